@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/called_off.h>
 
 namespace surety::data {
 
@@ -67,6 +68,7 @@ void ArrowReader::look_for_blanks(const ArrowBatch& batch, std::size_t owner) {
 const KeptRows& ArrowReader::keep_units(const ArrowUnits& units) {
   owner_ = position(units.rule.column, CellUse::text);
   while (auto batch = stream_.next(policy_.form)) {
+    require_not_called_off_now();
     look_for_blanks(*batch, owner_);
     batch->keep_only(used_);
     held_.push_back(*std::move(batch));
@@ -82,6 +84,7 @@ bool ArrowReader::next_batch() {
   rows_before_ += stored_rows_;
   stored_rows_ = 0;
   next_place_ = 0;
+  require_not_called_off_now();
   for (const auto position : used_) cells_[position].reset();
   if (kept_) {
     if (next_held_ == held_.size()) return false;
@@ -107,6 +110,7 @@ bool ArrowReader::numbers_of_batch(std::size_t position, const std::function<voi
   std::array<double, 4096> numbers;
   std::array<std::size_t, numbers.size()> rows;
   for (std::size_t first = 0; first < stored_rows_; first += numbers.size()) {
+    require_not_called_off_now();
     const std::size_t end = std::min(stored_rows_, first + numbers.size());
     std::size_t count = end - first;
     std::size_t there = 0;
@@ -129,6 +133,7 @@ bool ArrowReader::next_in_batch() {
   for (; next_place_ != stored_rows_; ++next_place_) {
     const auto row = static_cast<std::size_t>(rows_before_ + next_place_);
     if (kept_ && !kept_->is_kept[row]) continue;
+    require_not_called_off();
     place_ = next_place_++;
     is_damaged_ = batch().is_null(place_);
     if (is_damaged_ && policy_.form == RecordForm::is_public) refuse_record(" is null as a whole, must have cells");

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/called_off.h>
 #include <surety/data/keyed_texts.h>
 
 namespace surety::data {
@@ -281,6 +282,7 @@ class Selection {
       const auto& cells = owners_of_rows_.cells(batch).front();
       const std::uint64_t start = owners_of_rows_.start(batch);
       for (std::size_t begin = 0; begin < cells.size(); begin += block_rows) {
+        require_not_called_off_now();
         const std::size_t end = std::min(cells.size(), begin + block_rows);
         std::size_t count = 0;
         const auto see = [&](std::uint64_t owner, std::size_t row) {
@@ -315,6 +317,7 @@ class Selection {
   [[nodiscard]] std::size_t part_of(std::uint64_t owner) const noexcept { return mixed(owner ^ salt_) >> 56; }
 
   void choose(const RowList& part) {
+    require_not_called_off_now();
     UnitTable table{salt_};
     auto& units = table.units();
     part.each([&](OwnedRow& row) {
@@ -433,6 +436,7 @@ class Selection {
     std::vector<std::size_t> places;  // in a batch
     std::size_t batch = 0;
     for (std::size_t begin = 0; begin < rows.size(); begin += places.size()) {
+      require_not_called_off_now();
       places.clear();
       batch = content_.batch_of(rows[begin], batch);
       for (const auto row : rows.subspan(begin, std::min(block_rows, rows.size() - begin))) {

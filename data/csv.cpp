@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/called_off.h>
 #include <surety/data/named_records.h>
 
 namespace surety::data {
@@ -95,6 +96,7 @@ bool CsvReader::advance() {
 }
 
 bool CsvReader::next(std::vector<std::string>& cells) {
+  require_not_called_off();
   is_damaged_ = false;
   if (!advance()) return false;
   if (policy_.form == RecordForm::is_public) {

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -128,18 +127,6 @@ struct CsvRow {
   [[nodiscard]] bool is_missing(std::size_t position, CellKind kind) const { return reader.is_missing(cells, position, kind); }
   [[noreturn]] void refuse_record(const std::string& reason) const { reader.refuse_record(reason); }
   [[nodiscard]] RecordForm form() const noexcept { return reader.form(); }
-};
-
-/// What the user says about the columns. Every name must be a column of the file.
-struct CsvOptions {
-  std::vector<std::string> drop = {};                               ///< columns that are no features
-  std::map<std::string, Bounds> bounds = {};                        ///< public bounds
-  std::map<std::string, std::vector<std::string>> categories = {};  ///< public lists of categories
-  ColumnMap otherwise = SignedLogarithm{};                          ///< what becomes of the other columns
-  bool intercept = true;
-  bool unit_norm = true;
-  bool rows_have_common_scale = false;  ///< in its place
-  friend bool operator==(const CsvOptions&, const CsvOptions&) = default;
 };
 
 /// Data with the map that made its features.

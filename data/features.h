@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -143,6 +144,18 @@ struct LabelRule {
 /// The rule for several classes. \throws Error{invalid_argument} for a rule with a comparison, for fewer than 2 classes, an empty one, and one that
 ///     stands twice.
 [[nodiscard]] LabelRule with_classes(LabelRule rule, std::vector<std::string> classes);
+
+/// What the user says about the columns of a table. Every name must be one of them.
+struct CsvOptions {
+  std::vector<std::string> drop = {};                               ///< columns that are no features
+  std::map<std::string, Bounds> bounds = {};                        ///< public bounds
+  std::map<std::string, std::vector<std::string>> categories = {};  ///< public lists of categories
+  ColumnMap otherwise = SignedLogarithm{};                          ///< what becomes of the other columns
+  bool intercept = true;
+  bool unit_norm = true;
+  bool rows_have_common_scale = false;  ///< in its place
+  friend bool operator==(const CsvOptions&, const CsvOptions&) = default;
+};
 
 [[nodiscard]] nlohmann::json to_json(const FeatureMap& map);
 /// The inverse of `to_json`. \throws Error{invalid_argument} for an unknown or missing field, or a map that is not valid.

@@ -15,8 +15,6 @@
 
 #include <openssl/crypto.h>
 
-#include <surety/data/unit_selection.h>
-
 namespace surety::data {
 
 using Hash = std::array<std::uint64_t, 2>;
@@ -104,7 +102,8 @@ class HashedBytes {
 
 class KeyedHash {
  public:
-  explicit KeyedHash(const UnitKey& key) {
+  /// \param key a `UnitKey` (unit_selection.h)
+  explicit KeyedHash(const std::array<unsigned char, 16>& key) {
     std::memcpy(key_.data(), key.data(), key.size());
     for (auto& word : key_) word = HashedBytes::little_endian(word);
   }

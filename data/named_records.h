@@ -17,7 +17,6 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/condition.h>
-#include <surety/data/csv.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>
 #include <surety/data/text_reader.h>

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/called_off.h>
 #include <surety/data/csv.h>
 #include <surety/data/keyed_texts.h>
 #include <surety/data/text_reader.h>
@@ -224,6 +225,7 @@ void keep_least(SortedEntries& entries, const KeyedHash& hash, std::uint64_t mos
   std::uint64_t rank = 0;
   std::vector<Candidate> kept;  // a heap, the largest in front
   entries.in_order([&](const Entry& entry) {
+    require_not_called_off();
     const bool is_same_unit = last && last->unit == entry.unit;
     if (last && !is_same_unit) {
       see_unit(last->unit, kept);

@@ -25,6 +25,18 @@ std::string escaped(std::string_view text) {
   return line;
 }
 
+std::string csv_text(std::string_view text) {
+  const bool is_formula = !text.empty() && std::string_view{"=+-@'"}.find(text.front()) != std::string_view::npos;
+  const std::string safe = (is_formula ? "'" : "") + escaped(text);
+  if (safe.find_first_of(",\"") == std::string::npos) return safe;
+  std::string quoted = "\"";
+  for (const char c : safe) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 std::string json_for_terminals(std::string_view json) {
   std::string result;
   result.reserve(json.size());

@@ -13,17 +13,18 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/arrow_stream.h>
+#include <surety/data/arrow_table.h>
 #include <surety/jobs/plans/written_plan.h>
 #include <surety/jobs/predict/predictions.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/release/released_statistics.h>
+#include <surety/jobs/release/released_table.h>
 #include <surety/jobs/release/written_release.h>
 #include <surety/jobs/run/prepared.h>
 #include <surety/jobs/train/train_job.h>
 #include <surety/jobs/train/written_plan.h>
 #include <surety/optimizers/models/model.h>
 
-#include "arrow_table.h"
 #include "calls.h"
 #include "runs.h"
 
@@ -156,33 +157,10 @@ void run_job(surety_job* job, surety_ledger* ledger, const surety_run_options* o
       known.job);
 }
 
-/// The numbers that were released, and what each is of.
-ArrowTable table_of(const jobs::ReleasedStatistics& released) {
-  ArrowTable table;
-  auto& queries = table.texts("query");
-  auto& groups = table.texts("group");
-  auto& cells = table.texts("cell");
-  auto& values = table.numbers("value");
-  auto& lowers = table.numbers("lower");
-  auto& uppers = table.numbers("upper");
-  for (const auto& query : released.queries) {
-    for (const auto& [group, cell, estimate] : query.answers) {
-      const auto& facts = query.facts;
-      queries.emplace_back(facts.query);
-      groups.push_back(facts.has_groups ? std::optional{group} : std::nullopt);
-      cells.push_back(facts.has_cells ? std::optional{cell} : std::nullopt);
-      values.emplace_back(estimate.value);
-      lowers.push_back(facts.rank_error ? std::nullopt : std::optional{estimate.lower});
-      uppers.push_back(facts.rank_error ? std::nullopt : std::optional{estimate.upper});
-    }
-  }
-  return table;
-}
-
 /// The weights, and what each is of.
-ArrowTable table_of(const jobs::TrainedModel& trained) {
+data::ArrowTable table_of(const jobs::TrainedModel& trained) {
   const auto& model = trained.model;
-  ArrowTable table;
+  data::ArrowTable table;
   auto& columns = table.texts("column");
   auto& categories = table.texts("category");
   auto& classes = table.texts("class");

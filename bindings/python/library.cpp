@@ -1,6 +1,5 @@
 // surety._library: each function takes its arguments apart, asks the library without the interpreter's lock, and hands back numbers and texts.
 // No logic of its own; what people call, with its documentation, is the package beside this file.
-#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -10,10 +9,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -41,9 +38,9 @@
 #include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/memory_store.h>
 #include <surety/accounting/logs/log_json.h>
 #include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/limit.h>
 #include <surety/mechanisms/additive/any_noise.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
@@ -53,84 +50,13 @@
 #include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
-namespace nb = nanobind;
+#include "calls.h"
+#include "ledgers.h"
+#include "models.h"
+#include "releases.h"
 
 namespace surety::python {
 namespace {
-
-/// Without the interpreter's lock while this lives.
-class Unlocked {
- public:
-  Unlocked() : thread_{PyEval_SaveThread()} {}
-  /// A thread that asks for the lock while the interpreter goes down is unwound by it, which no destructor lets through and which may
-  /// begin at any moment of the wait, so that no question asked beforehand helps; it rests until the process ends.
-  ~Unlocked() {
-    try {
-      PyEval_RestoreThread(thread_);
-    } catch (const abi::__forced_unwind&) {
-      for (;;) pause();
-    }
-  }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  PyThreadState* thread_;
-};
-
-template <class Work>
-auto unlocked(const Work& work) {
-  const Unlocked lock;
-  return work();
-}
-
-/// What is set as Python's error already.
-[[noreturn]] void python_error() { throw nb::python_error{}; }
-
-/// The seconds that a question may take.
-using LimitSeconds = std::optional<double>;
-
-/// The thread whose signals Python handles, as the module found it: asked for once, for while the interpreter goes down nothing can be imported.
-std::uint64_t main_thread = 0;
-
-/// Answers a question without the interpreter's lock, in its time. Of the main thread a signal is looked for some twenty times a second, and what its
-/// handler raises, KeyboardInterrupt for one, ends the question. Other threads have no signals, and do not ask for the lock, which might unwind them
-/// while the interpreter goes down.
-template <class Work>
-auto asked(LimitSeconds seconds, const Work& work) {
-  using Clock = std::chrono::steady_clock;
-  constexpr auto between_looks = std::chrono::milliseconds{50};
-  bool is_raised = false;
-  accounting::Limit::Rules rules{.seconds = seconds, .name = "limit_seconds", .unit = ""};
-  if (seconds && !(*seconds > 0)) refuse_quantity("limit_seconds", *seconds, "greater than 0");
-  if (PyThread_get_thread_ident() == main_thread) {
-    rules.is_called_off = [&is_raised, last = Clock::now(), between_looks]() mutable {
-      if (Clock::now() - last < between_looks) return false;
-      const PyGILState_STATE lock = PyGILState_Ensure();
-      is_raised = PyErr_CheckSignals() != 0;
-      PyGILState_Release(lock);
-      last = Clock::now();
-      return is_raised;
-    };
-  }
-  const auto limited = [&] {
-    const accounting::Limit limit{std::move(rules)};
-    return work();
-  };
-  try {
-    if constexpr (std::is_void_v<decltype(work())>) {
-      unlocked(limited);
-      if (is_raised) python_error();
-    } else {
-      auto answer = unlocked(limited);
-      if (is_raised) python_error();
-      return answer;
-    }
-  } catch (const Error&) {
-    if (is_raised) python_error();
-    throw;
-  }
-}
 
 /// Error becomes surety.SuretyError, whose code is that of surety.h: one more than here.
 void translate(const std::exception_ptr& thrown, void* /*unused*/) {
@@ -502,15 +428,6 @@ void draw_from_secure_bits(nb::handle capsule) {
 
 // ---- Ledgers ----
 
-/// A ledger that may be closed. Calls work on a copy, which several threads may.
-struct LedgerHandle {
-  std::optional<accounting::Ledger> ledger;
-  [[nodiscard]] accounting::Ledger open() const {
-    if (!ledger) invalid("the ledger is closed, must be open");
-    return *ledger;
-  }
-};
-
 /// A reservation, which is used by one thread at a time: only settling gives up the interpreter's lock, and says so.
 struct ReservationHandle {
   explicit ReservationHandle(accounting::Reservation made)
@@ -539,19 +456,23 @@ std::optional<accounting::Budget> budget_of(const std::optional<BudgetArguments>
   return budget;
 }
 
-LedgerHandle create_ledger(const std::filesystem::path& path, const std::string& adjacency, const std::optional<BudgetArguments>& budget,
-                           const std::optional<std::string>& owner, nb::handle most_rows, const std::string& without_name) {
+/// \param path nothing: in memory
+LedgerHandle create_ledger(const std::optional<std::filesystem::path>& path, const std::string& adjacency,
+                           const std::optional<BudgetArguments>& budget, const std::optional<std::string>& owner, nb::handle most_rows,
+                           const std::string& without_name) {
   const OwnerRule rule{.empty = parse_empty_unit(without_name)};
   const UnitOfPrivacy unit = owner ? UnitOfPrivacy{*owner, count_of(most_rows, "most_rows"), rule} : UnitOfPrivacy{};
   return unlocked([&] {
     const auto relation = parse_adjacency(adjacency);
-    return LedgerHandle{accounting::Ledger::create(path, relation, budget_of(budget, relation), unit)};
+    const auto kept = budget_of(budget, relation);
+    if (!path) return LedgerHandle{accounting::Ledger::create(std::make_shared<accounting::MemoryStore>(), relation, kept, unit), true};
+    return LedgerHandle{accounting::Ledger::create(*path, relation, kept, unit)};
   });
 }
 
 ReservationHandle reserve(const LedgerHandle& handle, const Event& event, const std::string& note,
                           const std::optional<std::pair<double, double>>& promise) {
-  auto ledger = handle.open();
+  auto ledger = handle.open_for(event.adjacency(), {});
   return unlocked([&] {
     accounting::Plan plan{.event = event, .unit = ledger.unit(), .note = note};
     if (promise) plan.promise = Target{.epsilon = Epsilon{promise->first}, .delta = Delta{promise->second}, .adjacency = event.adjacency()};
@@ -590,7 +511,7 @@ NB_MODULE(_library, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
   module.attr("version") = SURETY_VERSION;
-  main_thread = nb::cast<std::uint64_t>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  remember_main_thread();
 
   nb::class_<Event>(module, "Event", nb::is_final())
       .def("text", [](const Event& event) { return unlocked([&] { return describe(event); }); })
@@ -702,7 +623,7 @@ NB_MODULE(_library, module) {
            })
       .def("is_settled", [](const ReservationHandle& handle) { return handle.is_settled; });
   nb::class_<LedgerHandle>(module, "Ledger", nb::is_final())
-      .def("path", [](const LedgerHandle& handle) { return handle.open().path(); })
+      .def("path", &LedgerHandle::path)
       .def("adjacency", [](const LedgerHandle& handle) { return std::string{name(handle.open().adjacency())}; })
       .def("unit", [](const LedgerHandle& handle) { return describe(handle.open().unit()); })
       .def("reserve", &reserve, "event"_a, "note"_a, "promise"_a.none())
@@ -723,12 +644,16 @@ NB_MODULE(_library, module) {
           },
           "run"_a, "released"_a.none(), "adaptive"_a)
       .def("close", [](LedgerHandle& handle) {
-        auto dying = std::exchange(handle.ledger, std::nullopt);
+        auto dying = handle.close();
         unlocked([&] { dying.reset(); });
       });
-  module.def("create_ledger", &create_ledger, "path"_a, "adjacency"_a, "budget"_a.none(), "owner"_a.none(), "most_rows"_a,
+  module.def("create_ledger", &create_ledger, "path"_a.none(), "adjacency"_a, "budget"_a.none(), "owner"_a.none(), "most_rows"_a,
              "without_name"_a);
   module.def(
       "open_ledger",
       [](const std::filesystem::path& path) { return unlocked([&] { return LedgerHandle{accounting::Ledger::open(path)}; }); }, "path"_a);
+  module.def("ledger_in_memory", &LedgerHandle::in_memory);
+  add_releases(module);
+  add_models(module);
+  add_trainings(module);
 }

@@ -17,7 +17,7 @@ from auditwheel.wheeltools import InWheel
 
 PLATFORM = "manylinux_2_34_x86_64"
 # What is compiled into the module and is no library of its own.
-COMPILED_IN = ["nlohmann-json3-dev"]
+COMPILED_IN = ["libxxhash-dev", "nlohmann-json3-dev"]
 
 
 def said_by(*command: str) -> str:
@@ -37,12 +37,22 @@ def libraries_of(wheel: Path) -> dict[str, Path]:
     return found
 
 
+def package_of(library: Path) -> str:
+    """The Debian package of a file, which it may know by the path that it had before /lib became /usr/lib."""
+    paths = [library, Path("/") / library.relative_to("/usr")] if library.is_relative_to("/usr") else [library]
+    for path in paths:
+        found = subprocess.run(["dpkg-query", "--search", str(path)], check=False, capture_output=True, text=True)
+        if found.returncode == 0:
+            return found.stdout.split(":")[0]
+    sys.exit(f"repair: {library} is of no Debian package")
+
+
 def packages_in(repaired: Path, libraries: dict[str, Path]) -> list[str]:
     """The Debian packages of the libraries that the wheel holds."""
     with InWheel(repaired) as inside:
         # auditwheel calls libgmp-0123abcd.so.10.4.1 what was libgmp.so.10.
         names = {file.name.rsplit(".so", 1)[0].rsplit("-", 1)[0] for file in Path(inside).glob("surety.libs/*.so*")}
-    return sorted({said_by("dpkg-query", "--search", str(libraries[name])).split(":")[0] for name in names})
+    return sorted({package_of(libraries[name]) for name in names})
 
 
 def add_licences(inside: Path, packages: list[str]) -> None:

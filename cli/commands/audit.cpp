@@ -1,8 +1,6 @@
 // surety audit: what a ledger proves, or whether a claim about an event holds.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +12,7 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/ledger/audit_json.h>
-#include <surety/cli/commands/budget.h>
+#include <surety/accounting/ledger/ledger_report.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/logs.h>
 #include <surety/cli/files/files.h>
@@ -35,69 +33,6 @@ struct AuditOptions {
 };
 
 constexpr const char* delta_is_missing = "--delta is required";
-
-std::string describe_or_nothing(const std::optional<Event>& event) { return event ? describe(*event) : "nothing"; }
-
-std::string state_of(const accounting::Run& run) {
-  if (!run.settlement) return "not settled: running or killed, counts in full";
-  return fmt::format("settled, stop {}", accounting::name(run.settlement->stopping));
-}
-
-/// Promises are each run's own: together the runs cost more, and that is said beside them.
-std::string kept_verdict(const accounting::Audit& report) {
-  if (report.runs.empty()) return "nothing was released";
-  const auto promises = std::count_if(report.runs.begin(), report.runs.end(), [](const auto& audited) { return audited.kept.has_value(); });
-  const auto together = fmt::format("epsilon <= {} at delta = {}", rounded_up(report.epsilon.upper), report.delta);
-  if (promises == 0) return fmt::format("no promise was made; what was released costs {}", together);
-  if (report.runs.size() == 1) return "every promise is kept";
-  return fmt::format("each of {} promise{} is kept by itself; together the {} runs cost {}", promises, promises == 1 ? "" : "s",
-                     report.runs.size(), together);
-}
-
-/// Enclosures as texts. Those of many runs are alike, and writing a number that was rounded takes longer than all else of a line.
-class EnclosureTexts {
- public:
-  [[nodiscard]] const std::string& of(const Enclosure& enclosure) {
-    auto& known = known_[{enclosure.lower, enclosure.upper}];
-    if (known.empty()) known = text(enclosure);
-    return known;
-  }
-
- private:
-  std::map<std::pair<double, double>, std::string> known_;
-};
-
-void print_report(const AuditOptions& options, const accounting::Audit& report, bool kept) {
-  say("{:<12} {}\n", "ledger", shown(options.ledger));
-  say("{:<12} {}\n", "adjacency", name(report.adjacency));
-  say("{:<12} {}\n", "unit", describe(report.unit));
-  say("{:<12} {}\n", "released", describe_or_nothing(report.event));
-  say("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), report.delta, report.accountant);
-  if (report.independent_accountant != accounting::Audit::nobody) {
-    say("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
-  }
-  EnclosureTexts texts;
-  for (const auto& audited : report.runs) {
-    const auto& run = audited.run;
-    say("run {:<8} {}  {}\n", run.id.value, run.created, one_line(run.plan.note));
-    say("  charged    {} ({})\n", describe_or_nothing(run.charged()), state_of(run));
-    if (const auto& promise = run.plan.promise) {
-      say("  promise    epsilon = {} at delta = {}: {}, epsilon in {}, delta in {}\n", promise->epsilon, promise->delta,
-          *audited.kept ? "kept" : "BROKEN", texts.of(*audited.epsilon), texts.of(*audited.delta));
-    }
-    if (run.plan.not_private) say("  NOT PRIVATE: its noise was replayed from a known seed\n");
-  }
-  if (report.balance) {
-    const auto& balance = *report.balance;
-    say("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({}){}\n", "budget", balance.budget.target.epsilon,
-        balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit), filter_words(balance.budget),
-        rule_words(balance));
-  }
-  if (options.epsilon)
-    say("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
-  say("{:<12} {}\n", "verdict",
-      kept ? kept_verdict(report) : (report.not_private ? "NOT PRIVATE: noise was replayed from a known seed" : "a promise is BROKEN"));
-}
 
 /// A claim about an event, as a paper or a program makes it: what it really costs at both numbers of the claim.
 int audit_claim(const AuditOptions& options) {
@@ -149,16 +84,19 @@ int audit(const AuditOptions& options) {
   require_separate({.ledger = NamedFile{"the ledger", options.ledger}});
   const Delta delta{*options.delta};
   const auto report = accounting::audit(accounting::Ledger::open(options.ledger), delta);
-  const bool kept = report.kept && (!options.epsilon || report.epsilon.upper <= Epsilon{*options.epsilon}.value());
+  const auto asked = options.epsilon ? std::optional{Epsilon{*options.epsilon}} : std::nullopt;
+  const bool kept = accounting::is_kept(report, asked);
+  const int code = kept ? exit_code::fine : exit_code::broken;
   if (!options.json) {
-    print_report(options, report, kept);
-    return kept ? exit_code::fine : exit_code::broken;
+    say_line("ledger", shown(options.ledger));
+    say_lines(accounting::report_text(report, asked));
+    return code;
   }
   auto object = accounting::to_json(report);
   object["ledger"] = options.ledger;
   object["kept"] = kept;
   print(object);
-  return kept ? exit_code::fine : exit_code::broken;
+  return code;
 }
 
 }  // namespace

@@ -1,22 +1,17 @@
 // surety curve: the whole privacy curve of an event, as CSV, JSON or SVG.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/answers/best.h>
-#include <surety/accounting/answers/tradeoff.h>
-#include <surety/accounting/events/format.h>
-#include <surety/accounting/events/json.h>
+#include <surety/accounting/answers/tabulated_curve.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/parser/event_options.h>
-#include <surety/cli/pictures/pictures.h>
 #include <surety/cli/print/output.h>
+#include <surety/jobs/pictures/curve_picture.h>
 
 namespace surety::cli {
 namespace {
@@ -32,107 +27,27 @@ struct CurveOptions {
   double width = 1e-3;
 };
 
-/// What is drawn: `answer` over x from `from` to `to`, on logarithmic axes where said.
-struct Drawing {
-  const char* across;  ///< a field's name
-  const char* up;
-  const char* across_title;  ///< an axis's
-  const char* up_title;
-  const char* title;  ///< what the curve is
-  double from;
-  double to;
-  bool log_across;
-  bool log_up;
-  std::function<Enclosure(double)> answer;
-};
-
-struct AnswerAt {
-  double x;
-  Enclosure y;
-};
-
-Drawing drawing_of(const CurveOptions& options, const Event& event) {
-  const accounting::Effort effort{.width = options.width};
-  if (options.kind == "delta") {
-    return {.across = "epsilon",
-            .up = "delta",
-            .across_title = "epsilon",
-            .up_title = "delta",
-            .title = "Delta",
-            .from = 0,
-            .to = 10,
-            .log_across = false,
-            .log_up = true,
-            .answer = [curve = accounting::QuickCurve{event, effort}](double x) { return curve(Epsilon{x}); }};
-  }
-  if (options.kind == "epsilon") {
-    return {.across = "delta",
-            .up = "epsilon",
-            .across_title = "delta",
-            .up_title = "epsilon",
-            .title = "Epsilon",
-            .from = 1e-12,
-            .to = 0.1,
-            .log_across = true,
-            .log_up = false,
-            .answer = [=](double x) { return accounting::quick_epsilon(event, Delta{x}, effort); }};
-  }
-  return {.across = "false_positive_rate",
-          .up = "false_negative_rate",
-          .across_title = "false positive rate of an attack",
-          .up_title = "its least false negative rate",
-          .title = "Trade-off",
-          .from = 0.001,
-          .to = 0.999,
-          .log_across = false,
-          .log_up = false,
-          .answer = [curve = accounting::QuickCurve{event, effort}](double x) { return accounting::tradeoff(curve, Probability{x}); }};
-}
-
-void print_csv(const Drawing& drawing, const std::vector<AnswerAt>& points) {
-  say("{},{}_lower,{}_upper\n", drawing.across, drawing.up, drawing.up);
-  for (const auto& point : points) {
-    const auto spelled = [](double value) { return std::isinf(value) ? std::string{"infinity"} : fmt::format("{}", value); };
-    say("{},{},{}\n", point.x, spelled(point.y.lower), spelled(point.y.upper));
-  }
-}
-
-void print_json(const Drawing& drawing, const Event& event, const std::vector<AnswerAt>& points) {
-  auto array = nlohmann::json::array();
-  for (const auto& point : points) array.push_back({{drawing.across, point.x}, {drawing.up, json(point.y)}});
-  print({{"event", describe(event)}, {"adjacency", name(event.adjacency())}, {"points", std::move(array)}});
-}
-
-void print_svg(const Drawing& drawing, const Event& event, const std::vector<AnswerAt>& points) {
-  CurvePicture picture{.title = fmt::format("{} of {}, {}", drawing.title, describe(event), name(event.adjacency())),
-                       .across = {drawing.across_title, drawing.log_across},
-                       .up = {drawing.up_title, drawing.log_up},
-                       .points = {}};
-  for (const auto& point : points) picture.points.push_back({point.x, point.y.lower, point.y.upper});
-  say_lines(svg(picture));
+jobs::CurvePicture picture_of(const accounting::TabulatedCurve& curve) {
+  const auto& form = accounting::form_of(curve.kind);
+  jobs::CurvePicture picture{.title = fmt::format("{} of {}, {}", form.title, describe(curve.event), name(curve.event.adjacency())),
+                             .across = {std::string{form.across_title}, form.is_logarithmic_across},
+                             .up = {std::string{form.up_title}, form.is_logarithmic_up},
+                             .points = {}};
+  for (const auto& point : curve.points) picture.points.push_back({point.x, point.y.lower, point.y.upper});
+  return picture;
 }
 
 int curve(const CurveOptions& options) {
   const Event event = options.event.parse();
-  const auto drawing = drawing_of(options, event);
-  const double from = options.from.value_or(drawing.from);
-  const double to = options.to.value_or(drawing.to);
-  if (!(from < to)) invalid(fmt::format("--to is {}, must be greater than --from, {}", to, from));
-  if (!std::isfinite(to - from)) invalid("--from and --to must be finite");
-  if (drawing.log_across && !(from > 0)) invalid(fmt::format("--from is {}, must be greater than 0", from));
-  if (options.points < 2 || options.points > 10'000) {
-    invalid(fmt::format("--points is {}, must be from 2 to 10000", options.points));
-  }
-  std::vector<AnswerAt> points;
-  for (std::uint64_t i = 0; i < options.points; ++i) {
-    const double share = static_cast<double>(i) / (static_cast<double>(options.points) - 1.0);
-    const double x = i + 1 == options.points ? to : drawing.log_across ? from * std::pow(to / from, share) : from + (to - from) * share;
-    points.push_back({x, drawing.answer(x)});
-  }
+  const auto kind = accounting::parse_curve_kind(options.kind);
+  const auto& form = accounting::form_of(kind);
+  const accounting::CurveRange range{options.from.value_or(form.from), options.to.value_or(form.to), options.points};
+  range.validate(kind, "--");
+  const auto curve = accounting::tabulated(event, kind, range, {.width = options.width});
   const std::string format = options.json ? "json" : options.format;
-  if (format == "csv") print_csv(drawing, points);
-  if (format == "json") print_json(drawing, event, points);
-  if (format == "svg") print_svg(drawing, event, points);
+  if (format == "csv") say_lines(accounting::csv(curve));
+  if (format == "json") print(accounting::to_json(curve));
+  if (format == "svg") say_lines(jobs::svg(picture_of(curve)));
   return exit_code::fine;
 }
 

@@ -12,8 +12,8 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/ledger_report.h>
 #include <surety/accounting/ledger/standing.h>
-#include <surety/cli/commands/budget.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/private_run.h>
 #include <surety/cli/files/files.h>
@@ -69,7 +69,7 @@ int create(const LedgerOptions& options) {
     print(object);
   } else if (budget) {
     say("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
-        describe(ledger.unit()), *options.epsilon, *options.delta, filter_words(*budget));
+        describe(ledger.unit()), *options.epsilon, *options.delta, accounting::filter_words(*budget));
   } else {
     say("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
   }
@@ -89,25 +89,14 @@ int list(const LedgerOptions& options) {
            {"runs", std::move(array)}});
     return exit_code::fine;
   }
-  for (const auto& run : runs) {
-    const auto charged = run.charged();
-    const auto cost = costs.of(run);
-    say("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, accounting::state_of(run), charged ? describe(*charged) : "nothing",
-        cost ? fmt::format("  epsilon <= {} at delta = {}", rounded_up(cost->upper, 6), run.plan.promise->delta) : "",
-        run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
-  }
+  for (const auto& run : runs) say_lines(accounting::line_of(run, costs));
   say("{} run{} under {}, each for {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()), describe(ledger.unit()));
   return exit_code::fine;
-}
-
-std::string count_of(const accounting::Room& room) {
-  return room.runs == accounting::Room::most ? fmt::format("at least {}", room.runs) : fmt::format("{}", room.runs);
 }
 
 /// Where the ledger stands.
 int show_all(const LedgerOptions& options) {
   const accounting::Standing stands{Ledger::open(options.path)};
-  const auto& [adjacency, unit, runs, balance, last, counts] = stands;
   if (options.json) {
     auto object = accounting::to_json(stands);
     object["ledger"] = options.path;
@@ -115,28 +104,7 @@ int show_all(const LedgerOptions& options) {
     return exit_code::fine;
   }
   say_line("ledger", shown(options.path));
-  say_line("adjacency", name(adjacency));
-  say_line("unit", describe(unit));
-  say_line("runs", fmt::format("{}", runs));
-  if (!balance) {
-    say_line("budget", "none: nothing bounds what later runs may cost together");
-    return exit_code::fine;
-  }
-  const auto& target = balance->budget.target;
-  say_line("budget", fmt::format("epsilon = {} at delta = {} ({})", target.epsilon, target.delta, filter_words(balance->budget)));
-  say_line("spent", fmt::format("{} {} of {}{}", balance->unit, rounded_up(balance->spent.upper, 6), rounded_down(balance->limit.lower, 6),
-                                rule_words(*balance)));
-  std::string left;
-  if (last) left = fmt::format("{} more run{} like the last", count_of(*last), last->runs == 1 ? "" : "s");
-  if (counts) {
-    left += fmt::format("{}{} count{} at epsilon {:.6g}", left.empty() ? "" : ", or ", count_of(*counts), counts->runs == 1 ? "" : "s",
-                        accounting::epsilon_of_count(balance->budget));
-  }
-  if (!left.empty()) say_line("left", left);
-  if (balance->odometer) {
-    say_line("so far",
-             fmt::format("epsilon <= {} surely, but for a probability of {}", rounded_up(balance->odometer->upper, 6), target.delta));
-  }
+  say_lines(accounting::report_text(stands));
   return exit_code::fine;
 }
 
@@ -145,27 +113,7 @@ int show(const LedgerOptions& options) {
   for (const auto& run : Ledger::open(options.path).runs()) {
     if (run.id.value != *options.run) continue;
     accounting::RunCosts costs;
-    if (options.json) {
-      print(accounting::to_json(run, costs));
-      return exit_code::fine;
-    }
-    const auto cost = costs.of(run);
-    say_line("run", fmt::format("{}", run.id.value));
-    say_line("note", one_line(run.plan.note));
-    say_line("created", run.created);
-    say_line("unit", describe(run.plan.unit));
-    say_line("planned", describe(run.plan.event));
-    if (run.settlement) {
-      say_line("settled", "yes");
-      say_line("released", run.settlement->released ? describe(*run.settlement->released) : "nothing");
-      say_line("stop", accounting::name(run.settlement->stopping));
-    } else {
-      say_line("settled", "no: running or killed, counts in full");
-    }
-    if (run.plan.promise)
-      say_line("promise", fmt::format("epsilon = {} at delta = {}", run.plan.promise->epsilon, run.plan.promise->delta));
-    if (cost) say_line("epsilon", fmt::format("in {} at delta = {}", text(*cost), run.plan.promise->delta));
-    say_line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
+    options.json ? print(accounting::to_json(run, costs)) : say_lines(accounting::report_text(run, costs));
     return exit_code::fine;
   }
   invalid(fmt::format("run is {}, must be one that 'surety ledger list {}' shows", *options.run, one_line(options.path)));

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -21,8 +20,6 @@
 
 namespace surety::cli {
 
-using accounting::Ledger;
-
 void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required) {
   table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
   table.add("--delta", delta, "The promise's delta", number()).required(delta_is_required).essential();
@@ -34,12 +31,11 @@ void PrivateRunOptions::add_unit_to(OptionTable& table) {
 }
 
 void PrivateRunOptions::take_ledger(const OptionTable& given) {
-  if (!std::filesystem::exists(ledger_file())) return;
-  *opened_ = Ledger::open(ledger_file());
-  const Ledger& found = opened_->value();
+  const auto* const found = named_ledger().existing();
+  if (found == nullptr) return;
   const auto* const said = given.find("--adjacency");
-  if (said == nullptr || !said->is_given()) adjacency = name(found.adjacency());
-  const auto& of_ledger = found.unit();
+  if (said == nullptr || !said->is_given()) adjacency = name(found->adjacency());
+  const auto& of_ledger = found->unit();
   if (of_ledger.is_row()) return;
   has_unit_of_ledger = !said_unit.column;
   if (has_unit_of_ledger) said_unit.column = jobs::column_of(of_ledger);
@@ -84,26 +80,21 @@ accounting::Plan PrivateRunOptions::plan(const Event& event, const std::string& 
           .not_private = replay_seed.has_value()};
 }
 
-void PrivateRunOptions::check(const accounting::Plan& plan) const {
-  if (!ledger_must_exist && !std::filesystem::exists(ledger_file())) return;
-  if (!*opened_) *opened_ = Ledger::open(ledger_file());
-  (*opened_)->check(plan);
+jobs::NamedLedger& PrivateRunOptions::named_ledger() const {
+  if (!*ledger_) ledger_->emplace(ledger_file(), ledger_must_exist);
+  return ledger_->value();
 }
 
-accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const {
-  if (!*opened_) {
-    *opened_ = ledger_must_exist ? Ledger::open(ledger_file()) : Ledger::open_or_create(ledger_file(), plan.event.adjacency(), plan.unit);
-  }
-  return (*opened_)->reserve(plan);
-}
+void PrivateRunOptions::check(const accounting::Plan& plan) const { named_ledger().check(plan); }
+
+accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const { return named_ledger().reserve(plan); }
 
 std::string PrivateRunOptions::ledger_and(accounting::RunId run) const {
-  return fmt::format("{}{}, run {}", shown(ledger_file()), opened_->value().is_new() ? " (new)" : "", run.value);
+  return fmt::format("{}{}, run {}", shown(ledger_file()), named_ledger().charged().is_new() ? " (new)" : "", run.value);
 }
 
 nlohmann::json PrivateRunOptions::charge_json(accounting::RunId run) const {
-  const Ledger& used = opened_->value();
-  return {{"ledger", ledger_file()}, {"ledger_is_new", used.is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
+  return {{"ledger", ledger_file()}, {"ledger_is_new", named_ledger().charged().is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/plans/unit_fields.h>
+#include <surety/jobs/run/named_ledger.h>
 #include <surety/jobs/run/order.h>
 #include <surety/jobs/run/run_bits.h>
 
@@ -70,8 +71,9 @@ struct PrivateRunOptions : jobs::RunFields {
   [[nodiscard]] nlohmann::json charge_json(accounting::RunId run) const;
 
  private:
-  /// Verifying a ledger takes time that grows with its runs, so what `check` has opened is what `reserve` charges. Copies share it.
-  std::shared_ptr<std::optional<accounting::Ledger>> opened_ = std::make_shared<std::optional<accounting::Ledger>>();
+  [[nodiscard]] jobs::NamedLedger& named_ledger() const;
+  /// Made when it is first asked for, when the path has been parsed. Copies share it.
+  std::shared_ptr<std::optional<jobs::NamedLedger>> ledger_ = std::make_shared<std::optional<jobs::NamedLedger>>();
 };
 
 /// The steps of a command that charges a ledger: what it released is printed whatever becomes of the settlement.

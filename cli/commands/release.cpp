@@ -6,16 +6,20 @@
 #include <string>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/new_file.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/private_run.h>
-#include <surety/cli/commands/release_report.h>
 #include <surety/cli/files/files.h>
-#include <surety/cli/pictures/pictures.h>
+#include <surety/cli/print/output.h>
+#include <surety/jobs/pictures/bar_picture.h>
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/released_json.h>
+#include <surety/jobs/release/released_report.h>
 
 namespace surety::cli {
 namespace {
@@ -32,13 +36,15 @@ struct ReleaseOptions {
   OverwriteOption overwrite;
 };
 
-void print_report(const ReleaseOptions& options, const ReleaseReport& report) {
+void print_report(const ReleaseOptions& options, const jobs::ReleasedStatistics& released) {
   if (options.json || options.format == "json") {
-    print_json(report);
+    auto object = jobs::to_json(released);
+    object.update(options.run.charge_json(released.run));
+    print(object);
   } else if (options.format == "csv") {
-    print_csv(report);
+    say_lines(jobs::csv(released));
   } else {
-    print_table(report);
+    say_lines(jobs::report_text(released, options.run.ledger_and(released.run)));
   }
 }
 
@@ -53,23 +59,22 @@ class ReleaseCommand final : public CommandSteps {
     if (options_.svg) picture_ = std::make_unique<accounting::NewFile>(accounting::Place{*options_.svg});
   }
   void release(accounting::Reservation& reservation) override {
-    report_ = std::make_unique<ReleaseReport>(
-        ReleaseReport{options_.run, options_.reading, (*std::move(read_)).release(reservation, bits().source())});
+    released_.emplace((*std::move(read_)).release(reservation, bits().source()));
   }
 
  private:
   void print(const accounting::Reservation& reservation) override {
-    print_report(options_, *report_);
+    print_report(options_, *released_);
     if (!picture_) return;
-    picture_->write(svg_of(*report_));
+    picture_->write(svg(jobs::picture_of(*released_)));
     picture_->show_change(reservation.time());
-    picture_->replace(picture_file, options_.overwrite.said());
+    picture_->replace(jobs::picture_file, options_.overwrite.said());
   }
 
   const ReleaseOptions& options_;
   std::optional<jobs::ReleaseJob> job_;
   std::optional<jobs::ReadStatistics> read_;
-  std::unique_ptr<ReleaseReport> report_;
+  std::optional<jobs::ReleasedStatistics> released_;
   std::unique_ptr<accounting::NewFile> picture_;
 };
 
@@ -84,7 +89,7 @@ int release(ReleaseOptions& options, OptionTable given) {
   Files files{.ledger = NamedFile{"--ledger", options.run.ledger_file()},
               .inputs = options.run.inputs({{"the data file", options.data}}, options.reading)};
   if (options.asked.file) files.inputs.push_back({"--queries", *options.asked.file});
-  if (options.svg) files.outputs.push_back({{"--svg", *options.svg}, picture_file, options.overwrite.said()});
+  if (options.svg) files.outputs.push_back({{"--svg", *options.svg}, jobs::picture_file, options.overwrite.said()});
   require_separate(files);
   options.run.take_ledger(given);
   options.run.take_unit(options.reading);

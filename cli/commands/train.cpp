@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,28 +18,26 @@
 #include <surety/cli/commands/plan.h>
 #include <surety/cli/commands/private_run.h>
 #include <surety/cli/commands/train/automatic.h>
-#include <surety/cli/commands/train/report.h>
 #include <surety/cli/commands/train/train_options.h>
 #include <surety/cli/print/output.h>
 #include <surety/cli/ranks/ranks.h>
 #include <surety/cli/ranks/team.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/train/train_job.h>
+#include <surety/jobs/train/trained_json.h>
+#include <surety/jobs/train/trained_report.h>
 #include <surety/optimizers/models/model.h>
 
 namespace surety::cli {
 namespace {
 
-/// Shows public progress on a terminal, and nothing elsewhere.
-std::function<void(jobs::Phase, std::uint64_t, std::uint64_t)> progress_bar() {
-  if (isatty(STDERR_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return {};
-  return [](jobs::Phase /*phase*/, std::uint64_t done, std::uint64_t steps) {
-    if (steps == 0) return;
-    const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
-    if (done != steps && percent(done) == percent(done - 1)) return;
-    say_progress(fmt::format("step {} of {}", done, steps));
-    if (done == steps) say_progress("");
-  };
+/// On a terminal; elsewhere nobody is shown it.
+void show_progress(jobs::Phase /*phase*/, std::uint64_t done, std::uint64_t steps) {
+  if (steps == 0) return;
+  const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
+  if (done != steps && percent(done) == percent(done - 1)) return;
+  say_progress(fmt::format("step {} of {}", done, steps));
+  if (done == steps) say_progress("");
 }
 
 /// Writes a line of JSON, at once: the reader may be waiting for it.
@@ -57,6 +54,20 @@ jobs::SaidFields fields_of(const OptionTable& given) {
     }
   }
   return said;
+}
+
+void print_report(const TrainOptions& options, const jobs::TrainedModel& trained) {
+  if (!options.json) {
+    say_lines(jobs::report_text(trained,
+                                {.ledger = options.run.ledger_and(trained.run), .model = shown(options.model), .chosen = options.chosen}));
+    return;
+  }
+  auto object = jobs::to_json(trained);
+  object["model"] = options.model;
+  if (!options.chosen.empty()) object["chosen"] = options.chosen;
+  if (auto missing = options.reading.csv().missing; !missing.empty()) object["missing"] = std::move(missing);
+  object.update(options.run.charge_json(trained.run));
+  trained.facts->has_told_weights ? print_line(object) : print(object);
 }
 
 /// Whether the ledger's budget, if it has one, can hold such an event; whether there is room for it is found out with any other.
@@ -167,8 +178,9 @@ int train(const TrainState& state, const OptionTable& given, Team& team) {
   if (options.run.has_unit() && !its.why_no_units().empty()) {
     throw Error{ErrorCode::unsupported, fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), its.why_no_units())};
   }
+  const bool shows_progress = isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   const jobs::TrainContext context{.team = team,
-                                   .run = {.progress = progress_bar()},
+                                   .run = {.progress = shows_progress ? show_progress : nullptr},
                                    .weights = print_weights,
                                    .budget_knows = [&run = options.run](const Event& event) { return budget_knows(run, event); }};
   jobs::TrainJob job{plan_of(options, state.chosen().own()), context, fields_of(given)};

@@ -6,6 +6,7 @@
 
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/numbers/escaped_text.h>
+#include <surety/accounting/numbers/safe_text.h>
 
 namespace surety::cli {
 namespace {
@@ -22,17 +23,11 @@ void print_indented(nlohmann::json object, int indent) {
 
 nlohmann::json json(const Enclosure& enclosure) { return accounting::to_json(enclosure); }
 
-std::string detail::inserted(std::string_view text) { return one_line(text, std::string_view::npos); }
-
-void detail::print_formatted(fmt::string_view pattern, fmt::format_args values) { fmt::vprint(stdout, pattern, values); }
-
-void say_line(std::string_view field, std::string_view value) { say("{:<12} {}\n", field, value); }
-
 void say_lines(std::string_view lines) {
   std::string safe;
   while (!lines.empty()) {
     const auto length = lines.find('\n');
-    safe += detail::inserted(lines.substr(0, length));
+    safe += one_line(lines.substr(0, length), std::string_view::npos);
     if (length == std::string_view::npos) break;
     safe += '\n';
     lines.remove_prefix(length + 1);
@@ -50,18 +45,6 @@ void say_progress(std::string_view state) {
   constexpr int width = 40;
   std::fputs((state.empty() ? fmt::format("\r{:{}}\r", "", width) : fmt::format("\r{}", one_line(state, width))).c_str(), stderr);
   std::fflush(stderr);
-}
-
-std::string csv_text(std::string_view text) {
-  const bool is_formula = !text.empty() && std::string_view{"=+-@'"}.find(text.front()) != std::string_view::npos;
-  const std::string safe = (is_formula ? "'" : "") + escaped(text);
-  if (safe.find_first_of(",\"") == std::string::npos) return safe;
-  std::string quoted = "\"";
-  for (const char c : safe) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
 }
 
 void print(const nlohmann::json& object) { print_indented(object, 2); }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
+#include <utility>
+
+#include <surety/jobs/plans/text_lists.h>
 
 namespace surety::jobs {
 
@@ -49,6 +52,10 @@ void require_default_step(ObjectiveRef objective) {
   refuse(ErrorCode::unsupported, "smoothness of {} loss is {}, must be finite for the default @step-size", objective.name(), smoothness);
 }
 
+double label_unit(const TrainPlan& plan) {
+  return plan.problem.loss == SquaredLoss::name ? label_range(plan.problem).value().bound.value() : 1;
+}
+
 ClippingNorm clip_of(const TrainPlan& plan, ObjectiveRef objective) {
   return ClippingNorm{plan.problem.clip ? *plan.problem.clip : objective.gradient_bound(1)};
 }
@@ -66,13 +73,34 @@ void require_options_of_loss(const TrainPlan& plan) {
   const bool is_squared = plan.problem.loss == SquaredLoss::name;
   if (plan.problem.label_bound && !is_squared)
     refuse_plan("@label-bound is for squared loss, labels of {} loss are classes", plan.problem.loss);
+  if (plan.problem.label_bounds && !is_squared)
+    refuse_plan("@label-bounds is for squared loss, labels of {} loss are classes", plan.problem.loss);
   if (plan.problem.smoothing && plan.problem.loss != SmoothedHingeLoss::name) {
     refuse_plan("@smoothing is for smoothed-hinge loss, not for {} loss", plan.problem.loss);
   }
   if (!is_squared) return;
-  if (!plan.problem.label_bound) refuse_plan("@label-bound is missing: squared loss needs a public bound on the labels' magnitude");
+  if (!label_range(plan.problem)) {
+    refuse_plan(
+        "@label-bound is missing: squared loss needs a public bound on the labels' magnitude, or @label-bounds, from where to where they "
+        "lie");
+  }
   if (!plan.problem.radius && !plan.problem.clip)
     refuse_plan("@radius or @clip is missing: the gradient of squared loss is bounded only where the weights are");
+}
+
+std::optional<LabelRange> label_range(const Problem& problem) {
+  if (!problem.label_bounds) {
+    if (!problem.label_bound) return std::nullopt;
+    return LabelRange{.bound = LabelBound{*problem.label_bound}};
+  }
+  if (problem.label_bound) refuse_plan("@label-bound and @label-bounds are both given, must be one of them");
+  const auto [lower, upper] = parse_ends(*problem.label_bounds, "label-bounds");
+  const double centre = lower / 2 + upper / 2;
+  const double bound = std::max(upper - centre, centre - lower);
+  if (!(lower < upper && bound > 0 && std::isfinite(bound))) {
+    refuse_plan("@label-bounds is {},{}, must be two finite numbers, the lower one first", lower, upper);
+  }
+  return LabelRange{.bound = LabelBound{bound}, .centre = centre};
 }
 
 std::function<void(std::uint64_t)> TrainContext::progress_of(std::uint64_t steps) const {
@@ -89,6 +117,8 @@ void add_problem(FieldTable& table, Problem& problem) {
   table.add("loss", problem.loss, "logistic, squared, smoothed-hinge or hinge",
             OneOfWords{{"logistic", "squared", "smoothed-hinge", "hinge"}});
   table.add("label-bound", problem.label_bound, "Squared loss: labels are clamped to [-bound, bound]", AnyNumber{});
+  table.add("label-bounds", problem.label_bounds,
+            "Squared loss: lower,upper; labels are clamped to these, and what is learnt and predicted is how far they are from the middle");
   table.add("smoothing", problem.smoothing, "Smoothed hinge: the half width of its parabola", AnyNumber{}).standard("0.5");
 }
 

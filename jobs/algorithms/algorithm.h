@@ -68,6 +68,8 @@ class TrainingRun {
   TrainingRun& operator=(const TrainingRun&) = delete;
   virtual ~TrainingRun() = default;
 
+  /// Told that its plan reads other records from now on: for who has copies of it. \pre `read` was not called
+  virtual void take_records(const TrainingSource& /*source*/) {}
   /// The least noise that keeps the promise. Knows nothing of records.
   [[nodiscard]] virtual CalibratedNoise calibrate() = 0;
   /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
@@ -170,6 +172,15 @@ using AnyConvexObjective = Owned<optimizers::ConvexObjectiveRef>;
 /// \throws Error{invalid_argument} for a field of another loss than the one that is asked for.
 void require_options_of_loss(const TrainPlan& plan);
 
+/// Where labels of squared loss lie, as is publicly known.
+struct LabelRange {
+  optimizers::LabelBound bound;  ///< how far from the centre at most; those beyond are clamped
+  double centre = 0;             ///< is taken from each label, and added to what is predicted
+};
+/// Of `label-bound`, around 0, or of `label-bounds`; nothing where neither is said.
+/// \throws PlanError where both are said, and for bounds that are not two finite numbers, the lower one first.
+[[nodiscard]] std::optional<LabelRange> label_range(const Problem& problem);
+
 /// prepare(objective) with the loss of `objective_of` itself, for algorithms that are compiled for each loss.
 template <class Prepare>
 auto with_objective(const TrainPlan& plan, Prepare prepare) {
@@ -181,8 +192,9 @@ auto with_objective(const TrainPlan& plan, Prepare prepare) {
     refuse_plan("@loss is {}, must be logistic or squared for {}", plan.problem.loss, plan.algorithm_name());
   }
   // Without a radius every record is clipped to `clip`, and the loss's own bound is not used.
+  const auto labels = label_range(plan.problem).value();
   return prepare(
-      SquaredLoss{.label_bound = LabelBound{*plan.problem.label_bound}, .weight_radius = Radius{plan.problem.radius.value_or(1)}});
+      SquaredLoss{.label_bound = labels.bound, .weight_radius = Radius{plan.problem.radius.value_or(1)}, .label_centre = labels.centre});
 }
 
 /// How long a rank waits for others: the 30 s that hold where nothing is said. \throws Error{invalid_argument} for less than a millisecond or more
@@ -191,6 +203,10 @@ auto with_objective(const TrainPlan& plan, Prepare prepare) {
 
 /// That the default `step-size`, which follows from a smoothness, is one. \throws PlanError{unsupported}.
 void require_default_step(optimizers::ObjectiveRef objective);
+
+/// What labels and derivatives of the loss are measured in: the bound on labels of squared loss, and 1 of classes. What holds where nothing is said, and would
+/// be in that unit, is multiplied by it. \pre the options of the loss are there
+[[nodiscard]] double label_unit(const TrainPlan& plan);
 
 /// The clip of one record, or what the loss says for rows of norm 1.
 [[nodiscard]] ClippingNorm clip_of(const TrainPlan& plan, optimizers::ObjectiveRef objective);

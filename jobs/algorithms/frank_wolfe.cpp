@@ -36,7 +36,7 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
 
  protected:
   void fields(FieldTable& table, OnlineFrankWolfePlan& own, TrainPlan& shared) const override {
-    add_stream_fields(table, own, shared, "0.5");
+    add_stream_fields(table, own, shared, "0.5, of squared loss half of the label bound");
     table.add("step-scale", own.step_scale, "s of the steps s / (t + 1)", AnyNumber{}).standard("0.5");
     table.add("norm", own.norm, "p of the ball's norm", AnyNumber{});
     add_factorization(table, own);
@@ -49,7 +49,7 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
       const Radius radius = ball_radius(shared);
       const Count steps = most_records(own, shared);
       OnlineFrankWolfeOptions settings{.steps = steps, .adjacency = shared.target.adjacency};
-      if (shared.problem.clip) settings.clip = ClippingNorm{*shared.problem.clip};
+      settings.clip = ClippingNorm{shared.problem.clip.value_or(settings.clip.value() * label_unit(shared))};
       if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
       const LpBall ball{.p = LpExponent{own.norm}, .radius = radius};
       const auto make = [objective, ball, settings](Count features) { return OnlineFrankWolfe{objective, ball, settings, features}; };
@@ -92,7 +92,7 @@ class PolyhedralFrankWolfeAlgorithm final : public BallAlgorithm<PolyhedralFrank
 
  protected:
   void fields(FieldTable& table, PolyhedralFrankWolfePlan& own, TrainPlan& shared) const override {
-    add_stream_fields(table, own, shared, "0.5");
+    add_stream_fields(table, own, shared, "0.5, of squared loss half of the label bound");
     table.add("step-scale", own.step_scale, "s of the steps s / (t + 1)", AnyNumber{}).standard("0.5");
     table.group("Privacy");
     table.add("noise", own.noise, "Of the selection: gumbel or laplace", OneOfWords{{"gumbel", "laplace"}});
@@ -106,7 +106,7 @@ class PolyhedralFrankWolfeAlgorithm final : public BallAlgorithm<PolyhedralFrank
                                            .radius = radius,
                                            .noise_multiplier = NoiseMultiplier{1},
                                            .adjacency = shared.target.adjacency};
-      if (shared.problem.clip) settings.clip = LinfClip{*shared.problem.clip};
+      settings.clip = LinfClip{shared.problem.clip.value_or(settings.clip.value() * label_unit(shared))};
       if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
       settings.laplace = own.noise == "laplace";
       return std::make_unique<PolyhedralFrankWolfeRun<std::decay_t<decltype(objective)>>>(own, shared, context, objective, settings);

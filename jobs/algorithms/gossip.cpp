@@ -143,6 +143,7 @@ struct GossipRules {
 /// The features of all learners' records, from the options and the header of one file.
 FeatureMap features_of(const TrainPlan& shared) {
   if (shared.source.rows) refuse_plan("the data are an Arrow stream, must be a file: gossip reads its header first");
+  if (shared.source.path.empty()) refuse_plan("@data is missing, must name a file: gossip reads its header first");
   if (shared.source.path == TextReader::standard_input) refuse_plan("the data file is -, must be a file: gossip reads its header first");
   if (std::holds_alternative<SparseFeatures>(shared.source.inputs)) return sparse_map_of(shared.source);
   return open_stream(shared.source).features;
@@ -218,6 +219,7 @@ class GossipRun final : public TrainingRun {
                           {"features", to_json(features_)},
                           {"loss", shared_.problem.loss},
                           {"label_bound", shared_.problem.label_bound.value_or(0)},
+                          {"label_bounds", shared_.problem.label_bounds.value_or("")},
                           {"event", describe(plan(settings_, dimension()))},
                           {"noise", noise},
                           {"topology", rules_.own.topology.value_or("")},

@@ -17,7 +17,7 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
 
  protected:
   void fields(FieldTable& table, OnlineToBatchPlan& own, TrainPlan& shared) const override {
-    add_stream_fields(table, own, shared, "0.5");
+    add_stream_fields(table, own, shared, "0.5, of squared loss half of the label bound");
     table.add("learner", own.learner, "subgradient, dual-averaging, optimistic, strongly-convex or coin-betting",
               OneOfWords{{"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}});
     add_factorization(table, own);
@@ -27,7 +27,7 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
     return with_objective(shared, [&](const auto& objective) {
       const L2Ball ball{ball_radius(shared)};
       const Count steps = most_records(own, shared);
-      const ClippingNorm clip{shared.problem.clip.value_or(0.5)};
+      const ClippingNorm clip{shared.problem.clip.value_or(0.5 * label_unit(shared))};
       OnlineToBatchOptions settings{.steps = steps, .adjacency = shared.target.adjacency};
       settings.scale = FixedScale{.clip = clip};
       if (own.learner == "strongly-convex") settings.strong_convexity = Regularization{0.1};
@@ -50,8 +50,9 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
       }
       // Prefix sums approximate t times a gradient; longer ones count as if of this length, which costs accuracy alone.
       const GradientBound bound{static_cast<double>(steps.value()) * clip.value()};
-      return with([ball, bound](std::vector<double> start) {
-        return CoinBetting{ball, std::move(start), {.gradient_bound = bound, .wealth = InitialWealth{1}}};
+      const InitialWealth wealth{label_unit(shared)};
+      return with([ball, bound, wealth](std::vector<double> start) {
+        return CoinBetting{ball, std::move(start), {.gradient_bound = bound, .wealth = wealth}};
       });
     });
   }

@@ -178,7 +178,7 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan>
     add_records(table, own.records);
     table.find("records")->standard("not said");
     add_radius(table, shared, "needed");
-    add_clip(table, shared, "1");
+    add_clip(table, shared, "1, of squared loss the label bound");
     table.add("step-scale", own.step_scale, "s of the steps s / (t + 1), at most 1", AnyNumber{}).standard("1");
     table.add("norm", own.norm, "p of the ball's norm", AnyNumber{});
   }
@@ -189,7 +189,7 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan>
     const Target target = shared.target;
     const LpBall ball{.p = LpExponent{own.norm}, .radius = ball_radius(shared)};
     NoisyFrankWolfeOptions settings{.noise_multiplier = NoiseMultiplier{1}, .iterations = Count{own.steps}, .adjacency = target.adjacency};
-    if (shared.problem.clip) settings.clip = ClippingNorm{*shared.problem.clip};
+    settings.clip = ClippingNorm{shared.problem.clip.value_or(label_unit(shared))};
     if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
     if (settings.step_scale.value() > 1) {
       refuse_plan("@step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), name());

@@ -87,6 +87,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
     }
     settings.clip_share = own.clip_share;
     if (shared.problem.clip) settings.derivative_bound = ClippingNorm{*shared.problem.clip}.value();
+    settings.label_unit = label_unit(shared);
     if (own.ridge) settings.ridge = NoiseFactor{*own.ridge};
     if (own.damping) settings.damping = NoiseFactor{*own.damping};
     if (own.public_count) settings.public_count = Count{*own.public_count};
@@ -162,8 +163,10 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
     ConstantLearnerOptions settings{.noise_multiplier = NoiseMultiplier{1}, .adjacency = shared.target.adjacency};
     TrainPlan with_clip = shared;
     if (shared.problem.loss == SquaredLoss::name) {
-      if (!with_clip.problem.clip) with_clip.problem.clip = shared.problem.label_bound;  // no gradient is taken, so none is clipped
-      if (shared.problem.label_bound) settings.label_bound = LabelBound{*shared.problem.label_bound};
+      if (const auto labels = label_range(shared.problem)) {
+        if (!with_clip.problem.clip) with_clip.problem.clip = labels->bound.value();  // no gradient is taken, so none is clipped
+        settings.label_bound = labels->bound;
+      }
     } else if (shared.problem.loss != LogisticLoss::name) {
       refuse_plan("@loss is {}, must be logistic or squared for {}", shared.problem.loss, name());
     }

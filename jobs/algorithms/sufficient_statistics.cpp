@@ -86,10 +86,11 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
                                       const TrainContext& context) const override {
     if (shared.problem.loss != SquaredLoss::name) refuse_plan("@loss is {}, must be squared for {}", shared.problem.loss, name());
     TrainPlan with_clip = shared;
-    with_clip.problem.clip = shared.problem.label_bound;  // no gradient is taken, so none is clipped
+    const auto labels = label_range(shared.problem);
+    if (labels) with_clip.problem.clip = labels->bound.value();  // no gradient is taken, so none is clipped
     const AnyObjective objective = any_objective_of(with_clip);
     SufficientStatisticsOptions settings{.noise_multiplier = NoiseMultiplier{1},
-                                         .label_bound = LabelBound{*shared.problem.label_bound},
+                                         .label_bound = labels.value().bound,
                                          .adjacency = shared.target.adjacency,
                                          .label_weight = LabelWeight{own.label_weight},
                                          .ridge = RidgeFactor{own.ridge},

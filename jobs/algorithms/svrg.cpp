@@ -94,6 +94,10 @@ class Svrg final : public FileAlgorithm<Own> {
                          .public_count = training,
                          .threads = threads_of(own.threads),
                          .progress = context.progress_of(own.epochs)};
+    if (shared.problem.loss == SquaredLoss::name && !shared.problem.radius) {
+      // Weights may be anywhere, so the loss has no bound for differences: two gradients that were clipped.
+      settings.difference_clip = ClippingNorm{2 * settings.clip->value()};
+    }
     if (own.step_size) settings.step_size = StepSize{*own.step_size};
     static_cast<void>(require_smoothness(objective, 1, Own::name));
     const std::uint64_t inner = all_inner_steps(settings).value();

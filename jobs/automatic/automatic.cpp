@@ -36,6 +36,8 @@ int steps_for(double nu, double mu, std::size_t features) {
 }
 
 std::string field_text(double value) { return fmt::format("{:.4g}", value); }
+/// In the label's unit: to the last bit, so that a plan for labels of twice the size is twice this one.
+std::string exact_text(double value) { return fmt::format("{}", value); }
 
 // Fitted on the sets of docs/results/regression.md. Noise of second moments multiplies the weights, so one release of them is for few features and
 // little noise; large derivatives are those of a beginning, and clipping them is what keeps noise small.
@@ -56,7 +58,7 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
     found.push_back({.algorithm = "sufficient-statistics", .fields = {}, .why = facts});
   const auto shaped = [&](const char* steps, double clip) {
     found.push_back({.algorithm = "shaped-descent",
-                     .fields = {{"steps", steps}, {"clip-share", "1"}, {"clip", field_text(clip * label_bound)}},
+                     .fields = {{"steps", steps}, {"clip-share", "1"}, {"clip", exact_text(clip * label_bound)}},
                      .why = facts});
   };
   if (are_scaled) {
@@ -117,7 +119,7 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   } else {
     accelerated.fields = {{"steps", nu > 0.05 ? "30" : "60"}};
   }
-  if (numbers.label_bound) accelerated.fields.emplace_back("clip", field_text(*numbers.label_bound));
+  if (numbers.label_bound) accelerated.fields.emplace_back("clip", exact_text(*numbers.label_bound));
   found.push_back(std::move(accelerated));
   found.push_back(plain);
   return found;
@@ -132,13 +134,18 @@ RowLength rows_of(const data::FeatureMap& features, bool is_csv, bool said) {
   return is_csv && !said && std::all_of(columns->begin(), columns->end(), has_bounds) ? RowLength::either : RowLength::unit;
 }
 
-std::uint64_t records_in(const TrainingSource& source) {
+/// \param records of the source, which are read where they are not a record file's
+std::uint64_t count_of(const TrainingSource& source, RecordStream& records) {
   if (const auto* file = std::get_if<std::shared_ptr<const data::RecordFile>>(&source.inputs)) return (*file)->size();
-  OpenStream stream = open_stream(source);
   const AnyLabel any;
   std::uint64_t count = 0;
-  while (stream.records.next(any)) ++count;
+  while (records.next(any)) ++count;
   return count;
+}
+
+std::optional<double> label_bound_of(const TrainPlan& plan) {
+  const auto labels = label_range(plan.problem);
+  return labels ? std::optional{labels->bound.value()} : std::nullopt;
 }
 
 Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>& known) {
@@ -172,16 +179,18 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   if (has_file_of_rank && !records)
     refuse_plan("@records is missing: @algorithm auto needs the number of records in the files of all ranks");
   if (!(held_out >= 0 && held_out < 1)) refuse_plan("@held-out is {}, must be at least 0 and less than 1", held_out);
-  const std::uint64_t all = is_public && !has_file_of_rank ? records_in(plan.source) : *records;
+  auto opened = open_stream(plan.source);
+  const std::uint64_t all = is_public && !has_file_of_rank ? count_of(plan.source, opened.records) : *records;
+  if (is_public && !has_file_of_rank) require_records(plan, static_cast<std::size_t>(all));
   if (records && is_public && !has_file_of_rank) require_said_records(plan, static_cast<std::size_t>(all), *records);
   const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
-  const auto features = open_stream(plan.source).features;
+  const auto& features = opened.features;
   const bool is_csv = std::holds_alternative<data::CsvOptions>(plan.source.inputs);
   Choice choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
                                .features = features.features(),
                                .target = plan.target,
                                .loss = plan.problem.loss,
-                               .label_bound = plan.problem.label_bound,
+                               .label_bound = label_bound_of(plan),
                                .has_unit = plan.has_unit(),
                                .rows = rows_of(features, is_csv, says_rows)},
                               known);

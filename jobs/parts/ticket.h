@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <surety/data/unit_selection.h>
-#include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/release_plan.h>
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {

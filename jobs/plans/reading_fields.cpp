@@ -116,10 +116,9 @@ data::CsvFormat ReadingFields::csv() const {
   return format;
 }
 
-std::string ReadingFields::missing_text() const {
+std::string missing_text(const std::map<std::string, std::string>& missing) {
   std::string text;
-  for (const auto& [column, value] : csv().missing)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", one_line(column), one_line(value));
+  for (const auto& [column, value] : missing) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", one_line(column), one_line(value));
   return text;
 }
 

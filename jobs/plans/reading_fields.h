@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,11 +49,12 @@ struct ReadingFields {
   }
   /// \throws PlanError.
   [[nodiscard]] data::CsvFormat csv() const;
-  /// "age=40, town=\"New York, NY\"": what missing cells count as, for a report; empty where nothing was said.
-  [[nodiscard]] std::string missing_text() const;
   [[nodiscard]] data::DataLimits limits() const { return no_limits ? data::DataLimits::none() : data::DataLimits{}; }
   /// \throws PlanError.
   [[nodiscard]] data::DataPolicy policy() const;
 };
+
+/// "age=40, town=New York": as what value missing cells of columns count, for a report; empty where nothing was said.
+[[nodiscard]] std::string missing_text(const std::map<std::string, std::string>& missing);
 
 }  // namespace surety::jobs

@@ -70,6 +70,7 @@ struct TrainingSource {
 struct Problem {
   std::string loss = "logistic";  ///< logistic, squared, smoothed-hinge or hinge
   std::optional<double> label_bound = {};
+  std::optional<std::string> label_bounds = {};  ///< "lower,upper", in the place of `label_bound`
   std::optional<double> smoothing = {};
   std::optional<double> clip = {};    ///< each algorithm says what holds without it
   std::optional<double> radius = {};  ///< likewise

@@ -18,7 +18,7 @@
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/small_text.h>
 #include <surety/jobs/plans/text_lists.h>
-#include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/release_plan.h>
 #include <surety/jobs/run/kept_units.h>
 
 namespace surety::jobs {

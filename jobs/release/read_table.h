@@ -7,7 +7,7 @@
 
 #include <surety/data/owner_buckets.h>
 #include <surety/data/unit_selection.h>
-#include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/release_plan.h>
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {

@@ -9,7 +9,7 @@
 #include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/plans/unit_fields.h>
 #include <surety/jobs/release/queries.h>
-#include <surety/jobs/release/written_release.h>
+#include <surety/jobs/release/release_plan.h>
 
 namespace surety::jobs {
 

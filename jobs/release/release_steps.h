@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/prepared_release.h>
 #include <surety/jobs/run/order.h>
 
 namespace surety::jobs {
@@ -19,7 +19,10 @@ class ReleaseSteps : public RunSteps {
   void release(accounting::Reservation& reservation) final { released_.emplace((*std::move(read_)).release(reservation, bits_, context_)); }
 
   /// All of them. \throws as `run_in_order`
-  [[nodiscard]] ReleasedStatistics released() &&;
+  [[nodiscard]] ReleasedStatistics released() && {
+    run_in_order(*this);
+    return *std::move(released_);
+  }
 
  protected:
   /// Whatever `bits` and `context` refer to outlives this.

@@ -23,59 +23,6 @@
 
 namespace surety::jobs {
 
-ReleaseFields::ReleaseFields() {
-  table_.group("Data");
-  table_.add("data", data_, "A CSV file, plain or compressed by gzip, zstd or bzip2");
-  table_.group("Query");
-  queries_.add(table_);
-  words_.add_confidence(table_);
-  reading_.add_missing(table_);
-  reading_.add_complete(table_);
-  reading_.add_schema(table_);
-  reading_.add_csv(table_);
-  reading_.add_form(table_);
-  reading_.add_limits(table_);
-  table_.group("Privacy");
-  unit_.add(table_);
-  words_.add_noise(table_);
-  run_.add(table_);
-  table_.group("Output");
-  table_.add("svg", picture_, "Where to write a picture");
-}
-
-void ReleaseWords::add_confidence(FieldTable& table) {
-  table.add("confidence", confidence, "Of the interval that holds the statistic of the clamped records", AnyNumber{});
-}
-
-void ReleaseWords::add_noise(FieldTable& table) {
-  table.add("noise", noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)",
-            OneOfWords{{"best", "laplace", "gaussian"}});
-}
-
-WrittenRelease ReleaseFields::written(const Target& target) {
-  reading_.load_schema();
-  if (reading_.schema) unit_.take_schema(*reading_.schema);
-  const auto unit = unit_of_records(unit_, reading_);
-  const auto policy = reading_.policy();
-  queries_.take_file();
-  if (queries_.queries.empty()) refuse_text("options: @query is missing, must say what is released");
-  WrittenRelease result{
-      {},
-      {.target = target,
-       .queries = parse_queries(
-           queries_, {.target = target, .unit = unit, .schema = reading_.schema ? &*reading_.schema : nullptr, .format = policy.csv}),
-       .unit = unit,
-       .noise = parse_noise_choice(words_.noise),
-       .confidence = words_.confidence,
-       .reading = policy,
-       .note = run_.note.value_or("")},
-      data_,
-      picture_};
-  result.schema_sha256 = reading_.schema_sha256();
-  run_.write_to(result);
-  return result;
-}
-
 WrittenRelease read_release_plan(std::string_view text) {
   const auto json = parse_plan(text, "release");
   ReleaseFields fields;

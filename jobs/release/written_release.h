@@ -9,22 +9,14 @@
 // never runs as something else than it says.
 #pragma once
 
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include <surety/jobs/plans/written_plan.h>
+#include <surety/accounting/calibration/solve.h>
 #include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/release_plan.h>
 
 namespace surety::jobs {
-
-/// A plan that was read, and what its text says beside it.
-struct WrittenRelease : WrittenPlan {
-  ReleasePlan plan;
-  std::optional<std::string> data = {};     ///< where its records are
-  std::optional<std::string> picture = {};  ///< where its picture is to go
-};
 
 /// Reads no records, and of files nothing but a schema or a list of queries that the plan names.
 /// \throws PlanError{bad_data} naming the path for what is no plan of a release: a field that is unknown, missing or said twice, a value of another type

@@ -21,7 +21,7 @@ struct RunContext {
   /// Told that a phase begins (0 of 0), and within it of public progress: how many of how many are done. How many records of a file were read
   /// is no such thing; those of a stream have public places, and their number is.
   std::function<void(Phase phase, std::uint64_t done, std::uint64_t all)> progress = {};
-  /// Whether the job is called off. Asked while it calibrates, before anything is charged and between releases. What was released by then is charged,
+  /// Whether the job is called off. Asked while it calibrates, while it reads, before anything is charged and between releases. What was released by then is charged,
   /// and no more: unless released numbers were told on the way, for then the decision may follow from them, and the whole plan stays charged.
   std::function<bool()> should_stop = {};
   /// Bytes for what is kept of each row while those of a unit are chosen. What is beyond them goes into an unlinked file, and of an Arrow stream, whose

@@ -73,7 +73,7 @@ std::vector<Combination> longer(const std::vector<Combination>& all, const std::
 }
 
 /// The plan of one candidate, which searches no further.
-std::shared_ptr<const TrainPlan> candidate_of(const TrainPlan& plan, const Algorithm& algorithm, const Combination& combination) {
+std::shared_ptr<TrainPlan> candidate_of(const TrainPlan& plan, const Algorithm& algorithm, const Combination& combination) {
   auto made = std::make_shared<TrainPlan>(plan);
   made->search = {};
   FieldTable fields;

@@ -71,6 +71,10 @@ class TunedRun final : public TrainingRun {
     if (shared_.search.answer_at) answer_.emplace(parse_answer_time(*shared_.search.answer_at, wall_clock_now()));
   }
 
+  void take_records(const TrainingSource& source) override {
+    for (const auto& candidate : candidates_) candidate.kept->source = source;
+  }
+
   CalibratedNoise calibrate() override {
     const Target target = shared_.target;
     for (const auto* run : runs_) {
@@ -163,14 +167,14 @@ class TunedRun final : public TrainingRun {
                                      ReleaserRef training, ReleaserRef scoring) const {
     TunableRun& one = *runs_[candidate];
     auto weights = one.learn(data::Dataset{on.training}, {}, noise_of(one, NoiseMultiplier{noise}), {context_.team, training, bits});
-    const double score = released_score(on.held_out, bounded_loss(one.objective(), shared_.problem.label_bound.value_or(1)), weights,
-                                        NoiseMultiplier{noise}, shared_.target.adjacency, scoring);
+    const double score = released_score(on.held_out, bounded_loss(one.objective(), label_unit(shared_)), weights, NoiseMultiplier{noise},
+                                        shared_.target.adjacency, scoring);
     return {.weights = std::move(weights), .score = score};
   }
   /// Runs every candidate once on made-up records, with noise and bits of its own, and asks whether as many runs as there may be fit.
   /// \throws Error{invalid_argument} where they do not.
   void rehearse(const data::FeatureMap& features, double noise) const {
-    const double label = shared_.problem.label_bound.value_or(1);
+    const double label = label_unit(shared_);
     const data::Split made{.training = made_up(parts().training.size(), features, label),
                            .held_out = made_up(parts().held_out.size(), features, label)};
     const std::uint64_t runs = order_ == SearchOrder::each ? options(noise, order_).runs.value() : most_runs();

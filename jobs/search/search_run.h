@@ -22,7 +22,7 @@ namespace surety::jobs {
 /// A candidate, and what its run refers to.
 struct TunedCandidate {
   std::string text;
-  std::shared_ptr<const void> kept;
+  std::shared_ptr<TrainPlan> kept;
   std::unique_ptr<TrainingRun> run;
 };
 

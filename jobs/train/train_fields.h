@@ -11,7 +11,7 @@
 #include <surety/jobs/plans/table_fields.h>
 #include <surety/jobs/plans/train_plan.h>
 #include <surety/jobs/plans/unit_fields.h>
-#include <surety/jobs/train/written_plan.h>
+#include <surety/jobs/train/written_training.h>
 
 namespace surety::jobs {
 

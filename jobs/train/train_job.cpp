@@ -7,12 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include <surety/accounting/events/json.h>
+#include <surety/data/called_off.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
-#include <surety/jobs/run/order.h>
 #include <surety/jobs/search/candidates.h>
-#include <surety/jobs/train/trained_json.h>
 
 namespace surety::jobs {
 namespace {
@@ -78,6 +76,7 @@ void TrainJob::take_records(std::string path) {
   }
   plan_->source.path = std::move(path);
   plan_->source.rows.reset();
+  run_->take_records(plan_->source);
 }
 
 void TrainJob::take_records(data::ArrowStream rows) {
@@ -89,11 +88,13 @@ void TrainJob::take_records(data::ArrowStream rows) {
   }
   plan_->source.rows = std::make_shared<GivenRows>(std::move(rows));
   plan_->source.path = "Arrow stream";
+  run_->take_records(plan_->source);
 }
 
 const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
   if (plan_->source.path.empty()) refuse_plan("@data is missing, must name the records, or others must be given");
   context_.begin(Phase::reading);
+  const data::CalledOff may_be_called_off{context_.should_stop};
   features_ = &run_->read(noise, bits, context_);
   return *features_;
 }
@@ -107,8 +108,10 @@ std::vector<double> TrainJob::learn(double noise, accounting::Reservation* reser
 }
 
 optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private) const {
+  const auto labels = label_range(plan_->problem);
   return {.loss = plan_->problem.loss,
           .label = plan_->source.label,
+          .label_centre = labels ? labels->centre : 0,
           .features = *features_,
           .weights = std::move(weights),
           .guarantee = {.target = plan_->target, .event = noise_->event, .not_private = not_private, .unit = plan_->unit}};
@@ -123,72 +126,6 @@ TrainedModel TrainJob::trained(optimizers::Model model, const accounting::Reserv
           .released = released_by(reservation, noise_->event, noise_->epsilon, plan_->target.delta),
           .run = reservation.id(),
           .facts = std::make_shared<const TrainingFacts>(std::move(facts))};
-}
-
-namespace {
-
-class TrainSteps final : public RunSteps {
- public:
-  TrainSteps(TrainJob& job, accounting::Ledger& ledger, RunBits& bits, const std::string& note)
-      : job_{job}, ledger_{ledger}, bits_{bits}, note_{note} {}
-
-  accounting::Plan calibrate() override {
-    noise_ = job_.calibrate().value;
-    return job_.charge(bits_.not_private(), note_);
-  }
-  void ask(const accounting::Plan& charge) override { ledger_.check(charge); }
-  void read() override {
-    static_cast<void>(job_.read(noise_, bits_));
-    job_.context().require_going_on();
-  }
-  accounting::Reservation reserve(const accounting::Plan& charge) override { return ledger_.reserve(charge); }
-  void release(accounting::Reservation& reservation) override {
-    auto weights = job_.learn(noise_, &reservation, bits_);
-    trained.emplace(job_.trained(job_.model(std::move(weights), bits_.not_private()), reservation));
-  }
-
-  std::optional<TrainedModel> trained;
-
- private:
-  TrainJob& job_;
-  accounting::Ledger& ledger_;
-  RunBits& bits_;
-  const std::string& note_;
-  double noise_ = 0;
-};
-
-}  // namespace
-
-TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits, const std::string& note) {
-  TrainSteps steps{job, ledger, bits, note};
-  run_in_order(steps);
-  return *std::move(steps.trained);
-}
-
-nlohmann::json to_json(const TrainedModel& trained) {
-  const auto& [plan, model, noise, released, run, facts] = trained;
-  const double delta = plan.target.delta.value();
-  nlohmann::json object{{"algorithm", plan.algorithm_name()},
-                        {"loss", plan.problem.loss},
-                        {"adjacency", name(plan.target.adjacency)},
-                        {"promise", {{"epsilon", plan.target.epsilon.value()}, {"delta", delta}}},
-                        {"event", released.event},
-                        {"epsilon", accounting::to_json(released.epsilon)},
-                        {"delta", delta},
-                        {"not_private", model.guarantee.not_private},
-                        {"damaged_records_not_private", facts->damaged},
-                        {"run", run.value},
-                        {"unit", to_json(plan.unit)}};
-  if (facts->in_place_of.empty()) {
-    object["planned"] = released.planned;
-    object["noise_multiplier"] = noise.value;
-  }
-  object.update(facts->fields);
-  return object;
-}
-
-std::string json_text(const TrainedModel& trained) {
-  return to_json(trained).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace surety::jobs

@@ -8,7 +8,6 @@
 // `schema_sha256` follow from the rest; where they stand they must be what follows from it here, so a plan never runs as something else than it says.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,20 +15,9 @@
 #include <surety/jobs/plans/train_plan.h>
 #include <surety/jobs/plans/written_plan.h>
 #include <surety/jobs/train/train_job.h>
+#include <surety/jobs/train/written_training.h>
 
 namespace surety::jobs {
-
-/// A plan that was read, and what its text says beside it.
-struct WrittenTraining : WrittenPlan {
-  TrainPlan plan;
-  std::optional<std::string> model = {};  ///< where its model is to go
-};
-
-/// Whether a plan has to name its records.
-enum class NamedRecords {
-  always,
-  or_given_later,  ///< to its job: `TrainJob::take_records`
-};
 
 /// Reads no records, and of files nothing but a schema or the head of a record file that the plan names.
 /// \throws PlanError{bad_data} naming the path for what is no plan of a training: a field that is unknown, missing, of another algorithm or said twice, a value

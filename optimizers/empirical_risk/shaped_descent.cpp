@@ -175,6 +175,9 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   for (const double weight : options.class_weights) {
     if (!(weight > 0 && weight < infinity)) invalid(fmt::format("a class weight is {}, must be greater than 0 and finite", weight));
   }
+  if (!(options.label_unit > 0 && options.label_unit < infinity)) {
+    invalid(fmt::format("the unit of labels is {}, must be greater than 0 and finite", options.label_unit));
+  }
   const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
   const Count records = options.public_count ? *options.public_count : Count{data.size()};
   const auto count = static_cast<double>(records.value());
@@ -199,7 +202,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   const double heaviest = classes == 1 ? 1 : *std::max_element(options.class_weights.begin(), options.class_weights.end());
   const double bound = options.derivative_bound.value_or(objective.gradient_bound(1) * (classes == 1 ? 1 : std::numbers::sqrt2 * heaviest));
   const ClippingNorm clip{bound * std::sqrt(share * shape.squared_norm())};
-  const double noise = std::sqrt(static_cast<double>(d)) * clip.value() * unit / (count * mu);
+  const double noise = std::sqrt(static_cast<double>(d)) * (clip.value() / options.label_unit) * unit / (count * mu);
   const double ridge = (options.ridge ? options.ridge->value() : is_regularized ? 0 : 0.03) * noise;
   const double damping = std::max(ridge, (options.damping ? options.damping->value() : is_regularized ? 0 : 0.5) * noise);
 

@@ -12,7 +12,8 @@
 //
 // C^2 = G^2 k min(max_j 1 / m_j, sum_j (e_j - op / 2) / (n m_j)), G what bounds |loss'|: a share k of about the mean of |z|^2. With the noise's size in the
 // mean gradient, nu = d s_1 / (n mu) for s_1 the sensitivity of a sum of unit vectors, k = min(1, max(.3, .6 (nu / .01)^-.4)). The ridge
-// r = c_2 sqrt(d) C s_1 / (n mu) and the damping d_0 = c_0 sqrt(d) C s_1 / (n mu) are of the size of that noise, too.
+// r = c_2 sqrt(d) C s_1 / (n mu B) and the damping d_0 = c_0 sqrt(d) C s_1 / (n mu B) are of the size of that noise, too. They are added to
+// curvatures, which have no unit, and C is in that of derivatives: B, the bound of labels for squared loss and 1 for classes, takes it away.
 //
 // One record moves the second moment by at most R^2 (sqrt(2) R^2 under replace-one), R what rows are clipped to, and each sum of gradients by
 // at most s = C s_1. So a run is compose(gaussian(z_A), repeat(T, gaussian(z))); the share of the matrix in mu^2 is public.
@@ -70,6 +71,7 @@ struct ShapedDescentOptions {
   ShapeExponent shape{0.5};                          ///< p; 0 for coordinates as they are, which are then rotated alone
   std::optional<double> clip_share = {};             ///< k, from 0 to 1; default as above
   std::optional<double> derivative_bound = {};       ///< G; default the loss's gradient bound at row norm 1
+  double label_unit = 1;                             ///< B: what derivatives are measured in; of squared loss the bound of its labels
   std::optional<NoiseFactor> ridge = {};             ///< c_2; default .03, with regularization 0
   std::optional<NoiseFactor> damping = {};           ///< c_0; default .5, with regularization 0
   ClippingNorm row_norm{1};                          ///< R: rows are clipped to it in the second moment
@@ -100,8 +102,8 @@ void require_shapeable(std::size_t features);
 /// The guarantee needs nothing of the data: rows longer than R, labels out of range and overflowing scores are clipped or count as zero.
 ///
 /// \pre   labels are as the objective wants them (`encode_labels`).
-/// \throws Error{invalid_argument}, before the first release, for class weights that are not greater than 0 and finite, when the data have no labels or more than most_shaped_features features, when there
-///         is no record and n is not given, or when n is not given under add-or-remove-one; Error{unsupported} when the loss is not smooth; and
+/// \throws Error{invalid_argument}, before the first release, for class weights and a unit of labels that are not greater than 0 and finite, when the data
+///         have no labels or more than most_shaped_features features, when there is no record and n is not given, or when n is not given under add-or-remove-one; Error{unsupported} when the loss is not smooth; and
 ///         what the releaser throws.
 /// \complexity for n records of d features O(T n d + n d^2 + d^3) time, T n K d for K classes, and O(d^2) memory besides `data`, whose dense rows are
 ///         changed where they are: move them here. Sparse rows, and those that stay in a file, are mapped again at each step: then time is

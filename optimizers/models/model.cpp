@@ -20,8 +20,9 @@ namespace surety::optimizers {
 namespace {
 
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
-// scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale; version 6 has units that say their rule.
-constexpr int newest_version = 6;
+// scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale; version 6 has units that say their rule;
+// version 7 has labels with a centre.
+constexpr int newest_version = 7;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -51,6 +52,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
+  if (model.label_centre != 0) return 7;
   const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);
   if (const auto& unit = model.guarantee.unit; !unit.is_row() && unit.says_rule()) return 6;
   if (model.features.row_scale != 1) return 5;
@@ -68,8 +70,13 @@ Model model_from_json(const nlohmann::json& json) {
     invalid_model(fmt::format("version is {}, must be from 1 to {}", data::in_quotes(version.dump()), newest_version));
   }
   const bool has_classes = json.contains("classes");
-  has_classes ? accounting::require_fields(json, {"surety_model", "loss", "label", "classes", "features", "weights", "guarantee"}, "model")
-              : accounting::require_fields(json, {"surety_model", "loss", "label", "features", "weights", "guarantee"}, "model");
+  const bool has_centre = json.contains("label_centre");
+  std::vector<std::string_view> known{"surety_model", "loss", "label", "features", "weights", "guarantee"};
+  if (has_classes) known.emplace_back("classes");
+  if (has_centre) known.emplace_back("label_centre");
+  accounting::require_fields(json, known, "model");
+  if (has_centre && !(json["label_centre"].is_number() && json["label_centre"] != 0))
+    invalid_model("the label's centre is not a number other than 0");
   if (!json["weights"].is_array()) invalid_model("weights are not a list");
   std::vector<double> weights;
   for (const auto& weight : json["weights"]) {
@@ -78,6 +85,7 @@ Model model_from_json(const nlohmann::json& json) {
   }
   Model model{.loss = text_field(json, "loss"),
               .label = json["label"].is_null() ? std::nullopt : std::optional{data::parse_label_rule(text_field(json, "label"))},
+              .label_centre = has_centre ? json["label_centre"].get<double>() : 0,
               .features = data::feature_map_from_json(json["features"]),
               .weights = std::move(weights),
               .guarantee = guarantee_from_json(json["guarantee"])};
@@ -136,6 +144,9 @@ void Model::validate() const {
   if (classes() > 1 && loss != LogisticLoss::name) {
     invalid_model(fmt::format("loss is {}, must be {} for several classes", loss, LogisticLoss::name));
   }
+  if (label_centre != 0 && !(loss == SquaredLoss::name && std::isfinite(label_centre))) {
+    invalid_model(fmt::format("the label's centre is {}, must be finite, and 0 unless the loss is {}", label_centre, SquaredLoss::name));
+  }
   if (weights.size() != features.features() * classes()) {
     invalid_model(classes() == 1
                       ? fmt::format("{} weights for {} features", weights.size(), features.features())
@@ -157,6 +168,7 @@ std::string write_model(const Model& model) {
   json["loss"] = model.loss;
   json["label"] = nullptr;
   if (model.label) json["label"] = describe(*model.label);
+  if (model.label_centre != 0) json["label_centre"] = model.label_centre;
   if (model.classes() > 1) json["classes"] = model.label->classes;
   json["features"] = data::to_json(model.features);
   json["weights"] = model.weights;
@@ -219,20 +231,29 @@ std::vector<double> class_probabilities(std::span<const double> scores) {
   return result;
 }
 
-const std::string& predicted_class(const Model& model, std::span<const double> scores) {
-  return model.label->classes[static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin())];
+std::size_t predicted_place(const Model& model, std::span<const double> scores) {
+  if (model.classes() == 1) return scores.front() >= 0 ? 1 : 0;
+  return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-double predict(const Model& model, double score) { return model.loss == LogisticLoss::name ? 1 / (1 + std::exp(-score)) : score; }
+const std::string& predicted_class(const Model& model, std::span<const double> scores) {
+  return model.label->classes[predicted_place(model, scores)];
+}
+
+double predict(const Model& model, double score) {
+  return model.loss == LogisticLoss::name ? 1 / (1 + std::exp(-score)) : score + model.label_centre;
+}
 
 bool tells_classes(const Model& model) noexcept { return model.loss != SquaredLoss::name; }
 
-std::string predicted_class(const Model& model, double score) {
+std::vector<std::string> class_names(const Model& model) {
   if (!tells_classes(model)) invalid_model("the squared loss has no classes");
-  const bool is_positive = score >= 0;
-  if (!model.label || !model.label->test) return is_positive ? "1" : "-1";
-  return describe(is_positive ? *model.label : opposite(*model.label));
+  if (model.classes() > 1) return model.label->classes;
+  if (!model.label || !model.label->test) return {"-1", "1"};
+  return {describe(opposite(*model.label)), describe(*model.label)};
 }
+
+std::string predicted_class(const Model& model, double score) { return class_names(model)[predicted_place(model, {&score, 1})]; }
 
 std::vector<double> predict(const Model& model, const Dataset& data) {
   std::vector<double> result = scores(model, data);

@@ -37,12 +37,13 @@ struct Guarantee {
 struct Model {
   std::string loss;                      ///< O::name of the objective
   std::optional<data::LabelRule> label;  ///< nothing where the file format has its own labels (LIBSVM)
+  double label_centre = 0;  ///< of squared loss: what predictions add to the score; in the file where it is not 0, from version 7 on
   data::FeatureMap features;
   std::vector<double> weights;  ///< features.features() of them, for each class of the label where it has several
   Guarantee guarantee;
 
-  /// \throws Error{invalid_argument} unless the loss is known, the weights are finite and as many as the features, the feature
-  ///         map is valid, and target and event have one adjacency.
+  /// \throws Error{invalid_argument} unless the loss is known, the label's centre is finite, and 0 but for squared loss, the weights are finite and as
+  ///         many as the features, the feature map is valid, and target and event have one adjacency.
   void validate() const;
 
   /// How many classes its label has; 1 where one model says +1 or -1, or a number.
@@ -66,8 +67,8 @@ struct Model {
 /// The class of the largest score, the first of equal ones. \pre scores.size() == model.classes() > 1
 [[nodiscard]] const std::string& predicted_class(const Model& model, std::span<const double> scores);
 
-/// What the model says about a record with this score: the probability of +1 for the logistic loss, the value for the squared loss, and for
-/// the hinge losses the score, whose sign is the class.
+/// What the model says about a record with this score: the probability of +1 for the logistic loss, the score and the label's centre for the squared
+/// loss, and for the hinge losses the score, whose sign is the class.
 [[nodiscard]] double predict(const Model& model, double score);
 /// Whether scores tell classes: not those of the squared loss.
 [[nodiscard]] bool tells_classes(const Model& model) noexcept;
@@ -75,6 +76,11 @@ struct Model {
 /// "class!=yes", where it is less; "1" and "-1" where the label compares nothing.
 /// \throws Error{invalid_argument} for the squared loss, which has no classes.
 [[nodiscard]] std::string predicted_class(const Model& model, double score);
+/// The classes that a model tells: those of its label, or, of one score, the class below 0 and the other.
+/// \throws Error{invalid_argument} for the squared loss, which has no classes.
+[[nodiscard]] std::vector<std::string> class_names(const Model& model);
+/// The place of the predicted class among them. \pre scores.size() == model.classes(), and the model tells classes
+[[nodiscard]] std::size_t predicted_place(const Model& model, std::span<const double> scores);
 /// `predict` of the scores of every record. \pre model.classes() == 1
 [[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
 

@@ -106,7 +106,7 @@ struct LabelBoundRule : Positive {
 /// Labels count as if clamped to [-bound, bound]; public.
 using LabelBound = Quantity<LabelBoundRule>;
 
-/// (s - y)^2 / 2 for labels clamped to [-label_bound, label_bound]. Its gradient (s - y) x is bounded only where the weights
+/// (s - y)^2 / 2 for labels less label_centre, clamped to [-label_bound, label_bound]. Its gradient (s - y) x is bounded only where the weights
 /// are: by (r weight_radius + label_bound) r for rows of norm at most r and weights in the l2 ball of radius weight_radius
 /// around 0. Beyond that ball only per-record clipping keeps the sensitivity. r^2-smooth for all weights.
 struct SquaredLoss {
@@ -115,6 +115,7 @@ struct SquaredLoss {
 
   LabelBound label_bound;
   Radius weight_radius;
+  double label_centre = 0;  ///< finite; public, and what a prediction adds to the score
 
   [[nodiscard]] double value(double score, double label) const noexcept { return (score - label) * (score - label) / 2; }
   [[nodiscard]] double derivative(double score, double label) const noexcept { return score - label; }
@@ -126,7 +127,7 @@ struct SquaredLoss {
   [[nodiscard]] double smoothness(double row_norm) const noexcept { return row_norm * row_norm; }
   [[nodiscard]] std::optional<double> encode_label(double label) const noexcept {
     if (!std::isfinite(label)) return std::nullopt;
-    return std::clamp(label, -label_bound.value(), label_bound.value());
+    return std::clamp(label - label_centre, -label_bound.value(), label_bound.value());
   }
 
   static constexpr bool derivative_has_one_sign = false;

@@ -97,8 +97,8 @@ TEST_F(Algorithms, OfOneNameHaveDefaultsOfTheirOwn) {
   has("svrg", "--epochs", "[5]");
   has("svrg++", "--epochs", "[3]");
   has("output-perturbation", "--regularization", "[0.01]");
-  has("noisy-frank-wolfe", "--clip", "[1]");
-  has("online-frank-wolfe", "--clip", "[0.5]");
+  has("noisy-frank-wolfe", "--clip", "[1, of squared loss");
+  has("online-frank-wolfe", "--clip", "[0.5, of squared loss");
 }
 
 TEST_F(Algorithms, AreListedForTheDocuments) {

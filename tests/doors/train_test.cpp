@@ -3,10 +3,11 @@
 //
 // The algorithms are those that are registered; nobody adds a line here for a new one. Only what is required is given: the command is asked,
 // and what it calls missing is said (`said`). So defaults, the reader, the split, the scaling and the choice of rows of a unit are inside.
-// Released values are replayed at the doors (watched_doors.h), in this process.
+// Released values are replayed at the doors (watched_doors.h), in this process. The same is asked of each plan through C, on records in columns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -17,6 +18,7 @@
 #include <fmt/ranges.h>
 
 #include <support/train_command.h>
+#include <support/train_through_c.h>
 #include <support/watched_doors.h>
 #include <surety/jobs/algorithms/algorithms.h>
 
@@ -39,8 +41,13 @@ class Train : public ::testing::TestWithParam<std::string> {
   /// Holds neighbours of `base` to it. `neighbours(has_batches)` returns them.
   template <class Neighbours>
   void expect_untainted(const Question& question, const Records& base, std::size_t count, const Neighbours& neighbours) {
+    expect_untainted(question, base, count, neighbours, [&](const Records& records) { return command_.run(question, records, count); });
+  }
+  /// The same of `run(records)`, which answers the question in another way.
+  template <class Neighbours, class Run>
+  void expect_untainted(const Question& question, const Records& base, std::size_t count, const Neighbours& neighbours, Run&& run) {
     WatchedDoors recorded;
-    const auto first = command_.run(question, base, count);
+    const auto first = run(base);
     ASSERT_EQ(first.said.code, 0) << first.said.err;
     EXPECT_FALSE(recorded.log().empty()) << GetParam();
     EXPECT_TRUE(every_charge_has_a_release(recorded.log())) << GetParam();
@@ -50,7 +57,7 @@ class Train : public ::testing::TestWithParam<std::string> {
                            fmt::join(records, "\n  "));
       };
       WatchedDoors replayed{recorded};
-      const auto other = command_.run(question, records, count);
+      const auto other = run(records);
       const auto difference = compare(recorded.log(), replayed.log());
       ASSERT_TRUE(difference.allowed) << what();
       ASSERT_EQ(first.said.code, other.said.code) << what() << other.said.err;
@@ -172,6 +179,14 @@ std::vector<Records> of_other_units(const std::string& adjacency, bool only_last
   return all;
 }
 
+/// Whether the algorithm has a theorem for owners of several rows; what auto chooses has one.
+bool has_theorem_for_units(const std::string& algorithm) {
+  for (const auto& known : surety::jobs::all_algorithms()) {
+    if (known->name() == algorithm) return known->why_no_units().empty();
+  }
+  return true;
+}
+
 TEST_P(Train, LetsOneUnitMoveNothingButItsReleases) {
   constexpr std::size_t units = 10;
   for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
@@ -180,11 +195,60 @@ TEST_P(Train, LetsOneUnitMoveNothingButItsReleases) {
     expect_untainted(question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); });
     if (HasFatalFailure()) return;
   }
-  bool has_theorem = true;  // of whatever auto chooses
-  for (const auto& algorithm : surety::jobs::all_algorithms()) {
-    if (algorithm->name() == GetParam()) has_theorem = algorithm->why_no_units().empty();
+  EXPECT_EQ(compared_ > 0, has_theorem_for_units(GetParam())) << GetParam();
+}
+
+/// What a program is given that asks through C, with columns and not a file.
+class TrainThroughColumns : public Train {
+ protected:
+  /// The job of what is asked; nothing where the algorithm has no theorem for it.
+  std::unique_ptr<TrainThroughC> job_of(const Question& question, const Records& records, std::size_t count) {
+    std::string defect;
+    const auto plan = command_.accepted_plan(question, records, count, defect);
+    EXPECT_EQ(defect, "") << GetParam();
+    return plan ? std::make_unique<TrainThroughC>(*plan) : nullptr;
   }
-  EXPECT_EQ(compared_ > 0, has_theorem) << GetParam();
+};
+
+// Each loss and each adjacency once: what they mean for an algorithm is asked of the command, above.
+TEST_P(TrainThroughColumns, LetsOneRecordMoveNothingButItsReleases) {
+  const std::vector<Question> questions{{.algorithm = GetParam(), .loss = "logistic", .adjacency = "replace-one"},
+                                        {.algorithm = GetParam(), .loss = "logistic", .adjacency = "add-or-remove-one"},
+                                        {.algorithm = GetParam(), .loss = "squared", .adjacency = "zero-out"},
+                                        {.algorithm = GetParam(), .loss = "logistic", .adjacency = "zero-out", .classes = "0,1,7"}};
+  constexpr std::size_t count = 64;
+  for (const auto& question : questions) {
+    const auto job = job_of(question, ordinary_records(count), count);
+    if (!job) continue;
+    const auto neighbours = [&](const Records& records) {
+      expect_untainted(
+          question, records, count,
+          [&](bool has_batches) {
+            return question.adjacency == "add-or-remove-one" ? added_or_removed(records, has_batches)
+                                                             : replaced(records, question.adjacency, {0, 1, 3, 5, count - 1});
+          },
+          [&](const Records& table) { return job->run(table); });
+    };
+    neighbours(ordinary_records(count));
+    if (HasFatalFailure()) return;
+    if (question.adjacency == "replace-one") neighbours(lonely_records(count, 1));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(moved_, 0U) << "no neighbour moved a release of " << GetParam();
+}
+
+TEST_P(TrainThroughColumns, LetsOneUnitMoveNothingButItsReleases) {
+  constexpr std::size_t units = 10;
+  for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
+    const Question question{.algorithm = GetParam(), .loss = "logistic", .adjacency = adjacency, .has_units = true};
+    const auto job = job_of(question, rows_of_units(), units);
+    if (!job) continue;
+    expect_untainted(
+        question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); },
+        [&](const Records& table) { return job->run(table); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(moved_ > 0, has_theorem_for_units(GetParam())) << GetParam();
 }
 
 /// Those whose records have public places in batches or in time.
@@ -232,6 +296,7 @@ std::string as_identifier(const ::testing::TestParamInfo<std::string>& algorithm
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Train, ::testing::ValuesIn(all_names()), as_identifier);
+INSTANTIATE_TEST_SUITE_P(All, TrainThroughColumns, ::testing::ValuesIn(all_names()), as_identifier);
 INSTANTIATE_TEST_SUITE_P(InOrder, TrainInOrder, ::testing::ValuesIn(names_of_those_in_order()), as_identifier);
 
 }  // namespace

@@ -25,11 +25,13 @@
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/release/release_fields.h>
+#include <surety/jobs/release/written_release.h>
 #include <surety/jobs/train/train_fields.h>
 #include <surety/jobs/train/written_plan.h>
 #include <surety/jobs/written/plan_schema.h>
 
 #include <support/command_in_process.h>
+#include <support/held_by_c.h>
 #include <support/temporary_folder.h>
 
 namespace surety_test::every_field_test {
@@ -37,17 +39,6 @@ namespace {
 
 using namespace surety;
 using nlohmann::json;
-
-/// A handle of C that is freed.
-template <class Handle, void (*free)(Handle*)>
-struct Held {
-  Held() = default;
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() { free(it); }
-
-  Handle* it = nullptr;
-};
 
 /// What one way of asking made.
 struct Answer {
@@ -137,38 +128,33 @@ class EveryField : public ::testing::Test {
   /// Runs the plan through C, in the ledger that the command made for it.
   [[nodiscard]] Answer through_c(const json& plan) const {
     const auto text = plan.dump();
-    Held<surety_failure, surety_failure_free> failure;
-    Held<surety_job, surety_job_free> job;
-    Held<surety_ledger, surety_ledger_free> ledger;
-    Held<surety_result, surety_result_free> result;
-    const auto refused = [&] { return Answer{.refused = surety_failure_message(failure.it), .model = {}, .report = {}}; };
+    HeldFailure failure;
+    HeldJob job;
+    HeldLedger ledger;
+    HeldResult result;
+    const auto refused = [&] { return Answer{.refused = surety_failure_message(failure), .model = {}, .report = {}}; };
     const std::string book = plan["options"]["ledger"];
-    if (surety_job_prepare(text.data(), text.size(), &job.it, &failure.it) != SURETY_OK) return refused();
-    if (surety_ledger_open(book.c_str(), &ledger.it, &failure.it) != SURETY_OK) return refused();
-    if (surety_job_run(job.it, nullptr, ledger.it, nullptr, &result.it, &failure.it) != SURETY_OK) return refused();
+    if (surety_job_prepare(text.data(), text.size(), &job, &failure) != SURETY_OK) return refused();
+    if (surety_ledger_open(book.c_str(), &ledger, &failure) != SURETY_OK) return refused();
+    if (surety_job_run(job, nullptr, ledger, nullptr, &result, &failure) != SURETY_OK) return refused();
     Answer answer;
-    const auto take = [](char* made) {
-      std::string copy = made;
-      surety_free(made);
-      return copy;
-    };
     char* made = nullptr;
-    if (surety_result_json(result.it, &made, nullptr, &failure.it) != SURETY_OK) return refused();
-    answer.report = json::parse(take(made));
+    if (surety_result_json(result, &made, nullptr, &failure) != SURETY_OK) return refused();
+    answer.report = json::parse(taken(made));
     if (plan["command"] == "release") return answer;
-    Held<surety_model, surety_model_free> model;
-    if (surety_result_model(result.it, &model.it, &failure.it) != SURETY_OK) return refused();
-    if (surety_model_json(model.it, &made, nullptr, &failure.it) != SURETY_OK) return refused();
-    answer.model = take(made) + "\n";
+    HeldModel model;
+    if (surety_result_model(result, &model, &failure) != SURETY_OK) return refused();
+    if (surety_model_json(model, &made, nullptr, &failure) != SURETY_OK) return refused();
+    answer.model = taken(made) + "\n";
     return answer;
   }
 
   /// What C says of a plan that it does not take.
   [[nodiscard]] static std::string refused_by_c(const json& plan) {
     const auto text = plan.dump();
-    Held<surety_failure, surety_failure_free> failure;
-    Held<surety_job, surety_job_free> job;
-    return surety_job_prepare(text.data(), text.size(), &job.it, &failure.it) == SURETY_OK ? "" : surety_failure_message(failure.it);
+    HeldFailure failure;
+    HeldJob job;
+    return surety_job_prepare(text.data(), text.size(), &job, &failure) == SURETY_OK ? "" : surety_failure_message(failure);
   }
 
   /// That the command and C make the same of a plan, and charge it alike.
@@ -341,6 +327,7 @@ class EveryFieldOfTrainings : public EveryField {
         {"columns", {{field, "who,age,y,day"}, {"data", path("headless.csv")}}},
         {"loss", squared},
         {"label-bound", with(squared, {{field, 0.5}})},
+        {"label-bounds", with(squared, {{field, "-1,2"}, {"label-bound", nullptr}})},
         {"smoothing", {{field, 0.25}, {"loss", "smoothed-hinge"}}},
         {"unit", owners},
         {"most", owners},

@@ -23,8 +23,10 @@
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/run/kept_units.h>
 #include <surety/jobs/search/candidates.h>
+#include <surety/jobs/train/trained_report.h>
 
 #include <support/arrow_batches.h>
+#include <support/needed_fields.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -47,16 +49,8 @@ class TrainJob : public ::testing::Test {
     auto plan = plan_of(algorithm.standard());
     jobs::FieldTable fields;
     algorithm.add_fields(fields, plan.algorithm, plan);
-    const auto say = [&](const char* field, const std::string& text) {
-      if (const auto* found = fields.find(field)) found->set(text);
-    };
-    for (const char* field : {"records", "steps"}) {
-      const auto* found = fields.find(field);
-      if (found != nullptr && found->standard() == "needed") found->set(std::to_string(people));
-    }
+    testing::say_what_is_needed(fields, people);
     if (const auto* radius = fields.find("radius"); radius != nullptr && radius->standard() == "needed") radius->set("2");
-    if (const auto* size = fields.find("step-size"); size != nullptr && size->standard() == "needed") size->set("0.1");
-    say("learners", "4");
     if (algorithm.name() == "sufficient-statistics") {
       plan.problem.loss = "squared";
       plan.problem.label_bound = 1;
@@ -185,7 +179,7 @@ TEST_F(TrainJob, OfAnArrowStreamIsThatOfACsvFileHoweverItIsCut) {
 // Of owners of at most K rows all are kept: the model is that of the file. Of more, which go is decided by what they hold, however the stream is cut.
 TEST_F(TrainJob, OfOwnersInAnArrowStreamDoesNotDependOnHowItIsCut) {
   const SameTable same{folder_};
-  for (const std::uint64_t most : {3, 2}) {
+  for (const std::uint64_t most : {std::uint64_t{3}, std::uint64_t{2}}) {
     SCOPED_TRACE(most);
     auto plan = plan_of(jobs::GradientDescentPlan{});
     plan.unit = jobs::unit_of_column("who", Count{most}, {});
@@ -228,10 +222,54 @@ TEST_F(TrainJob, RowsOfAStreamAreReadOnce) {
   EXPECT_NE(refusal_of([&] { sparse.take_records(same.rows(3)); }).message.find("format is not csv"), std::string::npos);
 }
 
+TEST_F(TrainJob, ASearchReadsTheRecordsThatItsJobIsGiven) {
+  const SameTable same{folder_};
+  auto plan = plan_of(jobs::GradientDescentPlan{});
+  plan.source = same.source();
+  plan.search = {.tune = 3, .tune_over = {"steps=3,5", "clip=0.2,1"}, .tune_by = "split"};
+  const auto weights = run(plan).model.weights;
+  const std::string path = plan.source.path;
+  plan.source.path = folder_ / "none.csv";
+  const auto weights_of = [&](const auto& take) {
+    jobs::TrainJob job{plan};
+    take(job);
+    jobs::RunBits bits{7};
+    auto book = ledger(plan);
+    return jobs::run(std::move(job), book, bits).model.weights;
+  };
+  EXPECT_EQ(weights_of([&](jobs::TrainJob& job) { job.take_records(same.rows(7)); }), weights);
+  EXPECT_EQ(weights_of([&](jobs::TrainJob& job) { job.take_records(path); }), weights);
+}
+
 TEST_F(TrainJob, RepeatsItselfFromItsBitsAlone) {
   const auto plan = plan_of(jobs::GradientDescentPlan{});
   EXPECT_EQ(run(plan, 7).model.weights, run(plan, 7).model.weights);
   EXPECT_NE(run(plan, 7).model.weights, run(plan, 8).model.weights);
+}
+
+TEST_F(TrainJob, IsReportedInLinesOfItsOwn) {
+  auto plan = plan_of(jobs::GradientDescentPlan{});
+  plan.source.reading.csv.missing = {{"a", "0"}};
+  const auto trained = run(plan);
+  const auto report = report_text(trained, {.ledger = "run.db\nNOT PRIVATE, run 1", .model = "model\x1b.json", .chosen = "svrg: why"});
+  const auto places = [&](const std::vector<std::string>& all) {
+    std::size_t at = 0;
+    for (const auto& words : all) {
+      const auto found = report.find(words, at);
+      ASSERT_NE(found, std::string::npos) << words << "\nis not in its place in\n" << report;
+      at = found + words.size();
+    }
+  };
+  places({"trained      logistic loss by gradient-descent, ", "\nchosen       svrg: why\n",
+          "missing      a=0\nadjacency    replace-one\nunit         one row\n",
+          "promise      epsilon = 1 at delta = 1e-05\nreleased     " + trained.released.event + "\nepsilon      in [0.99",
+          "] at delta = 1e-05\nsigma        ", "ledger       run.db NOT PRIVATE, run 1\nmodel        model .json\n",
+          "NOT PRIVATE  the noise was replayed from a known seed\n", "\nscores on ",
+          " held-out records (computed on private data, so not private themselves: do not publish them)\n"});
+  auto secret = trained;
+  secret.model.guarantee.not_private = false;
+  EXPECT_EQ(report_text(secret, {.ledger = "run.db", .model = "m"}).find("NOT PRIVATE"), std::string::npos);
+  EXPECT_EQ(report_text(secret, {.ledger = "run.db", .model = "m"}).find("chosen"), std::string::npos);
 }
 
 TEST_F(TrainJob, KnowsItsNoiseAndItsCostBeforeAnyRecord) {
@@ -392,7 +430,7 @@ TEST_F(TrainJob, APlanMayBeChosen) {
   auto [plan, why] = jobs::chosen_plan(plan_of({}), {.held_out = 0.25});
   EXPECT_NE(why.find("90 records, 3 features"), std::string::npos) << why;
   const auto& names = jobs::all_algorithms();
-  EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&](const auto& one) { return one->name() == plan.algorithm_name(); }));
+  EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&, &plan = plan](const auto& one) { return one->name() == plan.algorithm_name(); }));
   const auto held_out = [](const auto& own) {
     if constexpr (requires { own.held_out; }) return own.held_out;
     return -1.0;

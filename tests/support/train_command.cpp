@@ -39,12 +39,14 @@ std::vector<std::string> TrainCommand::words(const Question& question, std::size
   return words;
 }
 
+void TrainCommand::write(const Question& question, const Records& records) const {
+  std::ofstream file{path("data"), std::ios::binary};
+  file << (question.has_units ? "owner,x,y,label\n" : "x,y,label\n");
+  for (const auto& record : records) file << record << '\n';
+}
+
 TrainCommand::Seen TrainCommand::run(const Question& question, const Records& records, std::size_t count) const {
-  {
-    std::ofstream file{path("data"), std::ios::binary};
-    file << (question.has_units ? "owner,x,y,label\n" : "x,y,label\n");
-    for (const auto& record : records) file << record << '\n';
-  }
+  write(question, records);
   for (const char* old : {"run.db", "model.json"}) std::filesystem::remove(path(old));
   Seen seen{.said = command_in_process(words(question, count), path("")), .report = {}, .model = {}};
   std::ifstream model{path("model.json"), std::ios::binary};
@@ -53,25 +55,43 @@ TrainCommand::Seen TrainCommand::run(const Question& question, const Records& re
   return seen;
 }
 
-bool TrainCommand::accepts(const Question& question, const Records& records, std::size_t count, std::string& defect) {
+bool TrainCommand::accepts(std::size_t count, std::string& defect, const std::function<Said()>& ask) {
   required_.clear();
   for (;;) {
-    const auto seen = run(question, records, count);
-    if (seen.said.code == 0) return true;
-    if (seen.said.code != 2) {
-      defect = fmt::format("exit code {}: {}", seen.said.code, seen.said.err);
+    const auto answer = ask();
+    if (answer.code == 0) return true;
+    if (answer.code != 2) {
+      defect = fmt::format("exit code {}: {}", answer.code, answer.err);
       return false;
     }
-    const auto missing = seen.said.err.find(" is missing: ");
+    const auto missing = answer.err.find(" is missing: ");
     if (missing == std::string::npos) return false;
-    const auto begin = seen.said.err.find("--");
-    const auto option = seen.said.err.substr(begin, seen.said.err.find(' ', begin) - begin);
+    const auto begin = answer.err.find("--");
+    const auto option = answer.err.substr(begin, answer.err.find(' ', begin) - begin);
     if (!said(count).contains(option) || std::find(required_.begin(), required_.end(), option) != required_.end()) {
-      defect = fmt::format("{} is required, and no value for it is among those that are said here: {}", option, seen.said.err);
+      defect = fmt::format("{} is required, and no value for it is among those that are said here: {}", option, answer.err);
       return false;
     }
     required_.push_back(option);
   }
+}
+
+bool TrainCommand::accepts(const Question& question, const Records& records, std::size_t count, std::string& defect) {
+  return accepts(count, defect, [&] { return run(question, records, count).said; });
+}
+
+std::optional<std::string> TrainCommand::accepted_plan(const Question& question, const Records& records, std::size_t count,
+                                                       std::string& defect) {
+  write(question, records);
+  std::string plan;
+  const bool is_accepted = accepts(count, defect, [&] {
+    auto asked = words(question, count);
+    std::replace(asked.begin(), asked.end(), std::string{"--json"}, std::string{"--print-plan"});
+    auto answer = command_in_process(asked, path(""));
+    plan = answer.out;
+    return answer;
+  });
+  return is_accepted ? std::optional{plan} : std::nullopt;
 }
 
 TrainCommand::Records ordinary_records(std::size_t count) {

@@ -1,6 +1,9 @@
 // `surety train` in this process: an algorithm with the options that it requires and no others, on a file of records.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +39,17 @@ class TrainCommand {
   /// or too few records. \param count the public number of records, or of units
   /// \param defect what is wrong with the question or the command, if anything is
   bool accepts(const Question& question, const Records& records, std::size_t count, std::string& defect);
+  /// The same of the plan alone, of which a few algorithms count the columns: its text; nothing where the command refuses it.
+  [[nodiscard]] std::optional<std::string> accepted_plan(const Question& question, const Records& records, std::size_t count,
+                                                         std::string& defect);
 
   /// Runs it, as it was accepted last, in new files.
   [[nodiscard]] Seen run(const Question& question, const Records& records, std::size_t count) const;
   [[nodiscard]] std::vector<std::string> words(const Question& question, std::size_t count) const;
 
  private:
+  bool accepts(std::size_t count, std::string& defect, const std::function<Said()>& ask);
+  void write(const Question& question, const Records& records) const;
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   TemporaryFolder folder_;

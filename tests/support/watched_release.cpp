@@ -27,11 +27,11 @@
 #include <surety/cli/print/output.h>
 
 #include <support/arrow_batches.h>
-#include <support/store_in_memory.h>
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/memory_store.h>
 #include <surety/data/arrow_stream.h>
 #include <surety/data/csv.h>
 #include <surety/data/owner_buckets.h>
@@ -247,9 +247,8 @@ class ThroughC {
     const auto read = jobs::read_release_plan(plan_).plan;
     table_ = arrow_table_of(path, read.reading, present->source.has_types);
     unit_ = read.unit;
-    ledger_.emplace(surety_ledger{accounting::Ledger::create(
-        std::make_shared<accounting::testing::StoreInMemory>(std::make_shared<accounting::testing::LedgerMemory>()), read.target.adjacency,
-        std::nullopt, read.unit)});
+    ledger_.emplace(surety_ledger{
+        accounting::Ledger::create(std::make_shared<accounting::MemoryStore>(), read.target.adjacency, std::nullopt, read.unit)});
     bits_.size = sizeof bits_;
     bits_.vouched_for = SURETY_I_VOUCH_FOR_THESE_BITS;
     bits_.context = &source_;
@@ -456,7 +455,7 @@ SURETY_WATCHED(std::size_t, choose, "_ZNK6surety10mechanisms14ReportNoisyMax7rel
 
 SURETY_WATCHED(accounting::Ledger, open_or_create, "_ZN6surety10accounting6Ledger14open_or_createERKNSt10filesystem7__cxx114pathENS_9AdjacencyERKNS_13UnitOfPrivacyE", const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit) {
   if (present == nullptr) return real_open_or_create(path, adjacency, unit);
-  return accounting::Ledger::create(std::make_shared<accounting::testing::StoreInMemory>(std::make_shared<accounting::testing::LedgerMemory>()), adjacency, std::nullopt, unit);
+  return accounting::Ledger::create(std::make_shared<accounting::MemoryStore>(), adjacency, std::nullopt, unit);
 }
 
 // Which scale of noise meets a promise is the accountants' business, and no part of this: any will do, for what is compared is what the event of that

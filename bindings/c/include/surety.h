@@ -367,8 +367,8 @@ typedef struct surety_run_options {
   const surety_bits* bits; /* NULL for those of the operating system; not for a plan with a `replay-seed` */
   /* Told that a phase begins, "calibrating", "reading" or "releasing", as 0 of 0; within it, of what is public, how many of how many are done. */
   void (*progress)(void* context, const char* phase, uint64_t done, uint64_t all);
-  /* Answers other than 0 to call the run off, which then returns SURETY_STOPPED: asked before anything is charged and between releases. What was
-   * released by then is charged, and no more; what releases all at once was charged as a whole. A training that may be called off calibrates again, to
+  /* Answers other than 0 to call the run off, which then returns SURETY_STOPPED: asked while a release reads, before anything is charged and between
+   * releases. What was released by then is charged, and no more; what releases all at once was charged as a whole. A training that may be called off calibrates again, to
    * the same noise, so that it can be called off there, too. */
   int (*should_stop)(void* context);
   void* context; /* of the functions here */

@@ -8,11 +8,13 @@ Every answer is an interval that contains the truth, and is the one of the ``sur
 """
 
 from surety._accounting import Calibration, Curve, Enclosure, Risk, calibrate, curve, delta, epsilon, explain, risk, tradeoff
+from surety._check import Finding, check
 from surety._errors import ErrorCode, InvalidArgument, SuretyError
 from surety._events import Event
 from surety._ledger import Ledger, Reservation
 from surety._library import version as __version__
 from surety._logs import audit_log, calibrate_log
+from surety._model import Model
 from surety._noise import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
@@ -24,6 +26,10 @@ from surety._noise import (
     SecureBits,
     TruncatedGeometricNoise,
 )
+from surety._release import Plan, plan, release
+from surety._released import Number, Released
+from surety._statistics import Statistic, count, histogram, keys, mean, median, quantile, sum, variance
+from surety._train import TrainingPlan, plan_training, train
 
 __all__ = [
     "Calibration",
@@ -33,28 +39,48 @@ __all__ = [
     "Enclosure",
     "ErrorCode",
     "Event",
+    "Finding",
     "GaussianNoise",
     "GeneralizedGaussianNoise",
     "InvalidArgument",
     "KNormNoise",
     "LaplaceNoise",
     "Ledger",
+    "Model",
     "Noise",
+    "Number",
+    "Plan",
+    "Released",
     "Reservation",
     "Risk",
     "SecureBits",
+    "Statistic",
     "SuretyError",
+    "TrainingPlan",
     "TruncatedGeometricNoise",
     "__version__",
     "audit_log",
     "calibrate",
     "calibrate_log",
+    "check",
+    "count",
     "curve",
     "delta",
     "epsilon",
     "explain",
+    "histogram",
+    "keys",
+    "mean",
+    "median",
+    "plan",
+    "plan_training",
+    "quantile",
+    "release",
     "risk",
+    "sum",
     "tradeoff",
+    "train",
+    "variance",
 ]
 
 for _name in __all__:

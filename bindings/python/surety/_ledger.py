@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, SupportsIndex
@@ -37,7 +37,7 @@ class Ledger:
     same file. Threads may share it; a run is used by one at a time.
     """
 
-    __slots__ = ("_handle",)
+    __slots__ = ("__weakref__", "_handle")
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._handle = _library.open_ledger(path)
@@ -62,6 +62,52 @@ class Ledger:
 
         Raises ``SuretyError`` where something exists at ``path``, or an argument breaks its constraint.
         """
+        return cls._made(fspath(path), adjacency, epsilon, delta, filter, owner, most_rows, without_name)
+
+    @classmethod
+    def in_memory(
+        cls,
+        *,
+        adjacency: str | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        filter: str | None = None,
+        owner: str | None = None,
+        most_rows: SupportsIndex = 1,
+        without_name: str = "one",
+    ) -> Self:
+        """A new ledger that is in no file: with it, or with its process, all that was charged is forgotten, and nobody adds up what was spent on the same
+        data before. For tests, for made-up data, and for data of which nothing else is ever released.
+
+        Without ``adjacency`` it has the adjacency and the unit of its first run. The other arguments are those of ``create``, and need it.
+
+        >>> import surety
+        >>> ledger = surety.Ledger.in_memory()
+        >>> with ledger.reserve("gaussian(40)", adjacency="replace-one") as run:
+        ...     run.spend(surety.Event("gaussian(40)", "replace-one"))
+        >>> ledger.audit(1e-5)["event"], ledger.path
+        ('gaussian(40)', None)
+        """
+        if adjacency is not None:
+            return cls._made(None, adjacency, epsilon, delta, filter, owner, most_rows, without_name)
+        if (epsilon, delta, filter, owner, most_rows, without_name) != (None, None, None, None, 1, "one"):
+            raise TypeError("adjacency is missing, must be given with a budget or an owner")
+        ledger = cls.__new__(cls)
+        ledger._handle = _library.ledger_in_memory()
+        return ledger
+
+    @classmethod
+    def _made(
+        cls,
+        path: str | PathLike[str] | None,
+        adjacency: str,
+        epsilon: float | None,
+        delta: float | None,
+        filter: str | None,
+        owner: str | None,
+        most_rows: SupportsIndex,
+        without_name: str,
+    ) -> Self:
         if (epsilon is None) != (delta is None):
             raise TypeError("epsilon and delta are one budget, must be given together")
         if filter is not None and epsilon is None:
@@ -72,8 +118,8 @@ class Ledger:
         return ledger
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
+    def path(self) -> Path | None:
+        """Where it is; None of one in memory."""
         return self._handle.path()
 
     @property
@@ -120,6 +166,13 @@ class Ledger:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Ledger does not pickle: it belongs to its process; open its path in the other")
+
+    def __copy__(self) -> Self:
+        """What is charged to a copy is charged to the ledger: both are one."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
 
 class Reservation:

@@ -13,17 +13,15 @@
 #include <vector>
 
 #include <support/refusal.h>
-#include <support/store_in_memory.h>
 #include <support/temporary_folder.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/ledger/ledger_contents.h>
+#include <surety/accounting/ledger/memory_store.h>
 
 namespace surety::accounting::store_test {
 namespace {
 
 using reference::refusal_of;
-using testing::LedgerMemory;
-using testing::StoreInMemory;
 
 constexpr auto adjacency = Adjacency::replace_one;
 const Event leaf = gaussian(NoiseMultiplier{40}, adjacency);
@@ -38,8 +36,8 @@ struct Place {
 
 Place in_memory() {
   auto memory = std::make_shared<LedgerMemory>();
-  return {[memory](std::optional<Budget> budget) { return Ledger::create(std::make_shared<StoreInMemory>(memory), adjacency, budget); },
-          [memory] { return Ledger::open(std::make_shared<StoreInMemory>(memory)); }};
+  return {[memory](std::optional<Budget> budget) { return Ledger::create(std::make_shared<MemoryStore>(memory), adjacency, budget); },
+          [memory] { return Ledger::open(std::make_shared<MemoryStore>(memory)); }};
 }
 
 class LedgerStores : public ::testing::Test {
@@ -96,17 +94,17 @@ TEST_F(LedgerStores, TheOrderOfABudgetIsWrittenDown) {
     EXPECT_EQ(opened.balance()->spent_epsilon, Enclosure(0, 0));
   }
   const auto memory = std::make_shared<LedgerMemory>();
-  auto ledger = Ledger::create(std::make_shared<StoreInMemory>(memory), adjacency);
+  auto ledger = Ledger::create(std::make_shared<MemoryStore>(memory), adjacency);
   EXPECT_FALSE(ledger.room_for(leaf, 9));
   auto planned = budget;
   planned.order = RenyiOrder{17.5};
   ledger.set_budget(planned);
-  EXPECT_EQ(Ledger::open(std::make_shared<StoreInMemory>(memory)).budget()->order, RenyiOrder{17.5});
+  EXPECT_EQ(Ledger::open(std::make_shared<MemoryStore>(memory)).budget()->order, RenyiOrder{17.5});
   EXPECT_EQ(ledger.room_for(leaf, 9), 9U);
 }
 
 // A budget entry of a form that no version writes, with a checksum that is right.
-TEST(StoreInMemory, ABudgetOfAnotherFormIsRefusedByName) {
+TEST(MemoryStore, ABudgetOfAnotherFormIsRefusedByName) {
   const std::string begin = R"({"budget": {"time": "", "epsilon": 1, "delta": 1e-6, "filter": )";
   for (const auto& [end, reason] : std::vector<std::pair<std::string, std::string>>{{R"("renyi", "order": 22.5}})", ""},
                                                                                     {R"("renyi"}})", "an order goes with"},
@@ -117,11 +115,11 @@ TEST(StoreInMemory, ABudgetOfAnotherFormIsRefusedByName) {
                                                                                     {R"("renyi", "order": 22.5, "share": 1}})", "'share'"},
                                                                                     {R"("tangent", "order": 22.5}})", "'tangent'"}}) {
     auto memory = std::make_shared<LedgerMemory>();
-    static_cast<void>(Ledger::create(std::make_shared<StoreInMemory>(memory), adjacency));
+    static_cast<void>(Ledger::create(std::make_shared<MemoryStore>(memory), adjacency));
     const auto entry = entry_after(*memory->head, begin + end);
     memory->entries.push_back(entry);
     memory->head = StoredHead{entry.number, entry.checksum};
-    const auto opened = refusal_of([&] { return Ledger::open(std::make_shared<StoreInMemory>(memory)); });
+    const auto opened = refusal_of([&] { return Ledger::open(std::make_shared<MemoryStore>(memory)); });
     EXPECT_EQ(opened.refused, !reason.empty()) << end;
     if (!opened.refused) continue;
     EXPECT_EQ(opened.code, ErrorCode::damaged_ledger) << end;
@@ -129,14 +127,14 @@ TEST(StoreInMemory, ABudgetOfAnotherFormIsRefusedByName) {
   }
 }
 
-TEST(StoreInMemory, OfWhatWasChangedIsDamaged) {
+TEST(MemoryStore, OfWhatWasChangedIsDamaged) {
   const auto changed_by = [](const std::function<void(LedgerMemory&)>& change) {
     auto memory = std::make_shared<LedgerMemory>();
-    auto ledger = Ledger::create(std::make_shared<StoreInMemory>(memory), adjacency);
+    auto ledger = Ledger::create(std::make_shared<MemoryStore>(memory), adjacency);
     static_cast<void>(ledger.reserve({.event = times(3)}));
     static_cast<void>(ledger.reserve({.event = times(4)}));
     change(*memory);
-    const auto opened = refusal_of([&] { return Ledger::open(std::make_shared<StoreInMemory>(memory)); });
+    const auto opened = refusal_of([&] { return Ledger::open(std::make_shared<MemoryStore>(memory)); });
     return std::pair{opened, refusal_of([&] { return ledger.runs(); })};
   };
   for (const auto& change : std::vector<std::function<void(LedgerMemory&)>>{

@@ -55,6 +55,15 @@ TEST(EscapedText, OfTwoTextsIsNeverTheSame) {
   EXPECT_EQ(escaped("a\\b\x1b[1m\xc2\x9b\xff\xc3\xa9"), "a\\\\b\\x1b[1m\\u009b\\xff\xc3\xa9");
 }
 
+TEST(CsvText, IsOneCellThatNoSpreadsheetRuns) {
+  for (const char* text : {"=1+1", "+1", "-1", "@x", "'x"}) EXPECT_EQ(csv_text(text), "'" + std::string{text});
+  EXPECT_EQ(csv_text("New York, NY"), "\"New York, NY\"");
+  EXPECT_EQ(csv_text("=\"a\""), "\"'=\"\"a\"\"\"");
+  EXPECT_EQ(csv_text("a\nb\\"), "a\\x0ab\\\\");
+  EXPECT_EQ(csv_text(""), "");
+  EXPECT_EQ(csv_text("1-1"), "1-1");
+}
+
 TEST(JsonForTerminals, MeansTheSame) {
   for (const auto& text : texts()) {
     std::string json;

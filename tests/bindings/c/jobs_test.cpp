@@ -34,6 +34,7 @@
 
 #include <support/arrow_batches.h>
 #include <support/child_process.h>
+#include <support/held_by_c.h>
 #include <support/temporary_folder.h>
 
 namespace surety::jobs_test {
@@ -54,33 +55,11 @@ struct Told {
   surety_failure* failure = nullptr;
 };
 
-/// A handle that is freed.
-template <class Handle, void (*free)(Handle*)>
-class Held {
- public:
-  Held() = default;
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() { free(handle_); }
-  operator Handle*() const { return handle_; }  // NOLINT(google-explicit-constructor): as C passes it
-  Handle** operator&() {                        // NOLINT(google-runtime-operator): where one is made
-    free(std::exchange(handle_, nullptr));
-    return &handle_;
-  }
-
- private:
-  Handle* handle_ = nullptr;
-};
-using Job = Held<surety_job, surety_job_free>;
-using Result = Held<surety_result, surety_result_free>;
-using Model = Held<surety_model, surety_model_free>;
-using Ledger = Held<surety_ledger, surety_ledger_free>;
-
-std::string taken(char* text) {
-  std::string copy = text;
-  surety_free(text);
-  return copy;
-}
+using surety_test::taken;
+using Job = surety_test::HeldJob;
+using Result = surety_test::HeldResult;
+using Model = surety_test::HeldModel;
+using Ledger = surety_test::HeldLedger;
 
 class SuretyCJobs : public ::testing::Test {
  protected:

@@ -216,7 +216,7 @@ def test_stubs_name_what_is_there() -> None:
     declared = [one for one in ast.parse((package / "_library.pyi").read_text()).body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
     for one in declared:
         found = getattr(library, one.name)
-        pairs = [(found, one)] if isinstance(one, ast.FunctionDef) else [(getattr(found, method.name), method) for method in one.body]  # type: ignore[attr-defined]
+        pairs = [(found, one)] if isinstance(one, ast.FunctionDef) else [(getattr(found, method.name), method) for method in one.body if isinstance(method, ast.FunctionDef)]
         for function, stub in pairs:
             signature = function.__nb_signature__[0][0]
             assert arguments(ast.parse(f"{signature}: ...").body[0]) == arguments(stub)

@@ -156,6 +156,83 @@ whole = either(st.integers(1, 1000))
 scale = either(st.floats(0.1, 1000))
 
 
+class Stream:
+    """What hands over something else than a stream."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        if isinstance(self.given, BaseException):
+            raise self.given
+        return self.given
+
+
+one_number = surety.release({"x": [1.0]}, [surety.count()], unit=None, epsilon=1, adjacency="add-or-remove-one", ledger=surety.Ledger.in_memory())
+columns = st.one_of(
+    arrays(),
+    st.lists(st.one_of(numbers, texts, st.none(), st.booleans(), st.binary(max_size=3)), min_size=6, max_size=6),
+    st.builds(np.broadcast_to, st.sampled_from([1.0, 7, True]), st.sampled_from([0, 6, 100_000])),
+    st.builds(np.ma.MaskedArray, st.just(np.arange(6)), st.lists(st.booleans(), min_size=6, max_size=6)),
+    st.builds(np.array, st.lists(st.sampled_from(["2017-06-01", "NaT", "9999-12-31"]), min_size=6, max_size=6), st.sampled_from(["M8[D]", "M8[ns]", "M8[W]", "M8[Y]", "U10", "S3"])),
+)
+tables = st.one_of(
+    st.fixed_dictionaries({"x": columns}),
+    st.fixed_dictionaries({"x": st.just(np.arange(6)), "g": columns}),
+    st.dictionaries(st.one_of(st.sampled_from(["x", "g", ""]), texts, st.integers(), st.none()), columns, max_size=3),
+    st.builds(np.zeros, st.integers(0, 9), st.sampled_from(["f8", [("x", "f8"), ("g", "U3")], [("x", ">i2"), ("g", "O")], [("x", "f8", (2,))]])),
+    st.builds(Stream, st.one_of(anything, st.just(ValueError("secret")), st.builds(one_number.__arrow_c_stream__))),
+    st.just(one_number),
+    texts,
+    anything,
+)
+pairs = either(st.tuples(epsilon, epsilon))
+names = either(st.sampled_from(["x", "g", "value", "", "a)b", "x where x>1"]))
+conditions = either(st.one_of(st.none(), st.sampled_from(["x > 1", "missing(g)", "g == a and not (x < 1)", "(" * 500, "x >= 2017-06-01"])))
+shared = {"where": conditions, "weight": either(st.sampled_from([1, 1, 1, 4, 0, -1])), "types": either(st.sampled_from([None, None, {"x": "date"}, {"x": "x"}, {}]))}
+groups = {"by": either(st.sampled_from([None, None, "g"])), "keys": either(st.sampled_from([None, None, ["a", "b"], ["a", "a"], []]))}
+statistics = st.lists(
+    st.one_of(
+        st.tuples(st.just(surety.count), st.fixed_dictionaries({**shared, **groups})),
+        st.tuples(st.sampled_from([surety.sum, surety.mean, surety.variance]), st.fixed_dictionaries({"column": names, "bounds": pairs, **shared, **groups})),
+        st.tuples(st.just(surety.median), st.fixed_dictionaries({"column": names, "bounds": pairs, "candidates": either(st.sampled_from([None, 11])), **shared})),
+        st.tuples(st.just(surety.quantile), st.fixed_dictionaries({"column": names, "fraction": epsilon, "bounds": pairs, "candidates": st.just(11), **shared})),
+        st.tuples(st.just(surety.histogram), st.fixed_dictionaries({"column": names, "bounds": pairs, "bins": count, **shared, **groups})),
+        st.tuples(st.just(surety.histogram), st.fixed_dictionaries({"column": names, "categories": either(st.lists(texts, max_size=3)), **shared})),
+        st.tuples(st.just(surety.keys), st.fixed_dictionaries({"column": names, "most_keys": count, **shared})),
+    ),
+    max_size=3,
+)
+promises = {
+    "unit": either(st.sampled_from([None, None, "g", "x"])),
+    "most": either(st.sampled_from([None, None, 1, 3])),
+    "epsilon": epsilon,
+    "delta": either(st.sampled_from([0, 1e-6])),
+    "adjacency": adjacency,
+}
+
+
+def try_release(data: Any, statistics: Any, ledger: Any, more: dict[str, Any], **promise: Any) -> None:
+    """Nothing that is refused shows a cell: those of `Stream` are secret. What is no path of a table is a path of something else."""
+    if isinstance(data, (str, bytes, os.PathLike)):
+        data = os.path.join(folder.name, os.fsdecode(data))
+    made = [make(**arguments) for make, arguments in statistics]
+    surety.plan(made, **promise)
+    try:
+        released = surety.release(data, made, ledger=surety.Ledger.in_memory() if ledger is None else ledger, **promise, **more)
+    except REFUSALS as error:
+        assert "secret" not in str(error)
+        raise
+    repr(released), released._repr_html_(), released.table, released.json(), released.__arrow_c_stream__()
+
+
+def try_table(data: Any, unit: str | None) -> None:
+    """What nothing but its data can refuse."""
+    made = [(surety.sum, {"column": "x", "bounds": (0, 10)}), (surety.count, {"where": "x > 1"})]
+    more = {} if unit is None else {"empty_unit": "each"}
+    try_release(data, made, None, more, unit=unit, most=unit and 2, epsilon=1, delta=0, adjacency="add-or-remove-one")
+
+
 def try_path(path: Any, adjacency: Any, budget: Any, owner: Any, rows: Any) -> None:
     """A ledger in a folder of its own, whatever its name."""
     with tempfile.TemporaryDirectory() as own:
@@ -236,6 +313,20 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         },
     ),
     (try_pickle, {"data": st.binary(max_size=30)}),
+    *[(try_table, {"data": tables, "unit": st.sampled_from([None, None, "x", "g"])})] * 4,
+    *[
+        (
+            try_release,
+            {
+                "data": tables,
+                "statistics": statistics,
+                "ledger": st.one_of(st.none(), st.none(), st.none(), st.sampled_from([ledger, small]), st.integers()),
+                "more": st.dictionaries(st.sampled_from(["missing", "complete", "confidence", "noise", "no_limits", "form_is_public", "replay_seed", "columns", "nothing"]), anything, max_size=1),
+                **promises,
+            },
+        )
+    ]
+    * 8,
 ]
 
 

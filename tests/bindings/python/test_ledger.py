@@ -156,9 +156,11 @@ def test_ledgers_and_runs_do_not_pickle(tmp_path: Path) -> None:
     with new_ledger(tmp_path) as ledger, ledger.reserve(ONE) as run:
         for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(TypeError, match="does not pickle"):
-                attempt(ledger)
-            with pytest.raises(TypeError, match="does not pickle"):
                 attempt(run)
+        with pytest.raises(TypeError, match="does not pickle"):
+            pickle.dumps(ledger)
+        # A copy is no other ledger, whose charges would be forgotten.
+        assert copy.copy(ledger) is ledger and copy.deepcopy([ledger])[0] is ledger
     with pytest.raises(TypeError):
         surety.Reservation()
 
@@ -267,3 +269,52 @@ def test_nothing_is_lost_beside_another_copy_of_sqlite(tmp_path: Path) -> None:
     assert len(reported) >= 12 and len(set(reported)) == len(reported)
     assert set(reported) <= {run["run"] for run in runs}
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_ledger_in_memory_is_that_of_its_first_run() -> None:
+    ledger = surety.Ledger.in_memory()
+    assert ledger.path is None
+    with pytest.raises(ValueError, match="has had no run yet"):
+        ledger.audit(1e-5)
+    with pytest.raises(ValueError, match="has had no run yet"):
+        ledger.reserve("gaussian(40)")
+    with ledger.reserve(5 * ONE) as run:
+        run.spend(ONE)
+    assert charged(ledger) == [("settled", "gaussian(40)")] and (ledger.adjacency, ledger.unit) == ("replace-one", "one row")
+    with pytest.raises(ValueError, match="adjacency"):
+        ledger.reserve("gaussian(40)", adjacency="zero-out")
+    # Each is one by itself, and what it holds goes with it.
+    other = surety.Ledger.in_memory(adjacency="zero-out", epsilon=1, delta=1e-5, owner="person", most_rows=3)
+    assert other.unit.startswith("one person of at most 3 rows") and other.adjacency == "zero-out" and other.path is None
+    ledger.close()
+    for question in (lambda: ledger.audit(1e-5), lambda: ledger.path, lambda: ledger.reserve(ONE)):
+        with pytest.raises(ValueError, match="closed"):
+            question()
+
+
+def test_a_ledger_in_memory_keeps_its_budget() -> None:
+    ledger = surety.Ledger.in_memory(adjacency="replace-one", epsilon=1, delta=1e-5, filter="gaussian")
+    ledger.reserve("repeat(50, gaussian(40))").settle()
+    with pytest.raises(surety.SuretyError, match="the budget") as refused:
+        ledger.reserve("repeat(500, gaussian(40))")
+    assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED
+    with pytest.raises(TypeError, match="adjacency is missing"):
+        surety.Ledger.in_memory(epsilon=1, delta=1e-5)
+    with pytest.raises(TypeError):
+        surety.Ledger.create(None, adjacency="replace-one")  # type: ignore[arg-type]
+
+
+def test_threads_share_a_ledger_in_memory() -> None:
+    ledger = surety.Ledger.in_memory()
+
+    def work() -> None:
+        for _ in range(20):
+            with ledger.reserve(ONE) as run:
+                run.spend(ONE)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.audit(1e-5)["event"] == "repeat(160, gaussian(40))"

@@ -366,6 +366,27 @@ TEST(ReadModel, RowsOfOneScaleAreOfVersionFive) {
   EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {"version is 4, must be 5"}));
 }
 
+TEST(ReadModel, ALabelWithACentreIsOfVersionSeven) {
+  Model model = example();
+  model.loss = "squared";
+  model.label = parse_label_rule("kind");
+  EXPECT_NE(nlohmann::json::parse(write_model(model))["surety_model"], 7) << "who has none is read by older versions";
+  model.label_centre = -3.25;
+  const auto text = write_model(model);
+  EXPECT_EQ(nlohmann::json::parse(text)["surety_model"], 7);
+  EXPECT_EQ(parse_model(text, "m").label_centre, -3.25);
+  EXPECT_EQ(predict(parse_model(text, "m"), 1), -2.25);
+  const auto refused = [&](const char* field, const nlohmann::json& value, const std::string& said) {
+    auto json = nlohmann::json::parse(text);
+    json[field] = value;
+    EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {said})) << said;
+  };
+  refused("surety_model", 6, "version is 6, must be 7");
+  refused("label_centre", 0, "the label's centre is not a number other than 0");
+  refused("label_centre", "3", "the label's centre is not a number other than 0");
+  refused("loss", "logistic", "the label's centre is -3.25, must be finite, and 0 unless the loss is squared");
+}
+
 TEST(Predict, SaysProbabilitiesOfSeveralClasses) {
   const Model model = of_three_classes();
   const std::vector<double> scores{1, -2, 1};

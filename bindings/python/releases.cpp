@@ -1,0 +1,235 @@
+#include "releases.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/jobs/release/release_fields.h>
+#include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/release_steps.h>
+#include <surety/jobs/release/released_json.h>
+#include <surety/jobs/release/released_table.h>
+#include <surety/jobs/release/written_release.h>
+#include <surety/jobs/run/run_bits.h>
+
+#include "calls.h"
+#include "plans.h"
+#include "sources.h"
+
+namespace surety::python {
+namespace {
+
+using namespace nb::literals;
+
+/// The fields that a plan of a release may have.
+std::vector<FieldRow> release_fields() {
+  jobs::ReleaseFields fields;
+  return rows_of(fields.table());
+}
+
+template <class Work>
+auto in_order(const Work& work) {
+  return python::in_order(release_fields, work);
+}
+
+/// A plan that was prepared, and can run again and again.
+class PlannedRelease {
+ public:
+  /// Reads the plan; `calibrate` makes the rest of it.
+  PlannedRelease(std::string_view text, double epsilon, double delta, const std::string& adjacency) {
+    static_cast<void>(Target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)});
+    written_ = jobs::read_release_plan(text);
+    require_said_unit(*written_, written_->plan.unit);
+  }
+  PlannedRelease(PlannedRelease&& other) = default;
+  PlannedRelease(const PlannedRelease&) = delete;
+
+  void calibrate(const jobs::RunContext& context) {
+    job_.emplace(written_->plan, context);
+    cost_ = job_->cost();
+    jobs::require_follows(*written_, *cost_);
+  }
+
+  [[nodiscard]] const jobs::WrittenRelease& written() const { return *written_; }
+  [[nodiscard]] const Solution& cost() const { return cost_.value(); }
+  /// What runs next: the same again. \pre with the interpreter's lock, which keeps threads apart
+  [[nodiscard]] jobs::ReleaseJob next() {
+    if (job_) return *std::exchange(job_, std::nullopt);
+    return unlocked([this] { return in_order([this] { return jobs::ReleaseJob{written_->plan}; }); });
+  }
+  [[nodiscard]] std::string text() const { return text_with(*written_, written_->plan.unit, cost().event, cost().value); }
+
+ private:
+  std::optional<jobs::WrittenRelease> written_;
+  std::optional<jobs::ReleaseJob> job_;  ///< of the run to come
+  std::optional<Solution> cost_;
+};
+
+/// Does `work(context)` without the interpreter's lock, which signals call off.
+template <class Work>
+auto called_off_by_signals(const Work& work) {
+  Signals signals;
+  return with_signals(signals, [&] {
+    jobs::RunContext context;
+    if (signals.is_of_main_thread()) context.should_stop = [&signals] { return signals.are_raised(); };
+    return in_order([&] { return work(context); });
+  });
+}
+
+/// \param source what it will read, if it is known: whether its columns are there is said before seconds of calibration
+PlannedRelease plan_release(const std::string& text, double epsilon, double delta, const std::string& adjacency, const Source* source) {
+  return called_off_by_signals([&](const jobs::RunContext& context) {
+    PlannedRelease plan{text, epsilon, delta, adjacency};
+    if (source != nullptr) {
+      std::visit([&](const auto& records) { jobs::require_columns(plan.written().plan, records); }, source->records());
+    }
+    plan.calibrate(context);
+    return plan;
+  });
+}
+
+/// What came of a run, and where it was charged.
+struct ResultOfRun {
+  jobs::ReleasedStatistics released;
+  std::string ledger;
+  bool ledger_is_new;
+};
+
+/// One run of a plan. It is done once.
+class RunOfPlan final {
+ public:
+  RunOfPlan(PlannedRelease& plan, const LedgerOfRun& ledger, bool ledger_must_exist)
+      : job_{plan.next()}, replay_seed_{plan.written().replay_seed}, ledger_{ledger, ledger_must_exist} {}
+
+  RunOfPlan(const RunOfPlan&) = delete;
+  RunOfPlan& operator=(const RunOfPlan&) = delete;
+
+  ResultOfRun go(Source& source) {
+    if (!job_) invalid("the run is done already, must be done once");
+    try {
+      return called_off_by_signals([&](const jobs::RunContext& context) {
+        jobs::RunBits bits{replay_seed_};
+        Steps steps{*this, source.take(), {.bits = bits.source(), .not_private = bits.not_private()}, context};
+        auto released = std::move(steps).released();
+        return ResultOfRun{std::move(released), ledger_.path(), ledger_.is_new()};
+      });
+    } catch (const Error&) {
+      source.rethrow();
+      throw;
+    }
+  }
+
+  /// Its number in the ledger, once it is charged.
+  [[nodiscard]] std::optional<std::uint64_t> charged() const noexcept { return ledger_.charged(); }
+
+ private:
+  class Steps final : public jobs::ReleaseSteps {
+   public:
+    Steps(RunOfPlan& run, Source::Records records, const jobs::Bits& bits, const jobs::RunContext& context)
+        : ReleaseSteps{*std::exchange(run.job_, std::nullopt), bits, context}, run_{run}, records_{std::move(records)} {}
+
+    void ask(const accounting::Plan& charge) override { run_.ledger_.ask(charge); }
+    accounting::Reservation reserve(const accounting::Plan& charge) override { return run_.ledger_.reserve(charge); }
+
+   private:
+    jobs::ReadStatistics read_by(jobs::ReleaseJob job) override {
+      return std::visit([&](auto&& records) { return std::move(job).read(std::move(records), bits(), context()); }, std::move(records_));
+    }
+
+    RunOfPlan& run_;
+    Source::Records records_;
+  };
+
+  std::optional<jobs::ReleaseJob> job_;
+  std::optional<std::uint64_t> replay_seed_;
+  ChargedLedger ledger_;
+};
+
+/// The numbers as an Arrow stream, in the capsule that Python's protocol asks for.
+nb::object arrow_capsule(const ResultOfRun& result) {
+  auto stream = std::make_unique<ArrowArrayStream>();
+  unlocked([&] { jobs::table_of(result.released).give(stream.get()); });
+  const auto release = [](PyObject* capsule) {
+    const std::unique_ptr<ArrowArrayStream> held{static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, stream_capsule))};
+    if (held && held->release != nullptr) held->release(held.get());
+  };
+  nb::object capsule = nb::steal(PyCapsule_New(stream.get(), stream_capsule, release));
+  if (!capsule.is_valid()) {
+    stream->release(stream.get());
+    python_error();
+  }
+  static_cast<void>(stream.release());
+  return capsule;
+}
+
+/// As the command prints it.
+std::string json_text(const ResultOfRun& result) {
+  auto object = jobs::to_json(result.released);
+  object["ledger"] = result.ledger;
+  object["ledger_is_new"] = result.ledger_is_new;
+  return report_text(std::move(object));
+}
+
+}  // namespace
+
+void add_releases(nb::module_& module) {
+  module.def("release_fields", [] { return unlocked(release_fields); });
+  nb::class_<PlannedRelease>(module, "PlannedRelease", nb::is_final())
+      .def("event", [](const PlannedRelease& plan) { return plan.cost().event; })
+      .def("noise", [](const PlannedRelease& plan) { return plan.cost().value; })
+      .def("epsilon",
+           [](const PlannedRelease& plan) {
+             const auto& cost = plan.cost().epsilon;
+             return std::pair{cost.lower, cost.upper};
+           })
+      .def("unit", [](const PlannedRelease& plan) { return describe(plan.written().plan.unit); })
+      .def("text", [](const PlannedRelease& plan) { return unlocked([&] { return plan.text(); }); });
+  module.def("plan_release", &plan_release, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none());
+
+  nb::class_<Source>(module, "Source", nb::is_final());
+  module.def(
+      "path_source", [](std::filesystem::path path) { return Source{std::move(path)}; }, "path"_a);
+  module.def("arrow_source", &arrow_source, "capsule"_a, "no_limits"_a);
+  module.def("array_source", &array_source, "names"_a, "formats"_a, "next"_a, "no_limits"_a);
+
+  nb::class_<ResultOfRun>(module, "ResultOfRun", nb::is_final())
+      .def("json", [](const ResultOfRun& result) { return unlocked([&] { return json_text(result); }); })
+      .def("event", [](const ResultOfRun& result) { return result.released.cost.event; })
+      .def("epsilon",
+           [](const ResultOfRun& result) {
+             const auto& cost = result.released.cost.epsilon;
+             return std::pair{cost.lower, cost.upper};
+           })
+      .def("unit", [](const ResultOfRun& result) { return describe(result.released.unit); })
+      .def("arrow", &arrow_capsule);
+  nb::class_<RunOfPlan>(module, "RunOfPlan", nb::is_final()).def("go", &RunOfPlan::go, "source"_a).def("charged", &RunOfPlan::charged);
+  module.def(
+      "run_with", [](PlannedRelease& plan, const LedgerHandle& ledger) { return std::make_unique<RunOfPlan>(plan, ledger, true); },
+      "plan"_a, "ledger"_a);
+  module.def(
+      "run_at",
+      [](PlannedRelease& plan, const std::filesystem::path& path, bool must_exist) {
+        return std::make_unique<RunOfPlan>(plan, path, must_exist);
+      },
+      "plan"_a, "path"_a, "must_exist"_a);
+}
+
+}  // namespace surety::python

@@ -1,0 +1,212 @@
+#include "sources.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <new>
+
+#include <surety/accounting/numbers/error.h>
+
+#include "calls.h"
+
+namespace surety::python {
+namespace {
+
+data::DataLimits limits_of(bool no_limits) { return no_limits ? data::DataLimits::none() : data::DataLimits{}; }
+
+/// Releases children with their parent, or leaves those that somebody has moved out.
+template <class Holder, class Struct>
+void release_struct(Struct* one) {
+  for (std::int64_t k = 0; k < one->n_children; ++k) {
+    if (one->children[k]->release != nullptr) one->children[k]->release(one->children[k]);
+  }
+  delete static_cast<Holder*>(one->private_data);
+  one->release = nullptr;
+}
+
+/// Memory of Python's, held as long as this lives.
+class Memory {
+ public:
+  explicit Memory(nb::handle owner) {
+    if (PyObject_GetBuffer(owner.ptr(), &view_, PyBUF_SIMPLE) != 0) python_error();
+  }
+  Memory(Memory&& other) noexcept : view_{std::exchange(other.view_, Py_buffer{})} {}
+  Memory(const Memory&) = delete;
+  ~Memory() {
+    if (view_.obj == nullptr) return;
+    const Locked lock;
+    PyBuffer_Release(&view_);
+  }
+  [[nodiscard]] const void* begin() const noexcept { return view_.buf; }
+
+ private:
+  Py_buffer view_{};
+};
+
+/// One column of a batch.
+struct Column {
+  std::vector<Memory> memory = {};
+  std::vector<const void*> buffers = {};
+};
+struct Batch {
+  std::vector<ArrowArray> columns = {};
+  std::vector<ArrowArray*> pointers = {};
+  const void* no_buffer = nullptr;
+};
+
+/// \pre with the lock
+void export_batch(nb::handle batch, ArrowArray* out) {
+  const auto rows = nb::cast<std::int64_t>(batch[0]);
+  const nb::object columns = batch[1];
+  auto held = std::make_unique<Batch>();
+  held->columns.resize(nb::len(columns));
+  held->pointers.reserve(held->columns.size());
+  for (auto& column : held->columns) held->pointers.push_back(&column);
+  // From here on what is made is released with its parent.
+  *out = {.length = rows,
+          .null_count = 0,
+          .offset = 0,
+          .n_buffers = 1,
+          .n_children = static_cast<std::int64_t>(held->columns.size()),
+          .buffers = &held->no_buffer,
+          .children = held->pointers.data(),
+          .dictionary = nullptr,
+          .release = release_struct<Batch, ArrowArray>,
+          .private_data = held.get()};
+  data::ArrowOwner<ArrowArray> owner{out};
+  auto& made = held.release()->columns;
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    auto column = std::make_unique<Column>();
+    const nb::object buffers = columns[k];
+    for (const nb::handle buffer : buffers) {
+      if (buffer.is_none()) {
+        column->buffers.push_back(nullptr);
+      } else {
+        column->memory.emplace_back(buffer);
+        column->buffers.push_back(column->memory.back().begin());
+      }
+    }
+    made[k] = {.length = rows,
+               .null_count = column->buffers.front() == nullptr ? 0 : -1,
+               .offset = 0,
+               .n_buffers = static_cast<std::int64_t>(column->buffers.size()),
+               .n_children = 0,
+               .buffers = column->buffers.data(),
+               .children = nullptr,
+               .dictionary = nullptr,
+               .release = release_struct<Column, ArrowArray>,
+               .private_data = column.get()};
+    static_cast<void>(column.release());
+  }
+  *out = *owner.get();
+  owner.get()->release = nullptr;
+}
+
+struct Columns {
+  std::vector<std::string> names;
+  std::vector<std::string> formats;
+  nb::object next;
+  Raised raised;
+};
+
+struct Schema {
+  std::vector<std::string> names = {};
+  std::vector<std::string> formats = {};
+  std::vector<ArrowSchema> columns = {};
+  std::vector<ArrowSchema*> pointers = {};
+};
+/// What it says lives as long as the schema of all columns.
+void release_column(ArrowSchema* column) { column->release = nullptr; }
+
+void export_schema(const Columns& columns, ArrowSchema* out) {
+  auto held = std::make_unique<Schema>(Schema{.names = columns.names, .formats = columns.formats});
+  held->columns.resize(held->names.size());
+  for (std::size_t k = 0; k < held->names.size(); ++k) {
+    held->columns[k] = {.format = held->formats[k].c_str(),
+                        .name = held->names[k].c_str(),
+                        .metadata = nullptr,
+                        .flags = ARROW_FLAG_NULLABLE,
+                        .n_children = 0,
+                        .children = nullptr,
+                        .dictionary = nullptr,
+                        .release = release_column,
+                        .private_data = nullptr};
+    held->pointers.push_back(&held->columns[k]);
+  }
+  *out = {.format = "+s",
+          .name = "",
+          .metadata = nullptr,
+          .flags = 0,
+          .n_children = static_cast<std::int64_t>(held->columns.size()),
+          .children = held->pointers.data(),
+          .dictionary = nullptr,
+          .release = release_struct<Schema, ArrowSchema>,
+          .private_data = held.get()};
+  static_cast<void>(held.release());
+}
+
+Columns& columns_of(ArrowArrayStream* stream) { return *static_cast<Columns*>(stream->private_data); }
+
+int next_batch(ArrowArrayStream* stream, ArrowArray* out) {
+  auto& columns = columns_of(stream);
+  const Locked lock;
+  *out = {};
+  try {
+    const nb::object batch = columns.next();
+    if (!batch.is_none()) export_batch(batch, out);
+    return 0;
+  } catch (nb::python_error& error) {
+    *columns.raised = std::make_unique<nb::python_error>(std::move(error));
+    return EINVAL;
+  } catch (...) {
+    return ENOMEM;
+  }
+}
+
+}  // namespace
+
+const Source::Records& Source::records() const {
+  if (!records_) invalid("the records were read already, must be read once");
+  return *records_;
+}
+
+Source::Records Source::take() {
+  static_cast<void>(records());
+  return *std::exchange(records_, std::nullopt);
+}
+
+void Source::rethrow() const {
+  if (raised_ && *raised_) throw nb::python_error{std::move(*std::exchange(*raised_, nullptr))};
+}
+
+Source arrow_source(nb::handle capsule, bool no_limits) {
+  auto* const stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), stream_capsule));
+  if (stream == nullptr) python_error();
+  return unlocked([&] { return Source{data::ArrowStream{stream, limits_of(no_limits)}}; });
+}
+
+Source array_source(const std::vector<std::string>& names, const std::vector<std::string>& formats, nb::object next, bool no_limits) {
+  auto raised = std::make_shared<std::unique_ptr<nb::python_error>>();
+  auto columns = std::make_unique<Columns>(Columns{.names = names, .formats = formats, .next = std::move(next), .raised = raised});
+  ArrowArrayStream stream{.get_schema =
+                              [](ArrowArrayStream* self, ArrowSchema* out) {
+                                try {
+                                  export_schema(columns_of(self), out);
+                                  return 0;
+                                } catch (...) {
+                                  return ENOMEM;
+                                }
+                              },
+                          .get_next = next_batch,
+                          .get_last_error = [](ArrowArrayStream* /*self*/) -> const char* { return "a column cannot be read"; },
+                          .release =
+                              [](ArrowArrayStream* self) {
+                                const Locked lock;
+                                delete &columns_of(self);
+                                self->release = nullptr;
+                              },
+                          .private_data = columns.get()};
+  static_cast<void>(columns.release());
+  return Source{data::ArrowStream{&stream, limits_of(no_limits)}, std::move(raised)};
+}
+
+}  // namespace surety::python

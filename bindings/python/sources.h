@@ -1,0 +1,50 @@
+// Records as Python has them, for the library to read.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <surety/data/arrow_stream.h>
+#include <surety/data/data_policy.h>
+
+namespace surety::python {
+
+/// The name of a capsule with an Arrow stream.
+inline constexpr const char* stream_capsule = "arrow_array_stream";
+
+/// What a function of Python raised while the library read. Touched with the interpreter's lock alone.
+using Raised = std::shared_ptr<std::unique_ptr<nanobind::python_error>>;
+
+/// A path, or a stream that is read once.
+class Source {
+ public:
+  using Records = std::variant<std::filesystem::path, data::ArrowStream>;
+
+  explicit Source(Records records, Raised raised = nullptr) : records_{std::move(records)}, raised_{std::move(raised)} {}
+
+  [[nodiscard]] const Records& records() const;
+  /// Once. \throws Error{invalid_argument} the second time
+  [[nodiscard]] Records take();
+  /// Throws what was raised in reading, if anything was. \pre with the lock
+  void rethrow() const;
+
+ private:
+  std::optional<Records> records_;
+  Raised raised_;
+};
+
+/// The stream in a capsule of `__arrow_c_stream__`.
+[[nodiscard]] Source arrow_source(nanobind::handle capsule, bool no_limits);
+/// Columns of NumPy: `next()` gives None at the end, and else the number of rows and of each column the buffers of its Arrow array, None where there is none.
+/// \param formats as Arrow writes types
+[[nodiscard]] Source array_source(const std::vector<std::string>& names, const std::vector<std::string>& formats, nanobind::object next,
+                                  bool no_limits);
+
+}  // namespace surety::python

@@ -1,0 +1,272 @@
+"""Trained models."""
+
+from __future__ import annotations
+
+import html
+import json
+from os import PathLike
+from typing import Any, SupportsIndex, TypedDict, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from surety import _arguments, _library
+from surety._accounting import Enclosure
+from surety._errors import ErrorCode, SuretyError
+from surety._events import Event, _event_of
+from surety._released import _one_line
+from surety._sources import source_of
+
+Array = npt.NDArray[Any]
+
+
+class ReadingFields(TypedDict, total=False):
+    """How a CSV file of records to predict is written; what is None is not said."""
+
+    columns: list[str] | None
+    decimal: str | None
+    delimiter: str | None
+    no_limits: bool
+    quoted_lines: SupportsIndex | None
+
+
+def _options(said: ReadingFields) -> str:
+    options: dict[str, Any] = {}
+    for name, value in said.items():
+        if name not in ReadingFields.__annotations__:
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+        if value is None:
+            continue
+        key = name.replace("_", "-")
+        if name == "columns":
+            options[key] = _arguments.quoted(_arguments.texts(name, value))
+        elif name == "no_limits":
+            options[key] = _arguments.flag(name, value)
+        else:
+            options[key] = _arguments.whole(name, value) if name == "quoted_lines" else _arguments.text(name, value)
+    return json.dumps(options)
+
+
+def _unsupported(message: str) -> SuretyError:
+    return SuretyError(message, ErrorCode.UNSUPPORTED)
+
+
+class Model:
+    """A trained model, which may be published: what was charged for it pays for whatever is asked of it. Made by ``surety.train``, ``TrainingPlan.train`` and
+    ``Model.load``.
+
+    >>> import numpy as np
+    >>> import surety
+    >>> table = {"rooms": np.arange(4000) % 9 + 1.0, "rent": (np.arange(4000) % 9 + 1.0) * 200}
+    >>> model = surety.train(
+    ...     table, label="rent", loss="squared", label_bound=2000, bounds={"rooms": (0, 10)}, rows="scaled", algorithm="sufficient-statistics",
+    ...     unit=None, epsilon=2, delta=1e-6, adjacency="replace-one", ledger=surety.Ledger.in_memory(),
+    ... )
+    >>> bool(150 < model.coef_[0] < 250), model.feature_names_
+    (True, ('rooms',))
+    >>> surety.Model.parse(model.text()).predict({"rooms": [2.0, 9.0]}).round(-3)
+    array([   0., 2000.])
+
+    A pickle of it holds its text alone: what is known of its run (``cost``, ``run``, ``report``) stays behind.
+    """
+
+    __slots__ = ("_handle", "_result")
+
+    _handle: _library.Model
+    _result: _library.ResultOfTraining | None
+
+    def __init__(self) -> None:
+        raise TypeError("a surety.Model is made by surety.train or surety.Model.load")
+
+    @classmethod
+    def _of(cls, handle: _library.Model) -> Model:
+        model = cls.__new__(cls)
+        model._handle = handle
+        model._result = None
+        return model
+
+    @classmethod
+    def _of_result(cls, result: _library.ResultOfTraining) -> Model:
+        model = cls._of(result.model())
+        model._result = result
+        return model
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Model:
+        """The model in a file that ``save`` or ``surety train`` wrote. Raises ``SuretyError`` (BAD_DATA) for everything that is none."""
+        return cls._of(_library.load_model(_arguments.path("path", path)))
+
+    @classmethod
+    def parse(cls, text: str) -> Model:
+        """The model of a text. Raises ``SuretyError`` (BAD_DATA) for everything that is none."""
+        return cls._of(_library.parse_model(_arguments.text("text", text)))
+
+    def text(self) -> str:
+        """The text of its file, which keeps weights bit for bit."""
+        return self._handle.text()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes its file, which ``surety predict`` reads, in one step. It replaces another model and nothing else."""
+        self._handle.save(_arguments.path("path", path))
+
+    @property
+    def loss(self) -> str:
+        """What was minimized: "logistic", "squared", "smoothed-hinge" or "hinge"."""
+        return self._handle.loss()
+
+    @property
+    def classes_(self) -> tuple[str, ...]:
+        """The classes that it tells, in the order of ``predict_proba``: "visits<=0" and "visits>0", or the texts of several; none of the squared loss."""
+        return tuple(self._handle.classes())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads; none of LIBSVM text."""
+        return tuple(self._handle.columns())
+
+    @property
+    def feature_names_(self) -> tuple[str, ...]:
+        """What each of ``coef_`` is of: a column, or "column=category"."""
+        return tuple(_shown(name) for name in self._handle.names() if name[0] is not None)
+
+    @property
+    def weights(self) -> Array:
+        """As they were learned, of features between -1 and 1, with the intercept as the last of each class: one row for each class of several."""
+        return self._by_class(self._handle.weights())
+
+    @property
+    def coef_(self) -> Array:
+        """Of ``feature_names_``, in units of the label over units of the columns: the score moves by so much when a cell, within its bounds, moves by 1.
+        One row for each class of several.
+
+        Raises ``SuretyError`` (UNSUPPORTED) where the score is no linear function of the cells: rows that are divided by their norms (all but ``rows="scaled"``), a
+        column without bounds.
+        """
+        return self._by_class(self._handle.linear_map()[1])
+
+    @property
+    def intercept_(self) -> Array | float:
+        """What ``decision_function`` says where all cells are 0, were that within bounds; one for each class of several. Raises as ``coef_``."""
+        intercepts = self._handle.linear_map()[2]
+        return np.array(intercepts) if len(intercepts) > 1 else intercepts[0]
+
+    @property
+    def intervals(self) -> Array | None:
+        """Of learners that give them ("sufficient-statistics"): the ends of an interval for each of ``weights``, which hold together with ``report["coefficient_intervals"]
+        ["confidence"]`` over the noise, around the same fit of these records without noise. None of others, and where the noise was too large."""
+        found = (self.report or {}).get("coefficient_intervals")
+        return None if found is None or found["from"] is None else np.array([found["from"], found["to"]]).T
+
+    @property
+    def event(self) -> Event:
+        """What was released for it, as it was planned, for the accountants."""
+        return _event_of(self._handle.event())
+
+    @property
+    def promise(self) -> tuple[float, float]:
+        """The epsilon and the delta that were promised, under ``event.adjacency``."""
+        return self._handle.promise()
+
+    @property
+    def unit(self) -> str:
+        """To whom: "one row", "one nr of at most 8 rows (...)"."""
+        return self._handle.unit()
+
+    @property
+    def cost(self) -> Enclosure | None:
+        """The epsilon of what was released, at the delta that was promised; None of a model that was loaded."""
+        return None if self._result is None else Enclosure(*self._result.epsilon())
+
+    @property
+    def run(self) -> int | None:
+        """Its number in the ledger; None of a model that was loaded."""
+        return None if self._result is None else self._result.run()
+
+    @property
+    def report(self) -> dict[str, Any] | None:
+        """What ``surety train --json`` prints; None of a model that was loaded. ``held_out_scores_not_private`` and whatever else is named so is for who holds the data."""
+        if self._result is None:
+            return None
+        report = json.loads(self._result.json())
+        assert isinstance(report, dict)
+        return report
+
+    def lines(self) -> str:
+        """The report for people, as ``surety train`` prints it. Raises ``SuretyError`` (UNSUPPORTED) for a model that was loaded."""
+        if self._result is None:
+            raise _unsupported("the report is of a training, this model was loaded")
+        return self._result.text()
+
+    def json(self) -> str:
+        """The same as text. Raises ``SuretyError`` (UNSUPPORTED) for a model that was loaded."""
+        if self._result is None:
+            raise _unsupported("the report is of a training, this model was loaded")
+        return self._result.json()
+
+    def decision_function(self, data: Any, **reading: Unpack[ReadingFields]) -> Array:
+        """The scores of all rows: above 0 for the second of two classes, one for each class of several, and what ``predict`` says of the squared loss. ``data`` as
+        ``predict``."""
+        return self._by_class(self._asked(data, "predictions" if self.loss == "squared" else "scores", reading), is_of_records=True)
+
+    def predict(self, data: Any, **reading: Unpack[ReadingFields]) -> Array:
+        """What it says of all rows: the texts of classes, the values of the squared loss.
+
+        ``data`` is what ``surety.train`` takes, with the columns of the model; the label may be missing. It costs nothing of those whom the model was trained on; what is said
+        of new rows is about those rows, so errors show their cells. Raises ``SuretyError`` (BAD_DATA) for a damaged row, and where there is no row.
+        """
+        if self.loss == "squared":
+            return self._asked(data, "predictions", reading)
+        return np.array(self.classes_)[self._asked(data, "places", reading).astype(np.int64)]
+
+    def predict_proba(self, data: Any, **reading: Unpack[ReadingFields]) -> Array:
+        """The probabilities of ``classes_``, a row for each row of ``data``. Raises ``SuretyError`` (UNSUPPORTED) for another loss than the logistic one, which has none."""
+        if self.loss != "logistic":
+            raise _unsupported(f"probabilities are of models of the logistic loss, this one has the {self.loss} loss")
+        found = self._asked(data, "predictions", reading)
+        if len(self.classes_) > 2 or len(self._handle.weights()) > len(self._handle.names()):
+            return found.reshape(-1, len(self.classes_))
+        return np.column_stack([1 - found, found])
+
+    def _asked(self, data: Any, said: str, reading: ReadingFields) -> Array:
+        if data is None:
+            raise _arguments.wrong_type("data", data, "a table or the path of one")
+        options = _options(reading)
+        source = source_of(data, reading.get("no_limits") is True)
+        return np.frombuffer(self._handle.predict(source, said, options), np.float64).copy()
+
+    def _by_class(self, numbers: list[float] | Array, *, is_of_records: bool = False) -> Array:
+        """By class where there are several: of records a column for each, else a row."""
+        count = len(self._handle.weights()) // max(1, len(self._handle.names()))
+        array = np.asarray(numbers, np.float64)
+        if count <= 1:
+            return array
+        return array.reshape(-1, count) if is_of_records else array.reshape(count, -1)
+
+    def _promise_text(self) -> str:
+        epsilon, delta = self.promise
+        replayed = "; NOT PRIVATE: the noise was replayed from a known seed" if self._handle.not_private() else ""
+        return _one_line(f"epsilon {epsilon:g} at delta {delta:g}, {self.event.adjacency}, for {self.unit}{replayed}")
+
+    def _shown_weights(self) -> list[tuple[str, list[float]]]:
+        names = ["(intercept)" if name[0] is None else _one_line(_shown(name)) for name in self._handle.names()]
+        return [(name, column.tolist()) for name, column in zip(names, np.atleast_2d(self.weights).T, strict=True)]
+
+    def __repr__(self) -> str:
+        label = "" if self._handle.label() is None else f" for {_one_line(self._handle.label() or '')}"
+        return f"<Model of {self.loss} loss{label}, {len(self._handle.names())} features: {self._promise_text()}>"
+
+    def _repr_html_(self) -> str:
+        classes = [html.escape(_one_line(name)) for name in self.classes_] if np.ndim(self.weights) > 1 else ["weight"]
+        head = "".join(f"<th>{name}</th>" for name in ["feature", *classes])
+        body = "".join(
+            f"<tr><td>{html.escape(name)}</td>" + "".join(f"<td>{weight:.6g}</td>" for weight in weights) + "</tr>" for name, weights in self._shown_weights()
+        )
+        return f"<table><caption>{html.escape(repr(self)[1:-1])}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return Model.parse, (self.text(),)
+
+
+def _shown(name: tuple[str | None, str | None]) -> str:
+    column, category = name
+    return f"{column}" if category is None else f"{column}={category}"

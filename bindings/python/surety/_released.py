@@ -1,0 +1,214 @@
+"""What was released."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from surety import _library
+from surety._accounting import Enclosure
+from surety._errors import ErrorCode, error_of
+from surety._events import Event, _event_of
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+class Number(NamedTuple):
+    """One released number, and what it is of."""
+
+    query: str
+    group: str | None  #: None where the statistic is of no groups
+    cell: str | None  #: None where it is no histogram and of no keys
+    value: float  #: an int, where it is a count
+    lower: float | None  #: the ends of its interval, which is about the noise alone; None where it has a rank error instead
+    upper: float | None
+
+
+class Released:
+    """What was released, and charged to its ledger: all of it may be published. Made by ``surety.release`` and ``Plan.release``.
+
+    It shows itself as a table, in a notebook as one of HTML, and is handed over as one: ``to_pandas``, ``to_polars``, and ``__arrow_c_stream__`` for whatever
+    reads Arrow.
+
+    >>> import surety
+    >>> table = {"age": [30, 41, 52], "town": ["Rome", "Oslo", "Rome"]}
+    >>> released = surety.release(
+    ...     table, [surety.count(by="town", keys=["Rome", "Oslo"])],
+    ...     unit=None, epsilon=1, adjacency="add-or-remove-one", ledger=surety.Ledger.in_memory(), replay_seed=7,
+    ... )
+    >>> released
+    query            group  value  interval
+    count() by town  Rome       1  [-2, 4]
+    count() by town  Oslo       1  [-2, 4]
+    epsilon 1 at delta 0, add-or-remove-one, for one row: run 1 of memory; NOT PRIVATE: the noise was replayed from a known seed
+    >>> released.table[0].value
+    1
+    """
+
+    __slots__ = ("_json", "_result", "_table")
+
+    _result: _library.ResultOfRun
+    _json: dict[str, Any]
+    _table: tuple[Number, ...]
+
+    def __init__(self) -> None:
+        raise TypeError("a surety.Released is made by surety.release")
+
+    @classmethod
+    def _of(cls, result: _library.ResultOfRun) -> Released:
+        released = cls.__new__(cls)
+        released._result = result
+        released._json = json.loads(result.json())
+        released._table = tuple(number for query in released._json.get("queries", [released._json]) for number in _numbers_of(query))
+        return released
+
+    @property
+    def table(self) -> tuple[Number, ...]:
+        """The numbers, in the order of the statistics. A group or a cell that is no Unicode text is spelled as ``json`` spells it."""
+        return self._table
+
+    @property
+    def event(self) -> Event:
+        """What was released, for the accountants."""
+        return _event_of(self._result.event())
+
+    @property
+    def cost(self) -> Enclosure:
+        """The epsilon of all of it together, at the delta that was promised."""
+        return Enclosure(*self._result.epsilon())
+
+    @property
+    def run(self) -> int:
+        """Its number in the ledger."""
+        return int(self._json["run"])
+
+    def json(self) -> str:
+        """The report as ``surety release --json`` prints it, with the noise and the sensitivity of each statistic."""
+        return self._result.json()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a frame of pandas, which must be installed."""
+        import pandas
+
+        return pandas.DataFrame(list(self._table), columns=list(Number._fields))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a frame of polars, which must be installed."""
+        import polars
+
+        texts, numbers = ["query", "group", "cell"], ["value", "lower", "upper"]
+        types = {**dict.fromkeys(texts, polars.String), **dict.fromkeys(numbers, polars.Float64)}
+        return polars.DataFrame({name: [getattr(row, name) for row in self._table] for name in types}, schema=types, strict=False)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as an Arrow stream: three columns of texts and three of numbers."""
+        return self._result.arrow()
+
+    def plot(self, axes: Any = None) -> list[Any]:
+        """Draws the numbers of each query as bars, the first 500 of them, with their intervals where both ends are finite.
+
+        ``axes`` is one of Matplotlib for each query, in their order, or None for a new figure that has them one below the other, and below them the promise.
+        Needs Matplotlib, which is imported here alone. Returns the axes as a list. Raises ``InvalidArgument`` where ``axes`` are not as many."""
+        queries = [(query["query"], _numbers_of(query)) for query in self._json.get("queries", [self._json])]
+        if axes is None:
+            from matplotlib import pyplot
+
+            heights = [1 + 0.25 * len(numbers[:_MOST_BARS]) for _, numbers in queries]
+            figure, panels = pyplot.subplots(
+                len(queries), squeeze=False, figsize=(8, min(sum(heights) + 0.5, 60)), layout="constrained", gridspec_kw={"height_ratios": heights}
+            )
+            figure.supxlabel(_plain(self._promise()), fontsize="small", wrap=True)
+            axes = panels[:, 0]
+        own = list(axes)
+        if len(own) != len(queries):
+            raise error_of(ErrorCode.INVALID_ARGUMENT, f"axes are {len(own)}, must be {len(queries)}, one for each query")
+        for panel, (query, numbers) in zip(own, queries, strict=True):
+            _draw(panel, query, numbers)
+        return own
+
+    def _promise(self) -> str:
+        said = self._json
+        promise = f"epsilon {said['promise']['epsilon']:g} at delta {said['promise']['delta']:g}, {said['adjacency']}, for {self._result.unit()}"
+        replayed = "; NOT PRIVATE: the noise was replayed from a known seed" if said["not_private"] else ""
+        return _one_line(f"{promise}: run {self.run} of {said['ledger']}{replayed}")
+
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        """The heads and the rows that people see."""
+        has_groups = any(row.group is not None for row in self._table)
+        has_cells = any(row.cell is not None for row in self._table)
+        heads = ["query", *["group"] * has_groups, *["cell"] * has_cells, "value", "interval"]
+        rows = []
+        for row in self._table:
+            interval = "" if row.lower is None or row.upper is None else f"[{row.lower:.10g}, {row.upper:.10g}]"
+            rows.append([row.query, *[row.group or ""] * has_groups, *[row.cell or ""] * has_cells, f"{row.value:.10g}", interval])
+        return heads, [[_one_line(text) for text in row] for row in rows]
+
+    def __repr__(self) -> str:
+        heads, rows = self._shown()
+        widths = [max(len(row[place]) for row in [heads, *rows]) for place in range(len(heads))]
+        lines = []
+        for row in [heads, *rows]:
+            cells = [text.rjust(width) if head == "value" else text.ljust(width) for head, text, width in zip(heads, row, widths, strict=True)]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join([*lines, self._promise()])
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._shown()
+
+        def line(kind: str, cells: list[str]) -> str:
+            return "<tr>" + "".join(f"<{kind}>{html.escape(text)}</{kind}>" for text in cells) + "</tr>"
+
+        body = "".join(line("td", row) for row in rows)
+        return f"<table><caption>{html.escape(self._promise())}</caption><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Released does not pickle; its json() may be written to a file")
+
+
+_MOST_BARS = 500
+
+
+def _plain(text: str) -> str:
+    """As Matplotlib shows it, to which dollars begin formulas."""
+    return _one_line(text).replace("$", r"\$")
+
+
+def _draw(panel: Any, query: str, numbers: list[Number]) -> None:
+    shown = numbers[:_MOST_BARS]
+    more = len(numbers) - len(shown)
+    places = range(len(shown))
+    panel.barh(places, [number.value for number in shown], color="0.8")
+    for place, number in zip(places, shown, strict=True):
+        ends = [end for end in (number.lower, number.upper) if end is not None and math.isfinite(end)]
+        if len(ends) == 2:
+            panel.plot(ends, [place, place], color="black", linewidth=1.5)
+    panel.set_yticks(places, [_plain(", ".join(text for text in (number.group, number.cell) if text is not None)) for number in shown])
+    panel.invert_yaxis()
+    panel.set_title(_plain(query) + (f" (and {more} more)" if more else ""), fontsize="medium", loc="left")
+
+
+def _one_line(text: str) -> str:
+    """Without what would break a line, or hide in it."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode("ascii") for c in text)
+
+
+def _numbers_of(query: dict[str, Any]) -> list[Number]:
+    return [
+        _number(query["query"], group.get("group"), cell.get("cell"), cell)
+        for group in query.get("groups", [query])
+        for cell in group.get("cells", [group])
+    ]
+
+
+def _number(query: str, group: str | None, cell: str | None, said: dict[str, Any]) -> Number:
+    lower, upper = said.get("interval", (None, None))
+    return Number(query, group, cell, _value(said["value"]), None if lower is None else _value(lower), None if upper is None else _value(upper))
+
+
+def _value(number: float | str) -> float:
+    """JSON has a text for infinity."""
+    return float(number) if isinstance(number, str) else number

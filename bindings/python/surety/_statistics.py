@@ -1,0 +1,159 @@
+"""What can be released of a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
+
+from surety import _arguments
+
+Pair: TypeAlias = tuple[SupportsFloat, SupportsFloat]
+
+
+class Some(TypedDict, total=False):
+    """Of which rows a statistic is, and its share of the noise."""
+
+    where: str | None
+    types: Mapping[str, str] | None
+    weight: SupportsFloat
+
+
+class Groups(Some, total=False):
+    """The same for what can be of groups."""
+
+    by: str | None
+    keys: Iterable[str] | None
+    key_bounds: Pair | None
+    key_bins: SupportsIndex | None
+
+
+class Statistic:
+    """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``sum``, ``mean``, ``variance``, ``median``, ``quantile``,
+    ``histogram`` and ``keys``, which share these keywords:
+
+    ``where``: a condition; only rows that meet it count. Comparisons of a column with a number or a text, with ``and``, ``or``, ``not`` and parentheses:
+    ``'age > 40 and not (town == "New York")'``. A missing cell meets no comparison; ``missing(column)`` and ``present(column)`` ask for it.
+    ``types`` says of columns in it what they hold, "number", "text" or "date", where it is not clear.
+
+    ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
+
+    ``by``: the statistic of each group of this column. Which groups there are is public: ``keys`` lists their texts, or ``key_bounds`` and ``key_bins`` make
+    that many of equal width of a column of numbers. A median, a quantile and keys are of no groups.
+    """
+
+    __slots__ = ("_object",)
+
+    _object: dict[str, Any]
+
+    def __init__(self) -> None:
+        raise TypeError("a surety.Statistic is made by surety.mean and its like")
+
+    def __repr__(self) -> str:
+        rest = "".join(f", {name}={value!r}" for name, value in self._object.items() if name != "query")
+        return f"<Statistic {self._object['query']}{rest}>"
+
+    def __eq__(self, other: object) -> bool:
+        return self._object == other._object if isinstance(other, Statistic) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._object, sort_keys=True))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_object, (self._object,)
+
+
+def _of_object(members: dict[str, Any]) -> Statistic:
+    statistic = Statistic.__new__(Statistic)
+    statistic._object = members
+    return statistic
+
+
+def _types(name: str, value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise _arguments.wrong_type(name, value, "a mapping of columns to 'number', 'text' or 'date'")
+    return {_arguments.text("a column of types", column): _arguments.text("a type of types", kind) for column, kind in value.items()}
+
+
+_HOW = {
+    "where": _arguments.text,
+    "types": _types,
+    "weight": _arguments.number,
+    "by": _arguments.text,
+    "keys": _arguments.texts,
+    "key_bounds": _arguments.pair,
+    "key_bins": _arguments.whole,
+    "bounds": _arguments.pair,
+    "bins": _arguments.whole,
+    "categories": _arguments.texts,
+    "candidates": _arguments.whole,
+    "most_keys": _arguments.whole,
+}
+
+
+def _made(function: str, column: str | None, known: frozenset[str], more: Mapping[str, Any], fraction: SupportsFloat | None = None, **own: Any) -> Statistic:
+    for name in more:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    inside = "" if column is None else _arguments.text("column", column)
+    if fraction is not None:
+        inside += f", {_arguments.number('fraction', fraction)!r}"
+    said = {name: _HOW[name](name, value) for name, value in {**own, **more}.items() if value is not None}
+    return _of_object({"query": f"{function}({inside})", **said})
+
+
+_SOME = frozenset(Some.__annotations__)
+_GROUPS = frozenset(Groups.__annotations__)
+
+
+def count(**more: Unpack[Groups]) -> Statistic:
+    """How many rows there are, or meet a condition: ``surety.count(where="exper > 10")``. The keywords are those of ``Statistic``."""
+    return _made("count", None, _GROUPS, more)
+
+
+def sum(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
+    """The sum of a column, whose numbers are clamped to ``bounds``, (lower, upper), known without looking at the data; a schema may say them instead.
+    The other keywords are those of ``Statistic``."""
+    return _made("sum", column, _GROUPS, more, bounds=bounds)
+
+
+def mean(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
+    """The mean of a column, of the rows whose cell is not missing; ``bounds`` as of ``sum``. The other keywords are those of ``Statistic``."""
+    return _made("mean", column, _GROUPS, more, bounds=bounds)
+
+
+def variance(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
+    """The variance of a column, divided by the number of its rows; ``bounds`` as of ``sum``. The other keywords are those of ``Statistic``."""
+    return _made("variance", column, _GROUPS, more, bounds=bounds)
+
+
+def median(column: str, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
+    """The median of a column: one of ``candidates`` equally spaced numbers from one of the ``bounds`` to the other, some 16,000 unless given, drawn by the
+    exponential mechanism. In the place of an interval it has a rank error. The other keywords are those of ``Statistic``."""
+    return _made("median", column, _SOME, more, bounds=bounds, candidates=candidates)
+
+
+def quantile(
+    column: str, fraction: SupportsFloat, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, **more: Unpack[Some]
+) -> Statistic:
+    """As ``median``, of the number below which ``fraction`` of the rows are, between 0 and 1."""
+    return _made("quantile", column, _SOME, more, fraction, bounds=bounds, candidates=candidates)
+
+
+def histogram(
+    column: str,
+    *,
+    categories: Iterable[str] | None = None,
+    bounds: Pair | None = None,
+    bins: SupportsIndex | None = None,
+    **more: Unpack[Groups],
+) -> Statistic:
+    """How many rows are in each cell: of the texts of ``categories``, or of ``bins`` cells of equal width between ``bounds``. Both are known without
+    looking at the data. The other keywords are those of ``Statistic``."""
+    return _made("histogram", column, _GROUPS, more, categories=categories, bounds=bounds, bins=bins)
+
+
+def keys(column: str, *, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
+    """The texts of a column that nobody listed, each shown where more units hold it than a threshold, at delta > 0. Of a unit at most ``most_keys``
+    different ones count, as many as its rows unless given. The other keywords are those of ``Statistic``."""
+    return _made("keys", column, _SOME, more, most_keys=most_keys)

@@ -1,0 +1,451 @@
+"""Estimators for scikit-learn, which must be installed: their fits are trainings of ``surety.train``, each charged to a ledger.
+
+>>> from surety.sklearn import PrivateClassifier  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+import weakref
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+except ImportError as error:
+    raise ImportError(f"surety.sklearn needs scikit-learn 1.6 or later, which cannot be imported: {error}") from None
+
+from surety import _arguments
+from surety._check import Finding, check
+from surety._ledger import Ledger
+from surety._model import Model
+from surety._train import _ALGORITHMS, train
+
+__all__ = ["Finding", "PrivateClassifier", "PrivateRegressor", "PrivateSearch", "RepeatedFitWarning", "StandardizeWithin", "check"]
+
+Array = npt.NDArray[Any]
+
+
+class RepeatedFitWarning(UserWarning):
+    """A ledger is charged by another fit: what is chosen among fits by their scores on private rows is charged by nobody but ``PrivateSearch``."""
+
+
+#: How many fits each ledger was charged with, in this process.
+_FITS_OF_LEDGERS: weakref.WeakKeyDictionary[Ledger, int] = weakref.WeakKeyDictionary()
+_FITS_OF_PATHS: dict[str, int] = {}
+
+
+def _count_fit(ledger: Any) -> int:
+    if isinstance(ledger, Ledger):
+        _FITS_OF_LEDGERS[ledger] = _FITS_OF_LEDGERS.get(ledger, 0) + 1
+        return _FITS_OF_LEDGERS[ledger]
+    path = os.path.realpath(ledger)
+    _FITS_OF_PATHS[path] = _FITS_OF_PATHS.get(path, 0) + 1
+    return _FITS_OF_PATHS[path]
+
+
+def _bounds_of(bounds: Any, columns: int) -> list[tuple[float, float]]:
+    """One pair for each column. Raises ``ValueError`` for another number of them."""
+    if isinstance(bounds, np.ndarray):
+        bounds = bounds.tolist()
+    ends = _arguments._items("bounds", bounds, "a pair of numbers, or a list of pairs")
+    if len(ends) == 2 and not any(isinstance(end, Iterable) for end in ends):
+        ends = [ends] * columns
+    if len(ends) != columns:
+        raise _arguments.invalid(f"bounds has {len(ends)} pairs, must have one for all columns or one for each of {columns}")
+    pairs = [_arguments.pair("bounds", pair) for pair in ends]
+    for lower, upper in pairs:
+        if not lower < upper:
+            raise _arguments.invalid(f"bounds are {lower:g} and {upper:g}, must ascend")
+    return [(lower, upper) for lower, upper in pairs]
+
+
+def _rows_of(estimator: Any, X: Any, *, reset: bool) -> Array:
+    """``X`` as an array of two dimensions, as scikit-learn looks at it, but that no message shows a cell and none stops it. Cells stay what they are."""
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(f"Reshape your data: X has {len(X.shape)} dimension{'s' * (len(X.shape) != 1)}, must have 2")
+    try:
+        rows: Array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse=False)
+    except ValueError as error:
+        if not str(error).startswith("Complex data"):
+            raise
+    else:
+        return rows
+    # Outside of the handler, whose error shows the whole array.
+    raise ValueError("Complex data not supported: X must be of real numbers")
+
+
+def _owners(groups: Any) -> Array:
+    """The owner of each row, as ``surety.train`` takes them."""
+    owners = column_or_1d(groups)
+    if owners.dtype.kind not in "iufUSO":
+        raise TypeError(f"groups is of dtype {owners.dtype}, must be of texts or integers")
+    # Equal numbers are one owner, however they are written; NaN is none.
+    return np.array(owners.tolist(), object) if owners.dtype.kind == "f" else owners
+
+
+class _Private(BaseEstimator):  # type: ignore[misc]
+    """What private estimators have in common."""
+
+    _is_private = True
+
+    def _columns(self, X: Any, *, reset: bool) -> dict[str, Array]:
+        """The columns of ``X`` by name. Cells are not looked at: one that is no number makes a damaged record of its row, and no error."""
+        rows = _rows_of(self, X, reset=reset)
+        names = [f"x{place}" for place in range(rows.shape[1])]
+        if hasattr(self, "feature_names_in_"):
+            names = [str(name) for name in self.feature_names_in_]
+        return {name: rows[:, place] for place, name in enumerate(names)}
+
+    def _required(self, name: str, why: str) -> Any:
+        value = getattr(self, name)
+        if value is None:
+            raise _arguments.invalid(f"{name} is missing, must be given: {why}")
+        return value
+
+    def _fit(self, X: Any, y: Any, groups: Any, label: Any, own: Mapping[str, Any]) -> None:
+        """Trains. ``label(y)`` makes a column of the labels; ``own`` says what they are."""
+        epsilon = self._required("epsilon", "it is a promise")
+        adjacency = self._required("adjacency", "it says which tables are neighbours")
+        ledger = self._required("ledger", "it is where a fit is charged; surety.Ledger.in_memory() keeps nothing")
+        bounds = self._required("bounds", "a pair for all columns or one for each, known without looking at the data")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        columns = self._columns(X, reset=True)
+        limits = _bounds_of(bounds, len(columns))
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(next(iter(columns.values())), labels)
+        by_name = dict(zip(columns, limits, strict=True))
+        name = _fresh("y", columns)
+        table: dict[str, Any] = {**columns, name: label(labels)}
+        unit = None
+        if groups is not None:
+            self._required("most", "of each owner in groups at most so many rows are used")
+            unit = _fresh("owner", table)
+            table[unit] = _owners(groups)
+        elif self.most is not None:
+            raise _arguments.invalid(f"most is {self.most}, must be None where groups do not name the owners of rows")
+        said = {"held_out": 0.0, **own, **(self.options or {})}
+        if self.algorithm in _ALGORITHMS and "held_out" not in _ALGORITHMS[self.algorithm]:
+            del said["held_out"]
+        self.model_ = train(
+            table,
+            label=name,
+            bounds=by_name,
+            unit=unit,
+            most=self.most,
+            epsilon=epsilon,
+            delta=self.delta,
+            adjacency=adjacency,
+            ledger=ledger,
+            algorithm=self.algorithm,
+            **said,
+        )
+        self.is_fitted_ = True
+        count = _count_fit(ledger)
+        if count > 1:
+            warnings.warn(
+                f"fit {count} that is charged to this ledger: each is charged, and a choice among fits by scores on private rows is not private unless "
+                "surety.sklearn.PrivateSearch makes it",
+                RepeatedFitWarning,
+                stacklevel=3,
+            )
+
+    def _model(self) -> Model:
+        check_is_fitted(self, "model_")
+        model = self.model_
+        assert isinstance(model, Model)
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the handle of a ledger: of an open one its path stays."""
+        state = dict(super().__getstate__())
+        if isinstance(state.get("ledger"), Ledger):
+            path = state["ledger"].path
+            state["ledger"] = None if path is None else str(path)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+def _fresh(name: str, taken: Mapping[str, Any]) -> str:
+    """A name that no column has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
+    """A classifier whose every ``fit`` is a training of ``surety.train``, charged to ``ledger`` before its noise is drawn.
+
+    >>> classifier = PrivateClassifier(  # doctest: +SKIP
+    ...     epsilon=1, delta=1e-6, adjacency="replace-one", ledger="run.db", bounds=(0, 1), classes=["no", "yes"]
+    ... ).fit(X, y)
+
+    ``epsilon``, ``adjacency``, ``ledger``, ``bounds`` and ``classes`` have no default: ``fit`` refuses without them. ``bounds`` is a pair for all columns or one for each;
+    cells beyond count as the nearer bound. ``classes`` lists the labels, the second of two being the positive one; a row with another label counts as a damaged record.
+    ``classes="of-y"`` says that which labels occur is public. ``fit(X, y, groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without
+    ``groups`` each row is a unit of its own. ``algorithm`` and ``options``, a mapping of more keywords, are those of ``surety.train``; nothing is held out unless
+    ``options`` says ``held_out``.
+
+    Cells that are no numbers stop nothing: their rows count as zeros. Scores on held-out private rows (``score``, ``cross_val_score``) are computed on private data, and so are
+    not private; each fit of a cross-validation is charged. ``model_`` is the ``surety.Model``, which may be published. A pickle holds the model, and no handle of a ledger.
+
+    Raises ``InvalidArgument``, a ``ValueError``, in one line for what is missing or breaks its constraint, and ``SuretyError`` (BUDGET_EXCEEDED) where the ledger's budget does
+    not allow the fit; then nothing was charged.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        adjacency: str | None = None,
+        ledger: str | PathLike[str] | Ledger | None = None,
+        bounds: Any = None,
+        classes: Any = None,
+        most: int | None = None,
+        algorithm: str = "auto",
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.adjacency = adjacency
+        self.ledger = ledger
+        self.bounds = bounds
+        self.classes = classes
+        self.most = most
+        self.algorithm = algorithm
+        self.options = options
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateClassifier:
+        """Trains, and is charged for it. ``groups`` names the owner of each row."""
+        wanted = self._required("classes", "the labels, or 'of-y' to say that which labels occur is public")
+        found: list[Array] = []
+
+        def label(labels: Array) -> Array:
+            places = {text: place for place, text in enumerate(texts)}
+            return np.array([texts[places[text]] if text in places else None for text in map(_text, labels.tolist())], object)
+
+        if isinstance(wanted, str):
+            if wanted != "of-y":
+                raise _arguments.invalid(f"classes is {wanted!r}, must be a list of labels or 'of-y'")
+            if y is None:
+                raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
+            labels = column_or_1d(y)
+            if labels.dtype.kind == "f" and not np.all(labels == np.round(labels)):
+                raise ValueError("Unknown label type: continuous, must be classes where classes is 'of-y'")
+            found.append(np.unique(labels))
+        else:
+            found.append(np.asarray(wanted))
+        classes = found[0]
+        if classes.ndim != 1 or len(classes) < 2:
+            raise _arguments.invalid(f"classes has {len(classes)} class, must have at least 2 classes")
+        texts = [_text(one) for one in classes.tolist()]
+        if len(set(texts)) != len(texts) or "" in texts:
+            raise _arguments.invalid("classes has a label twice or an empty one, must have each once")
+        own: dict[str, Any] = {"equals": texts[1]} if len(texts) == 2 else {"classes": texts}
+        self._fit(X, y, groups, label, own)
+        self.classes_ = classes
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each row, above 0 for the second of two classes, or one for each of several."""
+        model = self._model()
+        return model.decision_function(self._columns(X, reset=False))
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        places = np.argmax(scores, axis=1) if scores.ndim > 1 else (scores >= 0).astype(int)
+        predicted: Array = self.classes_[places]
+        return predicted
+
+    def _has_probabilities(self) -> bool:
+        model = getattr(self, "model_", None)
+        return model is None or model.loss == "logistic"
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each of ``classes_``; of the logistic loss."""
+        model = self._model()
+        return model.predict_proba(self._columns(X, reset=False))
+
+
+def _text(label: Any) -> str:
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return str(label)
+
+
+class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
+    """A regressor of least squares whose every ``fit`` is a training of ``surety.train``, charged to ``ledger`` before its noise is drawn.
+
+    As ``PrivateClassifier``, but for ``classes``: ``label_bounds`` has no default either. It is a pair, known without looking at the targets, to which they are
+    clamped; the middle is taken from them, and predictions add it.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        adjacency: str | None = None,
+        ledger: str | PathLike[str] | Ledger | None = None,
+        bounds: Any = None,
+        label_bounds: tuple[float, float] | None = None,
+        most: int | None = None,
+        algorithm: str = "auto",
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.adjacency = adjacency
+        self.ledger = ledger
+        self.bounds = bounds
+        self.label_bounds = label_bounds
+        self.most = most
+        self.algorithm = algorithm
+        self.options = options
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateRegressor:
+        """Trains, and is charged for it. ``groups`` names the owner of each row."""
+        bounds = self._required("label_bounds", "targets are clamped to this pair, known without looking at them")
+        self._fit(X, y, groups, np.asarray, {"loss": "squared", "label_bounds": bounds})
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The value of each row."""
+        model = self._model()
+        return model.predict(self._columns(X, reset=False))
+
+
+class PrivateSearch(BaseEstimator):  # type: ignore[misc]
+    """A search over options of a private estimator that is charged as one: it runs ``tune`` candidates, a secret number of them in expectation or by a split of the budget, and
+    keeps the one with the best noisy score on a part that is held out. All of it costs at most the estimator's ``epsilon``.
+
+    >>> search = PrivateSearch(classifier, over={"steps": [10, 20, 30]}, tune=5).fit(X, y)  # doctest: +SKIP
+
+    ``over`` maps keywords of ``surety.train`` to the values that candidates differ in; the estimator must name its ``algorithm``, or be able to choose one that knows them.
+    ``by`` is ``tune_by`` and ``most_runs`` is ``tune_most`` of ``surety.train``; ``held_out`` the share of rows that scores are computed on. ``estimator_`` is the estimator that was fitted.
+    """
+
+    _is_private = True
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        over: Mapping[str, Iterable[Any]] | None = None,
+        tune: int | None = None,
+        by: str = "cheapest",
+        most_runs: int | None = None,
+        held_out: float = 0.2,
+    ) -> None:
+        self.estimator = estimator
+        self.over = over
+        self.tune = tune
+        self.by = by
+        self.most_runs = most_runs
+        self.held_out = held_out
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateSearch:
+        """Searches, and is charged for it, once."""
+        if not isinstance(self.estimator, (PrivateClassifier, PrivateRegressor)):
+            raise _arguments.wrong_type("estimator", self.estimator, "a PrivateClassifier or a PrivateRegressor")
+        if self.tune is None:
+            raise _arguments.invalid("tune is missing, must be given: how many candidates are expected to run")
+        said = {"tune": self.tune, "tune_over": self.over, "tune_by": self.by, "tune_most": self.most_runs, "held_out": self.held_out}
+        fitted = clone(self.estimator)
+        fitted.set_params(options={**(self.estimator.options or {}), **said})
+        self.estimator_ = fitted.fit(X, y, groups)
+        if hasattr(fitted, "classes_"):
+            self.classes_ = fitted.classes_
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """As the estimator that was fitted."""
+        check_is_fitted(self, "estimator_")
+        predicted: Array = self.estimator_.predict(X)
+        return predicted
+
+    def _has_probabilities(self) -> bool:
+        return hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """As the estimator that was fitted."""
+        check_is_fitted(self, "estimator_")
+        probabilities: Array = self.estimator_.predict_proba(X)
+        return probabilities
+
+    def score(self, X: Any, y: Any) -> float:
+        """As the estimator that was fitted: not private, where the rows are."""
+        check_is_fitted(self, "estimator_")
+        return float(self.estimator_.score(X, y))
+
+    def __sklearn_tags__(self) -> Any:
+        return self.estimator.__sklearn_tags__()
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+class StandardizeWithin(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Maps each column to [-1, 1] by its bounds, which are known without looking at the data; cells beyond count as the nearer bound. It learns nothing.
+
+    ``bounds`` is a pair for all columns or one for each.
+    """
+
+    _is_private = True
+
+    def __init__(self, bounds: Any = None) -> None:
+        self.bounds = bounds
+
+    def fit(self, X: Any, y: Any = None) -> StandardizeWithin:
+        """Looks at the number of columns alone."""
+        self._ends(_rows_of(self, X, reset=True).shape[1])
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """What is NaN stays so, and what is no number becomes it."""
+        rows = _rows_of(self, X, reset=False)
+        if rows.dtype.kind not in "iufb":
+            rows = np.array([_number(cell) for cell in rows.ravel().tolist()], np.float64).reshape(rows.shape)
+        lower, upper = self._ends(rows.shape[1])
+        half = upper / 2 - lower / 2
+        scaled: Array = np.clip(np.clip(rows, lower, upper) / half - lower / half - 1, -1, 1)
+        return scaled
+
+    def _ends(self, columns: int) -> tuple[Array, Array]:
+        if self.bounds is None:
+            raise _arguments.invalid("bounds is missing, must be given: a pair for all columns or one for each, known without looking at the data")
+        lower, upper = np.array(_bounds_of(self.bounds, columns), np.float64).T
+        return lower, upper
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the columns."""
+        names = self.feature_names_in_ if input_features is None and hasattr(self, "feature_names_in_") else input_features
+        return np.asarray([f"x{place}" for place in range(self.n_features_in_)] if names is None else names, object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.requires_fit = False
+        return tags

@@ -1,0 +1,328 @@
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/units.h>
+#include <surety/accounting/events/words.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/data/called_off.h>
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/run/run_bits.h>
+#include <surety/jobs/train/chosen_text.h>
+#include <surety/jobs/train/train_fields.h>
+#include <surety/jobs/train/train_job.h>
+#include <surety/jobs/train/train_steps.h>
+#include <surety/jobs/train/trained_json.h>
+#include <surety/jobs/train/trained_report.h>
+#include <surety/jobs/train/written_plan.h>
+#include <surety/optimizers/models/model.h>
+
+#include "calls.h"
+#include "ledgers.h"
+#include "models.h"
+#include "plans.h"
+#include "sources.h"
+
+namespace surety::python {
+namespace {
+
+using namespace nb::literals;
+
+/// The fields that plans of trainings may have, each once, in the words of the first algorithm that knows it.
+std::vector<FieldRow> training_fields() {
+  std::vector<FieldRow> all;
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    jobs::TrainFields fields{*algorithm};
+    for (auto& row : rows_of(fields.table())) {
+      const auto has_its_name = [&](const FieldRow& other) { return std::get<0>(other) == std::get<0>(row); };
+      if (std::none_of(all.begin(), all.end(), has_its_name)) all.push_back(std::move(row));
+    }
+  }
+  return all;
+}
+
+/// Names, what each is, and the keywords that it knows.
+std::vector<std::tuple<std::string, std::string, std::vector<std::string>>> training_algorithms() {
+  std::vector<std::tuple<std::string, std::string, std::vector<std::string>>> rows;
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    jobs::TrainFields fields{*algorithm};
+    std::vector<std::string> known;
+    for (const auto& row : rows_of(fields.table())) known.push_back(std::get<0>(row));
+    rows.emplace_back(algorithm->name(), algorithm->summary(), std::move(known));
+  }
+  return rows;
+}
+
+template <class Work>
+auto in_order(const Work& work) {
+  const auto rows = [] {
+    auto all = training_fields();
+    all.emplace_back("algorithm", "", std::nullopt, "text");  // by which the others are known
+    return all;
+  };
+  return python::in_order(rows, work);
+}
+
+/// Whom a job asks whether it goes on: the signals of the call that it is in.
+struct Listener {
+  Signals* signals = nullptr;
+  [[nodiscard]] bool is_called_off() const { return signals != nullptr && signals->are_raised(); }
+};
+
+/// Does `work()` without the interpreter's lock, which signals call off through `listener`.
+template <class Work>
+auto called_off_by_signals(Listener& listener, const Work& work) {
+  Signals signals;
+  if (signals.is_of_main_thread()) listener.signals = &signals;
+  const auto done = [&] {
+    struct Silence {
+      Listener& listener;
+      ~Silence() { listener.signals = nullptr; }
+    } const silence{listener};
+    return in_order(work);
+  };
+  return with_signals(signals, done);
+}
+
+/// A job, with what it refers to.
+struct PreparedTraining {
+  std::unique_ptr<jobs::Alone> alone = std::make_unique<jobs::Alone>();
+  std::shared_ptr<Listener> listener = std::make_shared<Listener>();
+  std::optional<jobs::TrainJob> job = std::nullopt;
+};
+
+/// A plan that was prepared, and can run again and again.
+class PlannedTraining {
+ public:
+  PlannedTraining(PlannedTraining&&) = default;
+  PlannedTraining(const PlannedTraining&) = delete;
+
+  /// \param text a plan whose algorithm is named. \param chosen by the rule, if it was
+  PlannedTraining(std::string_view text, std::string chosen)
+      : written_{std::make_unique<jobs::WrittenTraining>(jobs::read_train_plan(text, jobs::NamedRecords::or_given_later))},
+        chosen_{std::move(chosen)} {
+    require_said_unit(*written_, written_->plan.unit);
+  }
+
+  /// \param ledger whose budget a search looks at, if it is known
+  void calibrate(PreparedTraining&& prepared, const std::shared_ptr<ChargedLedger>& ledger) {
+    prepare(prepared, ledger);
+    noise_ = prepared.job->calibrate();
+    jobs::require_follows(*written_, *noise_);
+    ready_ = std::move(prepared);
+  }
+
+  [[nodiscard]] const jobs::WrittenTraining& written() const { return *written_; }
+  [[nodiscard]] const std::string& chosen() const { return chosen_; }
+  [[nodiscard]] const jobs::CalibratedNoise& noise() const { return noise_.value(); }
+  [[nodiscard]] std::string text() const { return text_with(*written_, written_->plan.unit, noise().event, noise().value); }
+  /// What runs next: the same again. \pre with the interpreter's lock, which keeps threads apart
+  [[nodiscard]] PreparedTraining next() {
+    if (ready_) return *std::exchange(ready_, std::nullopt);
+    PreparedTraining made;
+    unlocked([&] { in_order([&] { prepare(made, nullptr); }); });
+    return made;
+  }
+
+ private:
+  void prepare(PreparedTraining& prepared, const std::shared_ptr<ChargedLedger>& ledger) const {
+    jobs::TrainContext context{.team = *prepared.alone};
+    context.run.should_stop = [listener = prepared.listener] { return listener->is_called_off(); };
+    if (ledger != nullptr) {
+      context.budget_knows = [unit = written_->plan.unit, target = written_->plan.target, ledger](const Event& event) {
+        try {
+          ledger->ask({.event = event, .unit = unit, .promise = target, .note = "a search"});
+        } catch (const Error& error) {
+          return error.code() != ErrorCode::unsupported;
+        }
+        return true;
+      };
+    }
+    prepared.job.emplace(written_->plan, context, written_->said);
+  }
+
+  std::unique_ptr<jobs::WrittenTraining> written_;
+  std::string chosen_;
+  std::optional<PreparedTraining> ready_;  ///< of the run to come
+  std::optional<jobs::CalibratedNoise> noise_;
+};
+
+/// \param source what it will read, if it is known. \param counted the same rows again, to be counted for the choice of an algorithm, for streams
+PlannedTraining plan_training(const std::string& text, double epsilon, double delta, const std::string& adjacency, const Source* source,
+                              Source* counted, const std::optional<LedgerOfRun>& ledger, bool ledger_must_exist) {
+  const auto book = ledger ? std::make_shared<ChargedLedger>(*ledger, ledger_must_exist) : nullptr;
+  PreparedTraining prepared;
+  const auto listener = prepared.listener;
+  try {
+    return called_off_by_signals(*listener, [&] {
+      static_cast<void>(Target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)});
+      jobs::ChosenText found{.text = text, .chosen = {}};
+      if (jobs::is_automatic(text)) {
+        std::optional<data::ArrowStream> rows;
+        if (source != nullptr && std::holds_alternative<data::ArrowStream>(source->records())) {
+          rows = jobs::counts_records(text) && counted != nullptr ? std::get<data::ArrowStream>(counted->take())
+                                                                  : std::get<data::ArrowStream>(source->records()).without_rows();
+        }
+        const data::CalledOff may_be_called_off{[&] { return listener->is_called_off(); }};
+        found = jobs::chosen_text(text, std::move(rows));
+      }
+      PlannedTraining plan{found.text, found.chosen};
+      plan.calibrate(std::move(prepared), book);
+      return plan;
+    });
+  } catch (const Error&) {
+    if (counted != nullptr) counted->rethrow();
+    throw;
+  }
+}
+
+/// What came of a run, and where it was charged.
+struct ResultOfTraining {
+  jobs::TrainedModel trained;
+  std::string ledger;
+  bool ledger_is_new;
+  std::optional<std::string> model;  ///< the path of its file
+  std::string chosen;
+
+  [[nodiscard]] std::string json() const {
+    auto object = jobs::to_json(trained);
+    if (model) object["model"] = *model;
+    if (!chosen.empty()) object["chosen"] = chosen;
+    if (const auto& missing = trained.plan.source.reading.csv.missing; !missing.empty()) object["missing"] = missing;
+    object["ledger"] = ledger;
+    object["ledger_is_new"] = ledger_is_new;
+    return report_text(std::move(object));
+  }
+  [[nodiscard]] std::string text() const {
+    const auto place = (ledger.empty() ? "memory" : ledger) + ", run " + std::to_string(trained.run.value);
+    return jobs::report_text(trained, {.ledger = place, .model = model ? std::string_view{*model} : "in memory", .chosen = chosen});
+  }
+};
+
+/// One run of a plan. It is done once.
+class RunOfTraining final {
+ public:
+  RunOfTraining(PlannedTraining& plan, const LedgerOfRun& ledger, bool ledger_must_exist)
+      : prepared_{plan.next()},
+        replay_seed_{plan.written().replay_seed},
+        note_{plan.written().note},
+        model_{plan.written().model},
+        chosen_{plan.chosen()},
+        ledger_{ledger, ledger_must_exist} {}
+  RunOfTraining(const RunOfTraining&) = delete;
+  RunOfTraining& operator=(const RunOfTraining&) = delete;
+
+  /// \param source nullptr: what the plan names
+  ResultOfTraining go(Source* source) {
+    if (!prepared_) invalid("the run is done already, must be done once");
+    auto prepared = *std::exchange(prepared_, std::nullopt);
+    try {
+      return called_off_by_signals(*prepared.listener, [&] {
+        jobs::RunBits bits{replay_seed_};
+        if (source != nullptr) give(*prepared.job, source->take());
+        auto trained = Steps{*this, *prepared.job, bits}.trained();
+        return ResultOfTraining{std::move(trained), ledger_.path(), ledger_.is_new(), model_, chosen_};
+      });
+    } catch (const Error&) {
+      if (source != nullptr) source->rethrow();
+      throw;
+    }
+  }
+  /// Its number in the ledger, once it is charged.
+  [[nodiscard]] std::optional<std::uint64_t> charged() const noexcept { return ledger_.charged(); }
+
+ private:
+  class Steps final : public jobs::TrainSteps {
+   public:
+    Steps(RunOfTraining& run, jobs::TrainJob& job, jobs::RunBits& bits) : TrainSteps{job, bits, run.note_}, run_{run} {}
+
+    void ask(const accounting::Plan& charge) override { run_.ledger_.ask(charge); }
+    void take_place() override {
+      if (run_.model_) file_.emplace(*run_.model_, features(), plan().source.label);
+    }
+    accounting::Reservation reserve(const accounting::Plan& charge) override { return run_.ledger_.reserve(charge); }
+    void write(const accounting::Reservation& reservation) override {
+      if (file_) file_->commit(model(), reservation.time());
+    }
+
+   private:
+    RunOfTraining& run_;
+    std::optional<optimizers::ModelFile> file_;
+  };
+
+  static void give(jobs::TrainJob& job, Source::Records records) {
+    if (auto* const stream = std::get_if<data::ArrowStream>(&records)) {
+      job.take_records(std::move(*stream));
+    } else {
+      job.take_records(std::get<std::filesystem::path>(records).string());
+    }
+  }
+
+  std::optional<PreparedTraining> prepared_;
+  std::optional<std::uint64_t> replay_seed_;
+  std::string note_;
+  std::optional<std::string> model_;
+  std::string chosen_;
+  ChargedLedger ledger_;
+};
+
+}  // namespace
+
+void add_trainings(nb::module_& module) {
+  module.def("training_fields", [] { return unlocked(training_fields); });
+  module.def("training_algorithms", [] { return unlocked(training_algorithms); });
+  nb::class_<PlannedTraining>(module, "PlannedTraining", nb::is_final())
+      .def("event", [](const PlannedTraining& plan) { return plan.noise().event; })
+      .def("noise", [](const PlannedTraining& plan) { return plan.noise().value; })
+      .def("epsilon",
+           [](const PlannedTraining& plan) {
+             const auto& cost = plan.noise().epsilon;
+             return std::pair{cost.lower, cost.upper};
+           })
+      .def("unit", [](const PlannedTraining& plan) { return describe(plan.written().plan.unit); })
+      .def("algorithm", [](const PlannedTraining& plan) { return std::string{plan.written().plan.algorithm_name()}; })
+      .def("chosen", [](const PlannedTraining& plan) { return plan.chosen(); })
+      .def("text", [](const PlannedTraining& plan) { return unlocked([&] { return plan.text(); }); });
+  module.def("plan_training", &plan_training, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "counted"_a.none(),
+             "ledger"_a.none(), "ledger_must_exist"_a);
+
+  nb::class_<ResultOfTraining>(module, "ResultOfTraining", nb::is_final())
+      .def("json", [](const ResultOfTraining& result) { return unlocked([&] { return result.json(); }); })
+      .def("text", [](const ResultOfTraining& result) { return unlocked([&] { return result.text(); }); })
+      .def("model", [](const ResultOfTraining& result) { return result.trained.model; })
+      .def("run", [](const ResultOfTraining& result) { return result.trained.run.value; })
+      .def("epsilon", [](const ResultOfTraining& result) {
+        const auto& cost = result.trained.released.epsilon;
+        return std::pair{cost.lower, cost.upper};
+      });
+  nb::class_<RunOfTraining>(module, "RunOfTraining", nb::is_final())
+      .def("go", &RunOfTraining::go, "source"_a.none())
+      .def("charged", &RunOfTraining::charged);
+  module.def(
+      "run_training",
+      [](PlannedTraining& plan, const LedgerOfRun& ledger, bool must_exist) {
+        return std::make_unique<RunOfTraining>(plan, ledger, must_exist);
+      },
+      "plan"_a, "ledger"_a, "must_exist"_a);
+}
+
+}  // namespace surety::python

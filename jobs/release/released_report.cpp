@@ -1,0 +1,194 @@
+#include <surety/jobs/release/released_report.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/numbers/escaped_text.h>
+#include <surety/accounting/numbers/report_lines.h>
+#include <surety/accounting/numbers/rounded_text.h>
+#include <surety/accounting/numbers/safe_text.h>
+#include <surety/jobs/plans/reading_fields.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace statistics;
+
+std::string shown_value(const PartFacts& facts, double number) {
+  return facts.is_whole ? fmt::format("{:.0f}", number) : fmt::format("{:.10g}", number);
+}
+
+std::string shown_interval(const PartFacts& facts, const Estimate& estimate) {
+  if (facts.is_whole) return fmt::format("[{:.0f}, {:.0f}]", estimate.lower, estimate.upper);
+  return fmt::format("[{}, {}]", rounded_down(estimate.lower), rounded_up(estimate.upper));
+}
+
+std::string shown_noise(const PartFacts& facts) {
+  if (!facts.standard_deviation) return fmt::format("{} on {}", facts.noise, facts.noise_is_on);
+  return fmt::format("{}, standard deviation {:.6g} on {}", facts.noise, *facts.standard_deviation, facts.noise_is_on);
+}
+
+/// Of a quantile, in the place of an interval.
+std::string shown_rank_error(double records) {
+  return std::isinf(records) ? "not bounded" : fmt::format("fewer than {} records", rounded_up(records));
+}
+
+/// One line for each column and what its cells are: "missing cells: left out; numbers are clamped to [0, 20]", with the column where there
+/// are several.
+std::string cell_rules(const ReleasedStatistics& released) {
+  std::vector<std::pair<std::string, std::string>> rules;
+  for (const auto& query : released.queries) {
+    if (!query.facts.missing_cells) continue;
+    std::pair rule{query.facts.column, fmt::format("missing cells: {}; {}", query.missing_cells, query.facts.other_cells)};
+    if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(std::move(rule));
+  }
+  std::string lines;
+  for (const auto& [column, rule] : rules) {
+    lines += report_line("cells", (released.queries.size() > 1 ? column + ": " : std::string{}) + rule);
+  }
+  return lines;
+}
+
+bool is_one_number(const PartFacts& facts) { return !facts.has_groups && !facts.has_cells; }
+
+/// A text in a column of a table, in which blanks at the end of one would not show.
+std::string shown_cell(const std::string& text) {
+  std::string shown = escaped(text);
+  if (shown.ends_with(' ')) shown.replace(shown.size() - 1, 1, "\\x20");
+  return shown;
+}
+
+/// The cells of one histogram.
+std::string cell_lines(const ReleasedStatistics& released) {
+  const auto& [facts, missing_cells, weight, event, answers] = released.queries.front();
+  std::size_t width = 4;
+  for (const auto& answer : answers) width = std::max(width, shown_cell(answer.cell).size());
+  std::string lines = safe_format("\n{:<{}} {:>12}   interval with confidence {} for each cell alone, over the noise\n", "cell", width,
+                                  "count", released.confidence);
+  for (const auto& answer : answers) {
+    lines += safe_format("{:<{}} {:>12}   {}\n", shown_cell(answer.cell), width, shown_value(facts, answer.estimate.value),
+                         shown_interval(facts, answer.estimate));
+  }
+  return lines;
+}
+
+/// All numbers of all queries.
+std::string number_lines(const ReleasedStatistics& released) {
+  const auto any = [&](bool PartFacts::*has) {
+    return std::any_of(released.queries.begin(), released.queries.end(), [&](const ReleasedQuery& query) { return query.facts.*has; });
+  };
+  const bool has_groups = any(&PartFacts::has_groups);
+  const bool has_cells = any(&PartFacts::has_cells);
+  const bool is_single = released.queries.size() == 1;  // whose noise is said before
+  const auto row = [&](std::string query, const std::string& group, const std::string& cell, std::vector<std::string> rest) {
+    std::vector<std::string> cells{std::move(query)};
+    if (has_groups) cells.push_back(group);
+    if (has_cells) cells.push_back(cell);
+    for (auto& one : rest) cells.push_back(std::move(one));
+    return cells;
+  };
+  ReportTable table{{.gap = 3, .numbers = "value"}};
+  table.add(row("query", "group", "cell", {"value", "interval", is_single ? "" : "noise"}));
+  for (const auto& query : released.queries) {
+    std::string noise = is_single ? "" : shown_noise(query.facts);
+    for (const auto& answer : query.answers) {
+      table.add(row(one_line(query.facts.query), shown_cell(answer.group), shown_cell(answer.cell),
+                    {shown_value(query.facts, answer.estimate.value),
+                     query.facts.rank_error ? "rank error: " + shown_rank_error(*query.facts.rank_error)
+                                            : shown_interval(query.facts, answer.estimate),
+                     std::exchange(noise, {})}));
+    }
+  }
+  return fmt::format("\nIntervals have confidence {} for each number alone, over the noise.\n", released.confidence) + table.text();
+}
+
+std::string csv_number(const PartFacts& facts, double number) {
+  return facts.is_whole && std::isfinite(number) ? fmt::format("{:.0f}", number) : fmt::format("{}", number);
+}
+
+}  // namespace
+
+std::string report_text(const ReleasedStatistics& released, std::string_view ledger) {
+  const auto& promise = released.promise;
+  const bool is_single = released.queries.size() == 1;
+  const auto& first = released.queries.front();
+  std::string lines;
+  const auto add = [&](std::string_view field, std::string_view value) { lines += report_line(field, value); };
+  if (is_single) {
+    add("query", first.facts.query);
+    if (is_one_number(first.facts)) {
+      const auto& estimate = first.answers.front().estimate;
+      add("value", shown_value(first.facts, estimate.value));
+      if (first.facts.rank_error) {
+        add("rank error",
+            fmt::format("{} with confidence {}, over the choice alone", shown_rank_error(*first.facts.rank_error), released.confidence));
+      } else {
+        add("interval",
+            fmt::format("{} with confidence {}, over the noise alone", shown_interval(first.facts, estimate), released.confidence));
+      }
+    }
+  } else {
+    add("queries", fmt::format("{}, each with its own noise, in one charge", released.queries.size()));
+  }
+  lines += cell_rules(released);
+  if (const auto missing = missing_text(released.missing); !missing.empty()) add("missing", missing);
+  add("adjacency", name(promise.adjacency));
+  add("unit", describe(released.unit));
+  add("promise", fmt::format("epsilon = {} at delta = {}", promise.epsilon, promise.delta));
+  add("released", describe(released.cost.event));
+  add("epsilon", fmt::format("in {} at delta = {}", text(released.cost.epsilon), promise.delta));
+  if (is_single) add("noise", shown_noise(first.facts));
+  add("ledger", ledger);
+  if (released.not_private) add("NOT PRIVATE", "the noise was replayed from a known seed");
+  if (is_single && first.facts.has_cells && !first.facts.has_groups) {
+    lines += cell_lines(released);
+  } else if (!is_single || first.facts.has_groups) {
+    lines += number_lines(released);
+  }
+  return lines;
+}
+
+std::string csv(const ReleasedStatistics& released) {
+  std::string lines = "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells\n";
+  for (const auto& query : released.queries) {
+    const auto& facts = query.facts;
+    for (const auto& answer : query.answers) {
+      const auto& estimate = answer.estimate;
+      lines += safe_format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group), csv_text(answer.cell),
+                           csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
+                           facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
+                           facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private,
+                           csv_text(query.missing_cells));
+    }
+  }
+  return lines;
+}
+
+BarPicture picture_of(const ReleasedStatistics& released) {
+  const auto& promise = released.promise;
+  BarPicture picture{
+      .title = fmt::format("Released with epsilon = {} at delta = {} for {}, {}{}", promise.epsilon, promise.delta, describe(released.unit),
+                           name(promise.adjacency), released.not_private ? "; NOT PRIVATE: the noise was replayed from a known seed" : ""),
+      .panels = {},
+      .note = fmt::format("Lines: intervals with confidence {}, each for itself, over the noise alone.", released.confidence)};
+  for (const auto& query : released.queries) {
+    const auto& rank_error = query.facts.rank_error;
+    BarPanel panel{.title = query.facts.query + (rank_error ? ", rank error: " + shown_rank_error(*rank_error) : std::string{}),
+                   .across = {query.facts.is_whole ? "records" : query.facts.query},
+                   .bars = {}};
+    for (const auto& answer : query.answers) {
+      const char* const between = answer.group.empty() || answer.cell.empty() ? "" : ", ";
+      const std::string name = escaped(answer.group) + between + escaped(answer.cell);
+      panel.bars.push_back({name, answer.estimate.value, answer.estimate.lower, answer.estimate.upper, !rank_error.has_value()});
+    }
+    picture.panels.push_back(std::move(panel));
+  }
+  return picture;
+}
+
+}  // namespace surety::jobs

@@ -1,0 +1,13 @@
+// What a job of statistics released, for programs that read Arrow.
+#pragma once
+
+#include <surety/data/arrow_table.h>
+#include <surety/jobs/release/released_statistics.h>
+
+namespace surety::jobs {
+
+/// The numbers, one a row, and what each is of: texts "query", "group" and "cell", null where the query has none, and numbers "value", "lower" and "upper",
+/// of which the last two are null of what has a rank error in the place of an interval.
+[[nodiscard]] data::ArrowTable table_of(const ReleasedStatistics& released);
+
+}  // namespace surety::jobs

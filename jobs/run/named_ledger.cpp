@@ -1,0 +1,22 @@
+#include <surety/jobs/run/named_ledger.h>
+
+namespace surety::jobs {
+
+using accounting::Ledger;
+
+Ledger* NamedLedger::existing() {
+  if (!opened_ && std::filesystem::exists(path_)) opened_ = Ledger::open(path_);
+  return opened_ ? &*opened_ : nullptr;
+}
+
+void NamedLedger::check(const accounting::Plan& plan) {
+  if (must_exist_ && !opened_) opened_ = Ledger::open(path_);
+  if (const auto* const found = existing()) found->check(plan);
+}
+
+accounting::Reservation NamedLedger::reserve(const accounting::Plan& plan) {
+  if (!opened_) opened_ = must_exist_ ? Ledger::open(path_) : Ledger::open_or_create(path_, plan.event.adjacency(), plan.unit);
+  return opened_->reserve(plan);
+}
+
+}  // namespace surety::jobs

@@ -1,0 +1,111 @@
+#include <surety/jobs/train/chosen_text.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/automatic/automatic.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/plans/plan_json.h>
+#include <surety/jobs/search/candidates.h>
+#include <surety/jobs/train/train_fields.h>
+#include <surety/jobs/train/written_plan.h>
+
+namespace surety::jobs {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto replaced = json::error_handler_t::replace;
+
+/// What the rule itself is told, which no algorithm need know.
+struct RuleFields {
+  explicit RuleFields(const json& options) {
+    table.group("").add("held-out", plan.held_out, "", AnyNumber{});
+    add_records(table, plan.records);
+    for (const auto& field : table.groups().front().fields) {
+      if (options.contains(field.name())) set_field(field, options[field.name()]);
+    }
+    plan.says_rows = options.contains("rows");
+  }
+  RuleFields(const RuleFields&) = delete;
+  RuleFields& operator=(const RuleFields&) = delete;
+
+  AutomaticPlan plan;
+  FieldTable table;
+};
+
+std::vector<std::string> knowing(const json& options, FieldTable& of_rule) {
+  std::vector<std::string> names;
+  for (const auto& algorithm : all_algorithms()) {
+    TrainFields fields{*algorithm};
+    bool knows_all = true;
+    for (const auto& [name, value] : options.items()) {
+      knows_all = knows_all && (name == "algorithm" || of_rule.find(name) != nullptr || fields.table().find(name) != nullptr);
+    }
+    if (knows_all) names.push_back(algorithm->name());
+  }
+  if (names.empty()) refuse_plan("@algorithm is missing: none knows all of the options");
+  return names;
+}
+
+/// The plan as it is but for its algorithm, for which any serves that knows its fields.
+TrainPlan plan_but_for_its_algorithm(json plan, const std::string& algorithm, FieldTable& of_rule, std::optional<data::ArrowStream> rows) {
+  for (const auto& field : of_rule.groups().front().fields) plan["options"].erase(field.name());
+  plan["options"]["algorithm"] = algorithm;
+  auto read = read_train_plan(plan.dump(-1, ' ', false, replaced), NamedRecords::or_given_later).plan;
+  if (rows) {
+    read.source.rows = std::make_shared<GivenRows>(*std::move(rows));
+    read.source.path = "Arrow stream";
+  }
+  if (read.source.path.empty()) refuse_plan("@data is missing: @algorithm auto reads the header of the records first");
+  return read;
+}
+
+json plan_in(std::string_view text) { return parse_plan(text, "train"); }
+
+}  // namespace
+
+bool is_automatic(std::string_view text) {
+  const auto plan = plan_in(text);
+  return plan["options"].contains("algorithm") && plan["options"]["algorithm"] == automatic_name;
+}
+
+bool counts_records(std::string_view text) {
+  const auto plan = plan_in(text);
+  return !plan["options"].contains("unit") && target_in(plan).adjacency != Adjacency::add_or_remove_one;
+}
+
+ChosenText chosen_text(std::string_view text, std::optional<data::ArrowStream> rows) {
+  auto json = plan_in(text);
+  auto& options = json["options"];
+  RuleFields rule{options};
+  const auto known = knowing(options, rule.table);
+  const auto plan = plan_but_for_its_algorithm(json, known.front(), rule.table, std::move(rows));
+  const auto choice = choose(plan, rule.plan, known);
+
+  options["algorithm"] = choice.algorithm;
+  // What the rule itself knows of records is no number that an algorithm must be told.
+  if (known.size() != 1) options.erase("records");
+  const auto all = all_algorithms();
+  const auto& algorithm = **std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->name() == choice.algorithm; });
+  const auto tried = plan.search.tune ? searched_over(plan, algorithm, {}) : std::vector<std::string>{};
+  ChosenText found{.text = {}, .chosen = choice.algorithm};
+  for (const auto& [field, value] : choice.fields) {
+    const auto is_it = [start = field + "="](const std::string& over) { return over.starts_with(start); };
+    if (options.contains(field) || std::any_of(tried.begin(), tried.end(), is_it)) continue;
+    options[field] = value;
+    found.chosen += fmt::format(" --{} {}", field, value);
+  }
+  found.chosen += ": " + choice.why;
+  found.text = json.dump(-1, ' ', false, replaced);
+  return found;
+}
+
+}  // namespace surety::jobs

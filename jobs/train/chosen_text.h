@@ -1,0 +1,30 @@
+// Plans in JSON whose algorithm is "auto": what the rule of jobs/automatic says of them, written into the plan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <surety/data/arrow_stream.h>
+
+namespace surety::jobs {
+
+inline constexpr std::string_view automatic_name = "auto";
+
+struct ChosenText {
+  std::string text;    ///< of the plan, with the algorithm and the fields that were chosen, but for those that it says itself
+  std::string chosen;  ///< as `surety train` says it: "shaped-descent --steps 10 --ridge 0.03: 3200 records, 5 features, nu = 0.1"
+};
+
+/// Reads the header of the records, and counts them where their number is public. Releases nothing.
+/// \param text whose algorithm is "auto". \param rows of an Arrow stream, in the place of the records that the plan names; they are read to their end
+///        where they are counted
+/// \throws as `choose` and `read_train_plan`; PlanError where no algorithm knows all fields, and for a plan without records.
+[[nodiscard]] ChosenText chosen_text(std::string_view text, std::optional<data::ArrowStream> rows);
+
+/// Whether the text is a plan that asks for it. \throws PlanError{bad_data} for what is no plan of a training.
+[[nodiscard]] bool is_automatic(std::string_view text);
+/// Whether records are counted for the choice. \throws as `is_automatic`
+[[nodiscard]] bool counts_records(std::string_view text);
+
+}  // namespace surety::jobs

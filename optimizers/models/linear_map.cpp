@@ -1,0 +1,76 @@
+#include <surety/optimizers/models/linear_map.h>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <type_traits>
+#include <variant>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/safe_text.h>
+
+namespace surety::optimizers {
+namespace {
+
+/// feature = slope x cell + offset.
+struct Line {
+  double slope = 1;
+  double offset = 0;
+};
+
+Line line_of(const data::Column& column) {
+  return std::visit(
+      [&](const auto& map) -> Line {
+        using Map = std::decay_t<decltype(map)>;
+        if constexpr (std::is_same_v<Map, data::SignedLogarithm>) {
+          throw Error{
+              ErrorCode::unsupported,
+              fmt::format("coefficients in units of the columns are of linear models: column '{}' has no bounds and enters as asinh(x)",
+                          one_line(column.name))};
+        } else if constexpr (std::is_same_v<Map, data::Bounds>) {
+          // In halves, whose difference does not overflow.
+          const double half = map.upper / 2 - map.lower / 2;
+          return {1 / half, -(map.lower / 2 + map.upper / 2) / half};
+        } else if constexpr (std::is_same_v<Map, data::BoundsToUnitInterval>) {
+          const double half = map.upper / 2 - map.lower / 2;
+          return {0.5 / half, -(map.lower / 2) / half};
+        } else {
+          return {};
+        }
+      },
+      column.map);
+}
+
+}  // namespace
+
+LinearMap linear_map(const Model& model) {
+  const auto& map = model.features;
+  if (map.unit_norm) {
+    throw Error{ErrorCode::unsupported,
+                "coefficients in units of the columns are of linear models: each row is divided by its norm, where rows are not scaled"};
+  }
+  LinearMap linear{.names = data::feature_names(map), .coefficients = {}, .intercepts = {}};
+  const std::size_t features = linear.names.size();
+  if (map.intercept) linear.names.pop_back();
+  std::vector<Line> lines(linear.names.size());
+  if (const auto* const columns = std::get_if<data::NamedColumns>(&map.inputs)) {
+    std::size_t next = 0;
+    for (const auto& column : *columns) {
+      const auto* const categories = std::get_if<data::Categories>(&column.map);
+      const std::size_t count = categories != nullptr ? categories->names.size() : 1;
+      for (std::size_t k = 0; k < count; ++k) lines[next++] = line_of(column);
+    }
+  }
+  for (std::size_t k = 0; k < model.classes(); ++k) {
+    const double* const weights = model.weights.data() + k * features;
+    double intercept = map.intercept ? weights[features - 1] : 0;
+    for (std::size_t j = 0; j < lines.size(); ++j) {
+      linear.coefficients.push_back(map.row_scale * weights[j] * lines[j].slope);
+      intercept += weights[j] * lines[j].offset;
+    }
+    linear.intercepts.push_back(map.row_scale * intercept + model.label_centre);
+  }
+  return linear;
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,256 @@
+"""The estimators of surety.sklearn beside the real scikit-learn."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import surety
+from surety.sklearn import PrivateClassifier, PrivateRegressor, PrivateSearch, RepeatedFitWarning, StandardizeWithin
+
+#: Replayed noise: checks that fit twice want the same model. NOT PRIVATE.
+REPLAYED: dict[str, Any] = {"epsilon": 1000, "delta": 1e-6, "adjacency": "replace-one", "bounds": (-10, 10), "options": {"replay_seed": 7}}
+CELLS = "no cell stops a fit: its row counts as zeros"
+EXPECTED = {
+    "check_estimators_overwrite_params": "hashes pickles of the parameters, and a ledger does not pickle",
+    "check_dtype_object": CELLS,
+    "check_estimators_nan_inf": CELLS,
+    "check_supervised_y_no_nan": CELLS,
+}
+OF_KIND = {"PrivateClassifier": 3, "PrivateRegressor": 4, "StandardizeWithin": 1}
+
+
+def expected(estimator: Any) -> dict[str, str]:
+    names = list(EXPECTED)
+    if isinstance(estimator, StandardizeWithin):
+        names = ["check_dtype_object"]
+    elif isinstance(estimator, PrivateClassifier):
+        names.remove("check_supervised_y_no_nan")
+    assert len(names) == OF_KIND[type(estimator).__name__] <= 8
+    return {name: EXPECTED[name] for name in names}
+
+
+@parametrize_with_checks(
+    [
+        PrivateClassifier(**REPLAYED, ledger=surety.Ledger.in_memory(), classes="of-y"),
+        PrivateRegressor(**REPLAYED, ledger=surety.Ledger.in_memory(), label_bounds=(-3, 3)),
+        StandardizeWithin(bounds=(-10, 10)),
+    ],
+    expected_failed_checks=expected,
+)
+def test_it_is_an_estimator(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RepeatedFitWarning)
+        check(estimator)
+
+
+ROWS = 3000
+X = np.stack([np.arange(ROWS) % 40 / 10 - 2, np.arange(ROWS) % 7 - 3.0, np.arange(ROWS) % 11 / 11], axis=1)
+Y = np.array(["no", "yes"])[(X[:, 0] + X[:, 1] > 0).astype(int)]
+PROMISE: dict[str, Any] = {"epsilon": 5, "delta": 1e-6, "adjacency": "replace-one", "bounds": [(-2, 2), (-3, 3), (0, 1)]}
+
+
+def classifier(**more: Any) -> PrivateClassifier:
+    return PrivateClassifier(**{**PROMISE, "ledger": surety.Ledger.in_memory(), "classes": ["no", "yes"], **more})
+
+
+def test_a_classifier_learns_and_is_charged_once() -> None:
+    ledger = surety.Ledger.in_memory()
+    fitted = classifier(ledger=ledger).fit(X, Y)
+    (run,) = ledger.audit(1e-6)["runs"]
+    assert run["charged"] == str(fitted.model_.event) and fitted.model_.cost.upper <= 5 and fitted.model_.run == 1
+    assert fitted.score(X, Y) > 0.9 and fitted.classes_.tolist() == ["no", "yes"]
+    positive = fitted.predict_proba(X)[:, 1]
+    assert ((positive > 0.5) == (fitted.predict(X) == "yes")).all() and (positive[Y == "yes"].mean() > 0.6)
+    # The model is that of surety.train of the same columns.
+    replayed = classifier(options={"replay_seed": 3, "steps": 7}, algorithm="gradient-descent").fit(X, Y)
+    table = {f"x{k}": X[:, k] for k in range(3)} | {"y": Y.astype(object)}
+    of_train = surety.train(
+        table, label="y", equals="yes", bounds={f"x{k}": PROMISE["bounds"][k] for k in range(3)}, unit=None, epsilon=5, delta=1e-6, held_out=0,
+        adjacency="replace-one", ledger=surety.Ledger.in_memory(), algorithm="gradient-descent", steps=7, replay_seed=3,
+    )
+    assert replayed.model_.text() == of_train.text()
+    several = classifier(classes=[2, 0, 1]).fit(X, np.arange(ROWS) % 40 // 15)
+    assert several.classes_.tolist() == [2, 0, 1] and several.predict_proba(X).shape == (ROWS, 3) and several.score(X, np.arange(ROWS) % 40 // 15) > 0.5
+
+
+def test_a_regressor_clamps_its_targets() -> None:
+    target = 2 * X[:, 0] - X[:, 1]
+    fitted = PrivateRegressor(**PROMISE, ledger=surety.Ledger.in_memory(), label_bounds=(-7, 7)).fit(X, target)
+    assert fitted.score(X, target) > 0.8
+    beyond = PrivateRegressor(**{**PROMISE, "epsilon": 1e4}, ledger=surety.Ledger.in_memory(), label_bounds=(-0.5, 0.5)).fit(X, np.full(ROWS, 1e9))
+    assert abs(beyond.predict(X[:5]) - 0.5).max() < 0.1
+
+
+@pytest.mark.parametrize("name", ["epsilon", "adjacency", "ledger", "bounds", "classes"])
+def test_nothing_that_is_a_promise_has_a_default(name: str) -> None:
+    ledger = surety.Ledger.in_memory(adjacency="replace-one")
+    with pytest.raises(ValueError, match=f"^{name} is missing, must be given: ") as refused:
+        classifier(**{"ledger": ledger, name: None}).fit(X, Y)
+    assert "\n" not in str(refused.value) and ledger.audit(1e-6)["runs"] == []
+
+
+REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"bounds": [(0, 1)]}, ValueError, "bounds has 1 pairs, must have one for all columns or one for each of 3"),
+    ({"bounds": (1, 0)}, ValueError, "bounds are 1 and 0, must ascend"),
+    ({"bounds": "wide"}, TypeError, "bounds"),
+    ({"classes": ["yes"]}, ValueError, "must have at least 2 classes"),
+    ({"classes": ["yes", "yes"]}, ValueError, "classes has a label twice"),
+    ({"classes": "all"}, ValueError, "classes is 'all', must be a list of labels or 'of-y'"),
+    ({"most": 3}, ValueError, "most is 3, must be None where groups do not name"),
+    ({"delta": 0.0}, surety.SuretyError, "delta"),
+    ({"options": {"stepz": 3}}, TypeError, "unexpected keyword argument 'stepz'"),
+    ({"adjacency": "add-or-remove-one"}, ValueError, "records is missing"),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
+def test_what_is_refused_costs_nothing(change: dict[str, Any], kind: type[Exception], message: str, tmp_path: Path) -> None:
+    with pytest.raises(kind, match=message):
+        classifier(**{"ledger": tmp_path / "run.db", **change}).fit(X, Y)
+    assert not (tmp_path / "run.db").exists()
+
+
+def test_cells_stop_nothing_and_no_message_shows_one() -> None:
+    wild = X.astype(object)
+    wild[::50, 1] = "a secret"
+    wild[1::50, 2] = None
+    labels = Y.astype(object)
+    labels[2::50] = "another secret"
+    fitted = classifier().fit(wild, labels)
+    assert fitted.model_.report["damaged_records_not_private"] == 3 * ROWS // 50 and "secret" not in fitted.model_.text()
+    for bad in (X[0], X * 1j, scipy.sparse.csr_matrix(X), X[:0]):
+        with pytest.raises((TypeError, ValueError)) as refused:
+            classifier().fit(bad, Y[: len(bad)] if isinstance(bad, np.ndarray) else Y)
+        assert "\n" not in str(refused.value)[:60] and "0.727" not in str(refused.value)
+    with pytest.raises(TypeError, match="sparse matrix"):
+        surety.train(scipy.sparse.csr_matrix(X), label="y", unit=None, epsilon=1, adjacency="replace-one", ledger=surety.Ledger.in_memory())
+
+
+def test_owners_are_groups() -> None:
+    """The promise is to owners, of whom so many rows are used as was said."""
+    owners = np.arange(ROWS) // 6
+    fitted = classifier(most=4, options={"records": 500}).fit(X, Y, groups=owners)
+    assert fitted.model_.unit.startswith("one owner of at most 4 rows")
+    with pytest.raises(ValueError, match="most is missing"):
+        classifier(options={"records": 500}).fit(X, Y, groups=owners)
+    with pytest.raises(ValueError, match="different numbers of rows"):
+        classifier(most=4, options={"records": 500}).fit(X, Y, groups=owners[:7])
+    steps = Pipeline([("map", StandardizeWithin(bounds=PROMISE["bounds"])), ("learn", classifier(most=4, bounds=(-1, 1), options={"records": 500}))])
+    assert steps.fit(X, Y, learn__groups=owners).named_steps["learn"].model_.unit == fitted.model_.unit
+
+
+def test_a_second_fit_of_a_ledger_is_warned_of() -> None:
+    ledger = surety.Ledger.in_memory()
+    first = classifier(ledger=ledger)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first.fit(X, Y)
+    with pytest.warns(RepeatedFitWarning, match="PrivateSearch"):
+        first.fit(X, Y)
+    with pytest.warns(RepeatedFitWarning, match="fit 3"):
+        clone(first).fit(X, Y)
+    with pytest.warns(RepeatedFitWarning):
+        cross_val_score(first, X, Y, cv=3)
+    assert len(ledger.audit(1e-6)["runs"]) == 6
+    small = surety.Ledger.in_memory(adjacency="replace-one", epsilon=6, delta=1e-5)
+    once = classifier(ledger=small).fit(X, Y)
+    with pytest.raises(surety.SuretyError, match="the budget") as refused:
+        once.fit(X, Y)
+    assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED and once.model_.run == 1 and len(small.audit(1e-6)["runs"]) == 1
+
+
+def test_a_search_is_charged_as_one() -> None:
+    ledger = surety.Ledger.in_memory(adjacency="replace-one", epsilon=5.1, delta=1e-5)
+    search = PrivateSearch(classifier(ledger=ledger, algorithm="gradient-descent"), over={"steps": [5, 20], "clip": [0.3, 1]}, tune=3).fit(X, Y)
+    (run,) = ledger.audit(1e-6)["runs"]
+    assert run["charged"] == str(search.estimator_.model_.event) and search.estimator_.model_.cost.upper <= 5
+    assert search.score(X, Y) > 0.8 and search.predict_proba(X).shape == (ROWS, 2) and search.classes_.tolist() == ["no", "yes"]
+    assert "tuned" in run["note"] and len(search.estimator_.model_.report["tuning"]["candidates"]) == 4
+    with pytest.raises(ValueError, match="tune is missing"):
+        PrivateSearch(classifier(), over={"steps": [5, 20]}).fit(X, Y)
+    with pytest.raises(TypeError, match="must be a PrivateClassifier"):
+        PrivateSearch(LogisticRegression(), tune=3).fit(X, Y)
+
+
+def test_frames_give_their_names() -> None:
+    frame = pandas.DataFrame(X, columns=["age", "y", "share"])
+    fitted = classifier().fit(frame, pandas.Series(Y))
+    assert fitted.model_.columns == ("age", "y", "share")
+    of_model = fitted.model_.predict({"age": X[:, 0], "y": X[:, 1], "share": X[:, 2]})
+    assert ((of_model == fitted.model_.classes_[1]) == (fitted.predict(frame) == "yes")).all() and len(set(of_model)) == 2
+    assert fitted.feature_names_in_.tolist() == ["age", "y", "share"]
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame[["share", "age", "y"]])
+    assert surety.train(polars.from_pandas(frame), label="share", above=0.5, unit=None, epsilon=1, delta=1e-6, adjacency="replace-one", ledger=surety.Ledger.in_memory()).run == 1
+
+
+def test_a_pickle_has_no_ledger(tmp_path: Path) -> None:
+    fitted = classifier().fit(X, Y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.ledger is None and again.predict(X).tolist() == fitted.predict(X).tolist() and again.model_.report is None
+    with pytest.raises(ValueError, match="ledger is missing"):
+        again.fit(X, Y)
+    at_path = classifier(ledger=tmp_path / "run.db").fit(X, Y)
+    assert pickle.loads(pickle.dumps(at_path)).ledger == tmp_path / "run.db"
+    with surety.Ledger(tmp_path / "run.db") as opened:
+        assert pickle.loads(pickle.dumps(classifier(ledger=opened))).ledger == str(tmp_path / "run.db")
+
+
+def test_bounds_alone_map_columns() -> None:
+    scaled = StandardizeWithin(bounds=[(0, 4), (-1e308, 1e308)]).fit_transform([[0, -1e308], [3, 0], [9, 1e308]])
+    assert scaled.tolist() == [[-1, -1], [0.5, 0], [1, 1]]
+    with pytest.raises(ValueError, match="bounds is missing"):
+        StandardizeWithin().fit(X)
+    assert np.isnan(StandardizeWithin(bounds=(0, 2)).fit_transform(np.array([[1, "a secret"]], object))).tolist() == [[False, True]]
+    columns = ColumnTransformer([("map", StandardizeWithin(bounds=(-3, 3)), [0, 1])], remainder="passthrough")
+    fitted = make_pipeline(columns, classifier(bounds=(-1, 1))).fit(X, Y)
+    assert fitted.score(X, Y) > 0.8 and surety.check(fitted) == []
+    assert StandardizeWithin(bounds=(0, 1)).fit(pandas.DataFrame({"a": [1.0]})).get_feature_names_out().tolist() == ["a"]
+
+
+def test_steps_that_learn_are_named() -> None:
+    columns = ColumnTransformer(
+        [
+            ("towns", OneHotEncoder(), [0]),
+            ("listed", OneHotEncoder(categories=[["a", "b"]], handle_unknown="ignore"), [0]),
+            ("rare", OneHotEncoder(categories=[["a", "b"]], min_frequency=3), [0]),
+            ("off", "drop", [1]),
+        ],
+        remainder=StandardScaler(),
+    )
+    steps = Pipeline([("columns", columns), ("both", FeatureUnion([("norm", Normalizer()), ("best", SelectKBest())])), ("learn", LogisticRegression())])
+    assert [finding.step for finding in surety.check(steps)] == ["columns/towns", "columns/rare", "columns/remainder", "both/best", "learn"]
+    assert surety.check(classifier()) == surety.check(PrivateSearch(classifier())) == surety.check(StandardizeWithin((0, 1))) == []
+    assert [finding.kind for finding in surety.check(make_pipeline(StandardScaler(), classifier()))] == ["StandardScaler"]
+    (grid,) = surety.check(GridSearchCV(classifier(), {"algorithm": ["auto"]}))
+    assert "PrivateSearch" in grid.reason
+    assert [finding.kind for finding in surety.check(TransformedTargetRegressor(regressor=PrivateRegressor()))] == ["TransformedTargetRegressor"]
+
+
+def test_auto_counts_a_reader_that_is_read_once_and_refuses_what_is_left() -> None:
+    table = pyarrow.table({"x": X[:, 0], "y": (Y == "yes").astype(int)})
+    call: dict[str, Any] = {"label": "y", "above": 0, "bounds": {"x": (-2, 2)}, "unit": None, "epsilon": 1e5, "delta": 1e-6}
+    ledger = surety.Ledger.in_memory()
+    with pytest.raises(surety.SuretyError, match="has no records"):
+        surety.train(table.to_reader(), **call, adjacency="replace-one", ledger=ledger)
+    assert surety.train(table.to_reader(), **call, adjacency="replace-one", ledger=ledger, algorithm="gradient-descent").run == 1
+    model = surety.train(table.to_reader(), **call, adjacency="add-or-remove-one", records=ROWS, ledger=surety.Ledger.in_memory())
+    assert (model.predict(table) == np.array(model.classes_)[(X[:, 0] > 0).astype(int)]).mean() > 0.8

@@ -1,0 +1,457 @@
+"""Trainings: what the command trains, to the last byte under replay, from paths and from columns; what is refused has cost nothing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pickle
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surety
+from surety._train import TrainingFields
+
+COMMAND = os.environ["SURETY_COMMAND"]
+TESTS = Path(__file__).parents[2]
+RECORDED = TESTS / "recorded"
+EXAMPLES = TESTS.parent / "examples" / "data"
+KINDS = {name: kind for name, _, _, kind in surety._library.training_fields()}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of tests/recorded/run."""
+    folder = tmp_path_factory.mktemp("data")
+    with open(EXAMPLES / "randhie.csv") as file:
+        (folder / "small.csv").write_text("".join(file.readline() for _ in range(4001)))
+    (folder / "wage.csv").write_bytes((EXAMPLES / "wage_panel.csv").read_bytes())
+    towns = ["Rome", "Oslo", "Bern"]
+    lines = ["who,y,town"]
+    for i in range(1, 241):
+        lines.append(f"{f'p{i * 7 % 61}' if i % 19 else ''},{i * 13 % 11 if i % 17 else ''},{towns[i * i % 3]}{'' if i % 23 else ','}")
+    (folder / "people.csv").write_text("\n".join(lines) + "\n")
+    toy = []
+    for i in range(300):
+        cells = [f" {j}:{(i * 7 + j * 13) % 11 / 10}" for j in range(1, 11) if i * j % 3 == 0]
+        toy.append(("+1" if i % 2 else "-1") + "".join(cells))
+    (folder / "toy.svm").write_text("\n".join(toy) + "\n")
+    (folder / "schema.json").write_bytes((RECORDED / "schema.json").read_bytes())
+    for line in (RECORDED / "trainings.commands").read_text().splitlines():
+        if line.startswith("surety convert"):
+            subprocess.run([COMMAND, *shlex.split(line)[1:]], cwd=folder, capture_output=True, check=False)
+    return folder
+
+
+def recorded() -> list[list[str]]:
+    """The words of each training that was recorded, but for where it is written."""
+    seen: dict[tuple[str, ...], list[str]] = {}
+    for line in (RECORDED / "trainings.commands").read_text().splitlines():
+        words = shlex.split(line.split(" --print-plan")[0])
+        if words[:2] != ["surety", "train"] or "--plan" in words or "--replay-seed" not in words or words[2].startswith("-"):
+            continue
+        kept = [word for word in words[2:] if word not in ("--json", "--ledger-must-exist")]
+        for name in ("--ledger", "--model"):
+            del kept[kept.index(name) : kept.index(name) + 2]
+        # Those that take seconds to calibrate differ from others in nothing that a binding sees.
+        if not {"--every", "--timeout", "--answer-at", "truncated", "allocated", "svrg"} & set(kept):
+            seen[tuple(sorted(kept))] = kept
+    return list(seen.values())
+
+
+def split_items(text: str) -> list[str]:
+    return next(csv.reader([text]))
+
+
+OF_FIELD: dict[str, Callable[[list[str]], Any]] = {
+    "bounds": lambda all: {text.split("=")[0]: tuple(float(end) for end in text.split("=")[1].split(",")) for text in all},
+    "categories": lambda all: {text.split("=")[0]: split_items(text.split("=")[1]) for text in all},
+    "class_weight": lambda all: {text.split("=")[0]: float(text.split("=")[1]) for text in all},
+    "missing": lambda all: dict(text.split("=") for text in all),
+    "tune_over": lambda all: {text.split("=")[0]: split_items(text.split("=")[1]) for text in all},
+    "classes": lambda all: split_items(all[0]),
+    "columns": lambda all: split_items(all[0]),
+}
+OF_KIND: dict[str, Callable[[list[str]], Any]] = {
+    "texts": lambda all: all,
+    "text": lambda all: all[0],
+    "number": lambda all: float(all[0]),
+    "count": lambda all: int(all[0]),
+    "flag": lambda all: True,
+}
+
+
+def call_of(words: list[str]) -> dict[str, Any]:
+    """The words of the command as keywords."""
+    said: dict[str, list[str]] = {}
+    rest = words[1:]
+    while rest:
+        name = rest.pop(0).removeprefix("--").replace("-", "_")
+        said.setdefault(name, []).append("" if KINDS.get(name) == "flag" else rest.pop(0))
+    call: dict[str, Any] = {"unit": None, "adjacency": "replace-one"}
+    for name, texts in said.items():
+        if name in ("epsilon", "delta"):
+            call[name] = float(texts[0])
+        else:
+            call[name] = OF_FIELD.get(name, OF_KIND[KINDS.get(name, "text")])(texts)
+    return call
+
+
+def trained(folder: Path, data: Any, **call: Any) -> surety.Model:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return surety.train(data, ledger="run.db", **call)
+    finally:
+        os.chdir(before)
+
+
+def by_command(folder: Path, *words: str) -> str:
+    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def table_of(path: Path) -> dict[str, list[str]]:
+    """The cells of a CSV file as columns of texts, of rows that have as many as the header."""
+    with open(path) as file:
+        rows = list(csv.reader(file))
+    assert all(len(row) == len(rows[0]) for row in rows)
+    return {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
+
+
+@pytest.mark.parametrize("words", recorded(), ids=" ".join)
+def test_recorded_trainings_are_the_same_to_the_byte(words: list[str], tmp_path: Path, data: Path) -> None:
+    of_command, of_python = tmp_path / "command", tmp_path / "python"
+    for folder in (of_command, of_python):
+        folder.mkdir()
+        (folder / "schema.json").write_bytes((data / "schema.json").read_bytes())
+    path = data / words[0]
+    said = by_command(of_command, "train", str(path), *words[1:], "--ledger", "run.db", "--model", "m.json", "--json")
+    call = call_of(words)
+    model = trained(of_python, path, **call, model="m.json")
+    assert model.json() + "\n" == said
+    text = (of_command / "m.json").read_bytes()
+    assert (of_python / "m.json").read_bytes() == text
+    if call.get("format") or "people" in words[0] or call["unit"] or call.get("algorithm") == "svrg++":
+        return
+    if call.get("algorithm") == "gossip":
+        with pytest.raises(ValueError, match="data is missing, must name a file: gossip reads its header first"):
+            trained(of_python, table_of(path), **call)
+        return
+    # Columns of the same cells, and no file of the model.
+    (of_python / "run.db").unlink()
+    again = trained(of_python, table_of(path), **call)
+    assert json.loads(again.json()) == {name: part for name, part in json.loads(said).items() if name != "model"}
+    assert again.text().encode() + b"\n" == text
+    again.save(of_python / "again.json")
+    assert (of_python / "again.json").read_bytes() == text
+
+
+PROMISE: dict[str, Any] = {"unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one"}
+VISITS: dict[str, Any] = {"label": "mdvis", "above": 0, "algorithm": "gradient-descent", "steps": 5}
+
+
+def test_predictions_are_those_of_the_command(tmp_path: Path, data: Path) -> None:
+    path = data / "small.csv"
+    ledger = surety.Ledger.in_memory()
+    common: dict[str, Any] = {**PROMISE, "ledger": ledger, "steps": 5}
+    models = {
+        "logistic": surety.train(path, label="mdvis", above=0, algorithm="gradient-descent", **common),
+        "hinge": surety.train(path, label="mdvis", above=0, algorithm="gradient-descent", loss="smoothed-hinge", **common),
+        "squared": surety.train(path, label="mdvis", algorithm="gradient-descent", loss="squared", label_bound=10, clip=1, **common),
+        "classes": surety.train(path, label="mdvis", algorithm="shaped-descent", classes=[0, 1, 2], **common),
+    }
+    for name, model in models.items():
+        file = tmp_path / f"{name}.json"
+        model.save(file)
+        said = json.loads(by_command(tmp_path, "predict", str(file), str(path), "--json"))["predictions"]
+        of_columns = table_of(path)
+        del of_columns["mdvis"]
+        for data_of in (path, of_columns):
+            if name == "squared":
+                assert model.predict(data_of).tolist() == said
+                continue
+            if name == "hinge":
+                assert model.decision_function(data_of).tolist() == said
+                with pytest.raises(surety.SuretyError, match="probabilities are of models of the logistic loss"):
+                    model.predict_proba(data_of)
+            else:
+                found = model.predict_proba(data_of)
+                assert (found[:, 1] if name == "logistic" else found).tolist() == said
+                assert np.allclose(found.sum(axis=1), 1) and found.shape[1] == len(model.classes_)
+            classes = json.loads(by_command(tmp_path, "predict", str(file), str(path), "--class", "--json"))["predictions"]
+            assert model.predict(data_of).tolist() == classes and set(classes) <= set(model.classes_)
+    assert models["logistic"].classes_ == ("mdvis<=0", "mdvis>0") and models["classes"].classes_ == ("0", "1", "2")
+    assert models["squared"].classes_ == ()
+    with pytest.raises(surety.SuretyError, match="has no records"):
+        models["logistic"].predict({name: [] for name in of_columns})
+    with pytest.raises(surety.SuretyError, match="column 'lncoins' is missing"):
+        models["logistic"].predict({"x": [1.0]})
+    with pytest.raises(surety.SuretyError, match="1 of 2 records is damaged, nothing is said of any"):
+        models["logistic"].predict({name: [1.0, float("nan")] for name in of_columns})
+
+
+def test_coefficients_are_in_units_of_the_columns() -> None:
+    """The score is the linear function that they say, to within rounding."""
+    rows = 3000
+    table = {"x": np.arange(rows) % 70 - 20.0, "town": np.array(["Rome", "Oslo", "Bern"])[np.arange(rows) % 3], "y": np.arange(rows) % 9}
+    call: dict[str, Any] = {**PROMISE, "ledger": surety.Ledger.in_memory(), "bounds": {"x": (-20, 50)}, "categories": {"town": ["Rome", "Oslo"]}}
+    fit: dict[str, Any] = {**call, "label": "y", "loss": "squared", "label_bounds": (0, 9), "algorithm": "sufficient-statistics"}
+    model = surety.train(table, **fit, rows="scaled")
+    assert model.feature_names_ == ("x", "town=Rome", "town=Oslo") and model.coef_.shape == (3,)
+    town = table["town"]
+    score = model.intercept_ + model.coef_ @ np.array([table["x"], town == "Rome", town == "Oslo"], float)
+    assert np.allclose(score, model.predict(table), rtol=0, atol=1e-12)
+    assert model.decision_function(table).tolist() == model.predict(table).tolist()  # with the middle of the labels
+    slope = np.diff(model.predict({"x": [3.0, 4.0], "town": ["Bern", "Bern"]}))[0]
+    assert abs(slope - model.coef_[0]) < 1e-12 and abs(model.weights[0]) > 10 * abs(slope)
+    several = surety.train(table, **call, label="y", classes=[0, 1, 2], algorithm="shaped-descent", rows="scaled")
+    assert several.coef_.shape == (3, 3) and np.shape(several.intercept_) == (3,)
+    one = several.decision_function({"x": [7.0], "town": ["Oslo"]})[0]
+    assert np.allclose(one, several.intercept_ + several.coef_ @ np.array([7.0, 0, 1]), rtol=0, atol=1e-12)
+    with pytest.raises(surety.SuretyError, match="each row is divided by its norm"):
+        _ = surety.train(table, **fit).coef_
+    # Intervals are of the weights, and hold at once.
+    narrow = surety.train(table, **{**fit, "epsilon": 1e6}, rows="scaled")
+    assert narrow.intervals is not None and narrow.intervals.shape == (4, 2)
+    assert (narrow.intervals[:, 0] < narrow.intervals[:, 1]).all() and several.intervals is None
+    assert ((narrow.intervals[:, 0] <= narrow.weights) & (narrow.weights <= narrow.intervals[:, 1])).all()
+
+
+def test_a_model_is_what_may_be_published(tmp_path: Path, data: Path) -> None:
+    ledger = surety.Ledger.in_memory()
+    model = surety.train(data / "small.csv", **VISITS, **PROMISE, ledger=ledger, note="a <b>")
+    assert model.run == 1 and model.cost is not None and model.cost.upper <= 1 and model.promise == (1, 1e-5)
+    assert str(model.event) == ledger.audit(1e-5)["runs"][0]["charged"] and model.unit == "one row"
+    assert model.report is not None and model.report["run"] == 1 and "held_out_scores_not_private" in model.report
+    pickled = pickle.dumps(model)
+    again = pickle.loads(pickled)
+    assert again.text() == model.text() and (again.cost, again.run, again.report, again.intervals) == (None, None, None, None)
+    # Neither the scores on private rows nor the number of damaged ones travel with it.
+    assert b"not_private" not in pickled and b"accuracy" not in pickled and len(pickled) < len(model.text()) + 200
+    with pytest.raises(surety.SuretyError, match="this model was loaded"):
+        again.json()
+    with pytest.raises(surety.SuretyError, match="this model was loaded"):
+        again.lines()
+    assert "memory, run 1" in model.lines() and "epsilon = 1 at delta = 1e-05" in model.lines() and "do not publish them" in model.lines()
+    model.save(tmp_path / "m.json")
+    assert surety.Model.load(tmp_path / "m.json").text() == model.text() == surety.Model.parse(model.text()).text()
+    (tmp_path / "other").write_text("my letter")
+    with pytest.raises(ValueError, match="other"):
+        model.save(tmp_path / "other")
+    assert (tmp_path / "other").read_text() == "my letter"
+    with pytest.raises(surety.SuretyError, match="the text of the model"):
+        surety.Model.parse('{"surety_model": 1}')
+    with pytest.raises(TypeError, match="made by surety.train"):
+        surety.Model()
+
+
+def test_what_is_shown_is_escaped() -> None:
+    rows = np.arange(400)
+    table = {"<b>x": rows % 7 * 1.0, "y\n": np.array(["<i>", "no"])[rows % 2]}
+    model = surety.train(table, label="y\n", equals="<i>", algorithm="gradient-descent", steps=2, **PROMISE, ledger=surety.Ledger.in_memory(), replay_seed=1)
+    page = model._repr_html_()
+    assert "&lt;b&gt;x" in page and "<b>" not in page and "<i>" not in page and page.count("<tr>") == 3 and "NOT PRIVATE" in page
+    assert "\n" not in repr(model) and "NOT PRIVATE" in repr(model)
+    assert model.classes_[1] == '"y\n"==<i>' or "<i>" in model.classes_[1]
+
+
+def test_every_word_of_a_plan_reaches_the_library() -> None:
+    elsewhere = {"data", "label", "unit", "most", "ledger", "ledger_must_exist"}
+    # Weights on the way are for standard output, and ranks for mpirun.
+    no_words = {"every", "timeout"}
+    assert set(TrainingFields.__annotations__) == set(KINDS) - elsewhere - no_words
+    for function in (surety.train, surety.plan_training):
+        for name in TrainingFields.__annotations__:
+            assert f"``{name}``: " in (function.__doc__ or "")
+    plan = surety.plan_training(
+        label="mdvis",
+        algorithm="shaped-descent",
+        **PROMISE,
+        classes=[0, 1, 'New York, "NY"'],
+        class_weight={"0": 0.5, 'New York, "NY"': 2},
+        bounds={"age": (0, 0.1), "a,b": (-1, 1)},
+        categories={"town": ["Rome", "New York, NY"]},
+        drop=["x", "y,z"],
+        missing={"age": 40, "town": "Rome"},
+        split_seed=7,
+        no_limits=True,
+    )
+    options = json.loads(plan.json())["options"]
+    assert options["bounds"] == ['"age"=0.0,0.1', '"a,b"=-1.0,1.0'] and options["drop"] == ["x", "y,z"]
+    assert options["classes"] == '"0","1","New York, ""NY"""' and options["class-weight"] == ['"0"=0.5', '"New York, ""NY"""=2.0']
+    assert options["missing"] == ['"age"="40"', '"town"="Rome"'] and options["categories"] == ['"town"="Rome","New York, NY"']
+    assert options["no-limits"] is True and options["split-seed"] == 7
+    search = surety.plan_training(label="y", algorithm="shaped-descent", **PROMISE, tune=3, tune_over={"steps": [10, 30], "clip_share": [0.3]}, tune_by="split")
+    options = json.loads(search.json())["options"]
+    assert options["tune-over"] == ["steps=10,30", "clip-share=0.3"] and options["tune"] == 3
+
+
+def test_a_plan_is_the_one_of_the_command(tmp_path: Path, data: Path) -> None:
+    path = str(data / "small.csv")
+    words = ["--algorithm", "dp-sgd", "--records", "4000", "--batch-size", "100", "--epochs", "2"]
+    promise = ["--label", "mdvis>0", "--epsilon", "1", "--delta", "1e-5", "--replay-seed", "5"]
+    printed = json.loads(by_command(tmp_path, "train", path, *words, *promise, "--ledger", "run.db", "--model", "m.json", "--print-plan"))
+    chosen = surety.plan_training(label="mdvis", above=0, algorithm="auto", **PROMISE, data=path)
+    assert chosen.algorithm == "shaped-descent" and chosen.chosen.startswith("shaped-descent --steps 10 --ridge ") and "3200 records" in chosen.chosen
+    with pytest.raises(ValueError, match="data is missing: algorithm auto reads the header of the records first"):
+        surety.plan_training(label="mdvis", above=0, algorithm="auto", **PROMISE)
+    plan = surety.plan_training(label="mdvis>0", algorithm="dp-sgd", records=4000, batch_size=100, epochs=2, **PROMISE, replay_seed=5, data=path)
+    said = json.loads(plan.json())
+    assert all(said[name] == printed[name] for name in ("event", "noise", "unit", "target", "adjacency")) and plan.noise == printed["noise"]
+    assert plan.chosen == "" and str(plan.event) in repr(plan) and plan.algorithm == "dp-sgd" and plan.cost.upper <= 1
+    file = tmp_path / "plan.json"
+    file.write_text(plan.json())
+    by_command(tmp_path, "train", "--plan", str(file), "--ledger", "run.db", "--model", "m.json")
+    ledger = surety.Ledger.in_memory()
+    models = [plan.train(None, ledger=ledger), plan.train(path, ledger=ledger), plan.train(table_of(Path(path)), ledger=ledger)]
+    assert {model.text() + "\n" for model in models} == {(tmp_path / "m.json").read_text()} and len(ledger.audit(1e-5)["runs"]) == 3
+    with pytest.raises(TypeError, match="does not pickle"):
+        pickle.dumps(plan)
+
+
+TABLE: dict[str, Any] = {"x": np.arange(500) % 7 * 1.0, "y": np.arange(500) % 2, "secret": ["a secret"] * 500}
+FIT: dict[str, Any] = {"label": "y", "drop": ["secret"], "algorithm": "gradient-descent", "steps": 2, **PROMISE}
+REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"ledger": None}, TypeError, "ledger is None, must be a path or a surety.Ledger"),
+    ({"data": None}, TypeError, "data is None, must be a table or the path of one"),
+    ({"data": np.zeros((3, 2))}, TypeError, "data is an array without names of columns"),
+    ({"data": {"x": [1, 2], "y": [1]}}, ValueError, "have different numbers of rows"),
+    ({"label": None, "above": 0}, ValueError, "label is None, must name a column"),
+    ({"label": None}, ValueError, "label is missing"),
+    ({"above": 0, "equals": "a"}, ValueError, "above and equals are both given"),
+    ({"label": "z"}, surety.SuretyError, "column 'z'"),
+    ({"drop": []}, surety.SuretyError, ""),
+    ({"algorithm": "sgd"}, ValueError, "algorithm is 'sgd', must be auto, shaped-descent"),
+    ({"inner_steps": 7}, ValueError, "inner_steps is for svrg, svrg++, not for gradient-descent"),
+    ({"steps": 0}, ValueError, "steps is '0', must be a whole number from 1"),
+    ({"steps": -1}, ValueError, "steps is -1, must be a whole number"),
+    ({"steps": 2.5}, TypeError, "steps is 2.5, must be a whole number"),
+    ({"clip": "much"}, TypeError, "clip is 'much', must be a number"),
+    ({"clip": -1}, ValueError, "clipping norm is -1"),
+    ({"clip": float("nan")}, ValueError, "clip is nan, must be finite"),
+    ({"bounds": {"x": (1, 0)}}, ValueError, "bounds of column 'x' are 1 and 0, must be finite and ascend"),
+    ({"bounds": [1]}, TypeError, "bounds is of type list, must be a mapping"),
+    ({"loss": "absolute"}, ValueError, "loss is 'absolute'"),
+    ({"every": 7}, TypeError, "train() got an unexpected keyword argument 'every'"),
+    ({"epsilon": 0}, ValueError, "epsilon of the target is 0"),
+    ({"delta": 0}, surety.SuretyError, "delta"),
+    ({"adjacency": "neighbours"}, ValueError, "adjacency is 'neighbours'"),
+    ({"unit": "x"}, ValueError, "most is missing"),
+    ({"model": "/nowhere/m.json"}, surety.SuretyError, "/nowhere"),
+    ({"model": "/dev/null"}, ValueError, "/dev/null"),
+    ({"algorithm": "auto", "adjacency": "add-or-remove-one", "steps": None}, ValueError, "records is missing: algorithm auto needs the public number of records"),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "message"), REFUSED, ids=[message or "a text" for _, _, message in REFUSED])
+def test_what_is_refused_is_said_in_one_line_and_costs_nothing(change: dict[str, Any], kind: type[Exception], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    call: dict[str, Any] = {"data": TABLE, "ledger": path, **FIT, **change}
+    if message == "":
+        # A text where a number must be is damaged, and shows nothing.
+        assert surety.train(call.pop("data"), **call).run == 1
+        return
+    with pytest.raises(kind, match=re.escape(message)) as refused:
+        surety.train(call.pop("data"), **call)
+    assert "\n" not in str(refused.value) and "a secret" not in str(refused.value) and "--" not in str(refused.value) and not path.exists()
+
+
+def test_nothing_that_is_a_promise_has_a_default() -> None:
+    for name in ("unit", "epsilon", "adjacency", "ledger"):
+        call = {**FIT, "ledger": surety.Ledger.in_memory()}
+        del call[name]
+        with pytest.raises(TypeError, match=f"missing 1 required keyword-only argument: '{name}'"):
+            surety.train(TABLE, **call)
+
+
+def test_the_budget_is_asked_first_and_charged_before_anything_is_drawn(tmp_path: Path) -> None:
+    ledger = surety.Ledger.in_memory(adjacency="replace-one", epsilon=1.2, delta=1e-4)
+    assert surety.train(TABLE, **FIT, ledger=ledger).run == 1
+    with pytest.raises(surety.SuretyError, match="the budget") as refused:
+        surety.train(tmp_path / "is not looked for", **FIT, ledger=ledger)
+    assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED and len(ledger.audit(1e-5)["runs"]) == 1
+    with pytest.raises(surety.SuretyError, match="ledger"):
+        surety.train(TABLE, **FIT, ledger=tmp_path / "run.db", ledger_must_exist=True)
+    assert not (tmp_path / "run.db").exists()
+    # A search takes another order where the budget's rule does not know the law of a random number of runs, as the command's does.
+    search = {**FIT, "tune": 4, "tune_over": {"clip": [0.1, 0.2, 0.4, 0.8]}, "steps": 5}
+    roomy = surety.Ledger.in_memory(adjacency="replace-one", epsilon=3, delta=1e-4, filter="gaussian")
+    model = surety.train(TABLE, **search, ledger=roomy)
+    assert model.report is not None and "runs" not in str(model.event)
+
+
+def interrupted(work: Callable[[], Any], is_time: Callable[[], bool]) -> tuple[float, BaseException]:
+    """The processor seconds from a signal, once it is time, to the exception."""
+    sent: list[float] = []
+    over = threading.Event()
+
+    def send() -> None:
+        while not is_time() and not over.is_set():
+            time.sleep(0.002)
+        sent.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        work()
+    except BaseException as error:
+        return time.process_time() - sent[0], error
+    finally:
+        over.set()
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    raise AssertionError("it was not interrupted")
+
+
+def test_the_keyboard_ends_the_reading_and_costs_nothing(tmp_path: Path) -> None:
+    long = {"x": np.broadcast_to(np.float64(1), 2**31), "y": np.broadcast_to(np.float64(1), 2**31)}
+    end = time.monotonic() + 0.4
+    took, error = interrupted(lambda: surety.train(long, **{**FIT, "drop": None}, no_limits=True, ledger=tmp_path / "run.db"), lambda: time.monotonic() > end)
+    assert isinstance(error, KeyboardInterrupt) and took < 0.4
+    assert error.__notes__ == ["surety: nothing was charged, and nothing was released"] and not (tmp_path / "run.db").exists()
+
+
+def test_what_was_charged_before_the_keyboard_stays_charged() -> None:
+    ledger = surety.Ledger.in_memory(adjacency="replace-one")
+    table = {name: np.tile(TABLE[name], 200) for name in ("x", "y")}
+    call = {**FIT, "drop": None, "steps": 100_000}
+    took, error = interrupted(lambda: surety.train(table, **call, ledger=ledger), lambda: len(ledger.audit(1e-5)["runs"]) > 0)
+    assert isinstance(error, KeyboardInterrupt) and took < 0.4
+    assert error.__notes__ == ["surety: run 1 of the ledger is charged, and stays charged with what it had released by then, or more"]
+    (run,) = ledger.audit(1e-5)["runs"]
+    assert run["state"] == "settled" and run["charged"] != run["planned"]
+
+
+def test_threads_train_at_once() -> None:
+    plan = surety.plan_training(**{**FIT, "replay_seed": 3})
+    ledger = surety.Ledger.in_memory()
+    texts: set[str] = set()
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(5):
+                texts.add(plan.train(TABLE, ledger=ledger).text())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and len(ledger.audit(1e-5)["runs"]) == 30 and len(texts) == 1
