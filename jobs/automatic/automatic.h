@@ -6,9 +6,8 @@
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
 //     units of several rows             accelerated-gradient-descent, which has a theorem for them
 //     more features than a second moment is taken of   accelerated-gradient-descent
-//     logistic, nu > 10                 constant: the share of the class
-//     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
-//                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
+//     logistic, nu > 1                  constant: the share of the class
+//     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
 //     squared, d <= 25, every column with bounds: rows of one scale (`rows` scaled), and
 //       d <= 15, nu <= .005             sufficient-statistics
 //       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
@@ -19,7 +18,7 @@
 //     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
 //     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
 //
-// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/learners.md, docs/results/regression.md.
+// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/learners.md, docs/results/regression.md.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,9 @@
 // `--algorithm auto`, the default: what it chooses, that it looks at public numbers alone, and what it refuses.
 #include <support/surety_process.h>
 
+#include <optional>
+#include <string>
+
 namespace surety_test::automatic_test {
 namespace {
 
@@ -43,19 +46,36 @@ TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
   const auto many = data_of(3000, 3);  // d = 4 with the constant
   const auto of_few_features = plan(many);
   EXPECT_EQ(of_few_features["options"]["algorithm"], "shaped-descent");
-  EXPECT_EQ(of_few_features["options"]["steps"], 10);
-  EXPECT_EQ(of_few_features["options"]["ridge"], 0.03);
-  EXPECT_NEAR(plan(data_of(20, 3))["options"]["ridge"].get<double>(), 0.05 * 8 / (16 * 0.268), 1e-3);  // of nu
+  EXPECT_EQ(of_few_features["options"]["steps"], 28);  // 10 (.1 / .0124)^(1/2)
+  EXPECT_EQ(of_few_features["options"]["ridge"], 0.3);
+  EXPECT_EQ(plan(many, {}, "8")["options"]["steps"], 60);
   const auto wide = data_of(500, 16);
-  EXPECT_EQ(plan(wide)["options"]["steps"], 30);  // a large budget
-  EXPECT_EQ(plan(wide, {}, "0.5")["options"]["steps"], 20);
-  EXPECT_EQ(plan(wide, {}, "0.1")["options"]["steps"], 10);  // much noise
-  EXPECT_EQ(chosen(data_of(30, 16), {}, "0.1"), "constant");
+  EXPECT_EQ(plan(wide)["options"]["steps"], 10);
+  EXPECT_EQ(plan(wide)["options"]["ridge"], 0.3);
+  EXPECT_EQ(chosen(wide, {}, "0.3"), "shaped-descent");  // nu = .95
+  EXPECT_EQ(chosen(wide, {}, "0.2"), "constant");        // nu = 1.4
   // Under zero-out a record moves half as much.
   const auto wide_and_long = data_of(4000, 16);
-  EXPECT_EQ(plan(wide_and_long, {}, "0.5")["options"]["steps"], 20);
-  EXPECT_EQ(plan(wide_and_long, {"--adjacency", "zero-out"}, "0.5")["options"]["steps"], 30);
+  EXPECT_EQ(plan(wide_and_long, {}, "0.5")["options"]["steps"], 12);
+  EXPECT_EQ(plan(wide_and_long, {"--adjacency", "zero-out"}, "0.5")["options"]["steps"], 16);
   EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
+}
+
+// A larger budget never loses what a smaller one had: no step of the budget changes the number of steps by much, and what mu alone says is nothing.
+TEST_F(Automatic, TakesMoreStepsAsNoiseFalls) {
+  const auto data = data_of(1000, 5);
+  std::optional<int> before;
+  for (double epsilon = 0.125; epsilon <= 8; epsilon *= 1.12) {
+    const auto options = plan(data, {}, std::to_string(epsilon))["options"];
+    ASSERT_EQ(options["algorithm"], "shaped-descent") << epsilon;
+    const int steps = options["steps"].get<int>();
+    if (before) {
+      EXPECT_TRUE(*before <= steps && steps <= *before + 4) << "from " << *before << " to " << steps << " at " << epsilon;
+    }
+    before = steps;
+  }
+  // mu is .142 and .268 for these, and n mu nearly one number.
+  EXPECT_EQ(plan(data_of(1887, 5), {}, "0.5")["options"]["steps"], plan(data, {}, "1")["options"]["steps"]);
 }
 
 // d <= 15 and d > 15, on both sides of each threshold of nu.
@@ -130,16 +150,16 @@ TEST_F(Automatic, SaysItsChoiceAndIsTheRunThatItNames) {
   const auto data = data_of(600, 3);
   const Words replay{"--replay-seed", "4"};
   const auto people = surety(words(data, replay));
-  EXPECT_NE(people.out.find("chosen       shaped-descent --steps 10 --ridge "), std::string::npos) << people.out;
+  EXPECT_NE(people.out.find("chosen       shaped-descent --steps 13 --ridge 0.3"), std::string::npos) << people.out;
   EXPECT_NE(people.out.find("480 records, 4 features, nu = 0.0"), std::string::npos) << people.out;
   const auto model = contents(path("model.json"));
   const auto said = plan(data);
   const auto json = surety(words(data, replay + Words{"--json", "--algorithm", "auto"})).json();
   EXPECT_EQ(json["algorithm"], "shaped-descent");
-  EXPECT_EQ(json["chosen"].get<std::string>().substr(0, 26), "shaped-descent --steps 10 ");
+  EXPECT_EQ(json["chosen"].get<std::string>().substr(0, 26), "shaped-descent --steps 13 ");
   EXPECT_EQ(contents(path("model.json")), model);
   EXPECT_EQ(
-      surety(words(data, replay + Words{"--algorithm", "shaped-descent", "--steps", "10", "--ridge", said["options"]["ridge"].dump()}))
+      surety(words(data, replay + Words{"--algorithm", "shaped-descent", "--steps", "13", "--ridge", said["options"]["ridge"].dump()}))
           .code,
       0);
   EXPECT_EQ(contents(path("model.json")), model);
