@@ -197,7 +197,7 @@ TABLES = {
     "InstEval, y": packaged("lme4/InstEval", over("y", 3), ["s", "d", "y"], ("dept", "studage")),
     "Aids2, status": packaged("MASS/Aids2", is_("status", "D"), ["status", "death"]),
     "Chile, vote": packaged("car/Chile", is_("vote", "Y"), ["vote"]),
-    "DoctorAUS, doctorco": packaged("Ecdat/DoctorAUS", over("doctorco", 0), ["doctorco"]),
+    "doctors in Australia, doctorco": packaged("Ecdat/DoctorAUS", over("doctorco", 0), ["doctorco"]),
     "Vocab, vocabulary": packaged("car/Vocab", over("vocabulary", 6), ["vocabulary"]),
     "VerbAgg, r2": packaged("lme4/VerbAgg", is_("r2", "Y"), ["resp", "r2", "id"]),
     "azpro, los": packaged("COUNT/azpro", over("los", 8), ["los", "hospital"]),
