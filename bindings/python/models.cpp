@@ -64,7 +64,8 @@ std::vector<FieldRow> reading_rows() { return rows_of(ReadingTable{}.table); }
 
 data::DataPolicy policy_of(const std::string& options) {
   ReadingTable known;
-  for (const auto& [name, value] : nlohmann::json::parse(options).items()) {
+  const auto said = nlohmann::json::parse(options);  // to which the items refer
+  for (const auto& [name, value] : said.items()) {
     const auto* const field = known.table.find(name);
     if (field == nullptr) jobs::refuse_unknown_field(name, known.table);
     jobs::set_field(*field, value);
