@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -48,6 +49,20 @@ std::vector<FieldRow> release_fields() {
 template <class Work>
 auto in_order(const Work& work) {
   return python::in_order(release_fields, work);
+}
+
+/// Does `work` with the records of a path or a stream. \throws Error{invalid_argument} for a sparse matrix
+template <class Records, class Work>
+auto of_table(Records&& records, const Work& work) {
+  return std::visit(
+      [&]<class Its>(Its&& its) -> decltype(work(std::declval<data::ArrowStream&&>())) {
+        if constexpr (std::is_same_v<std::decay_t<Its>, data::SparseMatrix>) {
+          invalid("data is a sparse matrix, must be a table");
+        } else {
+          return work(std::forward<Its>(its));
+        }
+      },
+      std::forward<Records>(records));
 }
 
 /// A plan that was prepared, and can run again and again.
@@ -99,7 +114,7 @@ PlannedRelease plan_release(const std::string& text, double epsilon, double delt
   return called_off_by_signals([&](const jobs::RunContext& context) {
     PlannedRelease plan{text, epsilon, delta, adjacency};
     if (source != nullptr) {
-      std::visit([&](const auto& records) { jobs::require_columns(plan.written().plan, records); }, source->records());
+      of_table(source->records(), [&](const auto& records) { jobs::require_columns(plan.written().plan, records); });
     }
     plan.calibrate(context);
     return plan;
@@ -151,7 +166,7 @@ class RunOfPlan final {
 
    private:
     jobs::ReadStatistics read_by(jobs::ReleaseJob job) override {
-      return std::visit([&](auto&& records) { return std::move(job).read(std::move(records), bits(), context()); }, std::move(records_));
+      return of_table(std::move(records_), [&](auto&& records) { return std::move(job).read(std::move(records), bits(), context()); });
     }
 
     RunOfPlan& run_;
@@ -209,6 +224,7 @@ void add_releases(nb::module_& module) {
       "path_source", [](std::filesystem::path path) { return Source{std::move(path)}; }, "path"_a);
   module.def("arrow_source", &arrow_source, "capsule"_a, "no_limits"_a);
   module.def("array_source", &array_source, "names"_a, "formats"_a, "next"_a, "no_limits"_a);
+  module.def("sparse_source", &sparse_source, "columns"_a, "ends"_a, "indices"_a, "wide_indices"_a, "values"_a, "labels"_a.none());
 
   nb::class_<ResultOfRun>(module, "ResultOfRun", nb::is_final())
       .def("json", [](const ResultOfRun& result) { return unlocked([&] { return json_text(result); }); })

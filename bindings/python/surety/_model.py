@@ -15,7 +15,7 @@ from surety._accounting import Enclosure
 from surety._errors import ErrorCode, SuretyError
 from surety._events import Event, _event_of
 from surety._released import _one_line
-from surety._sources import source_of
+from surety._sources import records_of
 
 Array = npt.NDArray[Any]
 
@@ -211,7 +211,7 @@ class Model:
     def predict(self, data: Any, **reading: Unpack[ReadingFields]) -> Array:
         """What it says of all rows: the texts of classes, the values of the squared loss.
 
-        ``data`` is what ``surety.train`` takes, with the columns of the model; the label may be missing. It costs nothing of those whom the model was trained on; what is said
+        ``data`` is what ``surety.train`` takes, with the columns of the model, or a sparse matrix for a model of one or of LIBSVM text; labels may be missing. It costs nothing of those whom the model was trained on; what is said
         of new rows is about those rows, so errors show their cells. Raises ``SuretyError`` (BAD_DATA) for a damaged row, and where there is no row.
         """
         if self.loss == "squared":
@@ -231,7 +231,7 @@ class Model:
         if data is None:
             raise _arguments.wrong_type("data", data, "a table or the path of one")
         options = _options(reading)
-        source = source_of(data, reading.get("no_limits") is True)
+        source = records_of(data, reading.get("no_limits") is True, labelled=False)
         return np.frombuffer(self._handle.predict(source, said, options), np.float64).copy()
 
     def _by_class(self, numbers: list[float] | Array, *, is_of_records: bool = False) -> Array:

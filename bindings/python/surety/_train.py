@@ -16,7 +16,7 @@ from surety._events import Event, _event_of, _number_of
 from surety._ledger import Ledger
 from surety._model import Model
 from surety._release import _require_ledger, note_what_was_charged
-from surety._sources import source_of
+from surety._sources import records_of, source_of, sparse_rows_of
 
 Values: TypeAlias = Iterable[str | float]
 
@@ -247,7 +247,7 @@ class TrainingPlan:
         """Runs the plan, as ``surety.train`` does; ``data`` is None for a plan that names its records. Each call is a training of its own, with its own
         charge."""
         _require_ledger(ledger, ledger_must_exist)
-        source = None if data is None else source_of(data, self._no_limits)
+        source = None if data is None else records_of(data, self._no_limits, labelled=True)
         return _trained(_run_of(self._handle, ledger, ledger_must_exist), source)
 
     def __repr__(self) -> str:
@@ -286,6 +286,11 @@ def _planned(
     """The plan, and of data that are no path their source."""
     adjacency, epsilon, delta = _arguments.text("adjacency", promise[0]), _number_of(promise[1], "epsilon"), _number_of(promise[2], "delta")
     path = _data_path(data)
+    matrix = sparse_rows_of(data, labelled=True)
+    if matrix is not None:
+        if rule is not None:
+            raise _arguments.invalid(f"label is {rule!r}, must be None for a sparse matrix: its labels stand beside it, in a pair")
+        said = {"format": "libsvm", "features": matrix.columns, **{name: value for name, value in said.items() if value is not None}}
     own = {
         "label": rule,
         "data": path,
@@ -296,9 +301,13 @@ def _planned(
     text = _plan_text(caller, name, own, (adjacency, epsilon, delta), said)
     made = TrainingPlan.__new__(TrainingPlan)
     made._no_limits = said.get("no_limits") is True
-    source = None if data is None or path is not None else source_of(data, made._no_limits)
-    # Records are counted for the choice where their number is public, which reads them once more.
-    counted = source_of(data, made._no_limits) if source is not None and name == "auto" else None
+    source = counted = None
+    if matrix is not None:
+        source = matrix.source()
+    elif data is not None and path is None:
+        source = source_of(data, made._no_limits)
+        # Records are counted for the choice where their number is public, which reads a stream once more.
+        counted = source_of(data, made._no_limits) if name == "auto" else None
     made._handle = _library.plan_training(text, epsilon, delta, adjacency, source, counted, *ledger)
     made._delta = delta
     return made, source
@@ -372,6 +381,7 @@ def train(
 
     ``data`` is what ``surety.release`` takes: a frame with ``__arrow_c_stream__``, a mapping of names to NumPy arrays or lists, a structured array, or the path of a
     CSV file, with ``format`` of LIBSVM text or of a record file of ``surety convert``. Every column that is neither the label nor dropped is a feature.
+    A sparse matrix and the labels of its rows, ``(matrix, labels)``, are what the same rows are as LIBSVM text, whose ``features`` are its columns.
 
     ``label`` is the label's column. With ``above`` or ``equals`` the model says whether a cell is greater than that number, or is that text or number, and ``label`` may
     be such a comparison itself, ``"visits>0"``. ``bounds`` are known without looking at the data; a column without them enters as asinh(x).
