@@ -83,8 +83,9 @@ def _is_sparse(data: Any) -> bool:
 
 
 def sparse_rows_of(data: Any, *, labelled: bool) -> SparseRows | None:
-    """Of a sparse matrix, of SciPy or with ``indptr``, ``indices``, ``data`` and ``shape`` as its CSR matrices have them, or of a pair of one and its labels; None of
-    everything else. Raises ``TypeError`` for arrays of other types, and for none where labels must be there; ``InvalidArgument`` for shapes that do not fit together.
+    """Of a sparse matrix, of SciPy or with ``indptr``, ``indices``, ``data`` and ``shape`` as its CSR matrices have them, or of a pair of one and its labels;
+    None of everything else. Raises ``TypeError`` for arrays of other types, and for none where labels must be there; ``InvalidArgument`` for shapes that do not
+    fit together.
     """
     matrix, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
     if isinstance(matrix, np.ndarray) or not _is_sparse(matrix):

@@ -69,8 +69,8 @@ def _bounds_of(bounds: Any, columns: int) -> list[tuple[float, float]]:
 
 
 def _rows_of(estimator: Any, X: Any, *, reset: bool, sparse: bool = False) -> Any:
-    """``X`` as an array of two dimensions, or where it may be ``sparse`` of compressed rows, as scikit-learn looks at it, but that no message shows a cell and none
-    stops it. Cells stay what they are."""
+    """``X`` as an array of two dimensions, or where it may be ``sparse`` of compressed rows, as scikit-learn looks at it, but that no message shows a cell and
+    none stops it. Cells stay what they are."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if len(X.shape) != 2:
@@ -216,18 +216,19 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
     ...     epsilon=1, delta=1e-6, adjacency="replace-one", ledger="run.db", bounds=(0, 1), classes=["no", "yes"]
     ... ).fit(X, y)
 
-    ``epsilon``, ``adjacency``, ``ledger``, ``bounds`` and ``classes`` have no default: ``fit`` refuses without them. ``bounds`` is a pair for all columns or one for each;
-    cells beyond count as the nearer bound. A sparse matrix with ``bounds`` is what the same rows are as an array, and takes as much memory. Without them it stays sparse,
-    with two classes: values are used as they are, and each row is divided by its norm. ``classes`` lists the labels, the second of two being the positive one; a row with another label counts as a damaged record.
-    ``classes="of-y"`` says that which labels occur is public. ``fit(X, y, groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without
-    ``groups`` each row is a unit of its own. ``algorithm`` and ``options``, a mapping of more keywords, are those of ``surety.train``; nothing is held out unless
-    ``options`` says ``held_out``.
+    ``epsilon``, ``adjacency``, ``ledger``, ``bounds`` and ``classes`` have no default: ``fit`` refuses without them. ``bounds`` is a pair for all columns or
+    one for each; cells beyond count as the nearer bound. A sparse matrix with ``bounds`` is what the same rows are as an array, and takes as much memory.
+    Without them it stays sparse, with two classes: values are used as they are, and each row is divided by its norm. ``classes`` lists the labels, the second
+    of two being the positive one; a row with another label counts as a damaged record. ``classes="of-y"`` says that which labels occur is public. ``fit(X, y,
+    groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without ``groups`` each row is a unit of its own. ``algorithm`` and
+    ``options``, a mapping of more keywords, are those of ``surety.train``; nothing is held out unless ``options`` says ``held_out``.
 
-    Cells that are no numbers stop nothing: their rows count as zeros. Scores on held-out private rows (``score``, ``cross_val_score``) are computed on private data, and so are
-    not private; each fit of a cross-validation is charged. ``model_`` is the ``surety.Model``, which may be published. A pickle holds the model, and no handle of a ledger.
+    Cells that are no numbers stop nothing: their rows count as zeros. Scores on held-out private rows (``score``, ``cross_val_score``) are computed on private
+    data, and so are not private; each fit of a cross-validation is charged. ``model_`` is the ``surety.Model``, which may be published. A pickle holds the
+    model, and no handle of a ledger.
 
-    Raises ``InvalidArgument``, a ``ValueError``, in one line for what is missing or breaks its constraint, and ``SuretyError`` (BUDGET_EXCEEDED) where the ledger's budget does
-    not allow the fit; then nothing was charged.
+    Raises ``InvalidArgument``, a ``ValueError``, in one line for what is missing or breaks its constraint, and ``SuretyError`` (BUDGET_EXCEEDED) where the
+    ledger's budget does not allow the fit; then nothing was charged.
     """
 
     def __init__(
@@ -360,13 +361,14 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
 
 
 class PrivateSearch(BaseEstimator):  # type: ignore[misc]
-    """A search over options of a private estimator that is charged as one: it runs ``tune`` candidates, a secret number of them in expectation or by a split of the budget, and
-    keeps the one with the best noisy score on a part that is held out. All of it costs at most the estimator's ``epsilon``.
+    """A search over options of a private estimator that is charged as one: it runs ``tune`` candidates, a secret number of them in expectation or by a split of
+    the budget, and keeps the one with the best noisy score on a part that is held out. All of it costs at most the estimator's ``epsilon``.
 
     >>> search = PrivateSearch(classifier, over={"steps": [10, 20, 30]}, tune=5).fit(X, y)  # doctest: +SKIP
 
-    ``over`` maps keywords of ``surety.train`` to the values that candidates differ in; the estimator must name its ``algorithm``, or be able to choose one that knows them.
-    ``by`` is ``tune_by`` and ``most_runs`` is ``tune_most`` of ``surety.train``; ``held_out`` the share of rows that scores are computed on. ``estimator_`` is the estimator that was fitted.
+    ``over`` maps keywords of ``surety.train`` to the values that candidates differ in; the estimator must name its ``algorithm``, or be able to choose one that
+    knows them. ``by`` is ``tune_by`` and ``most_runs`` is ``tune_most`` of ``surety.train``; ``held_out`` the share of rows that scores are computed on.
+    ``estimator_`` is the estimator that was fitted.
     """
 
     _is_private = True

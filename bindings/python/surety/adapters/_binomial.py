@@ -1,7 +1,7 @@
 """Weights of a binomial law as floats, and the law of such weights, exactly: what is rounded is rounded towards more draws.
 
-More draws are more cost: where the tails of one law of shifts of a Gaussian are at least those of another, so are its hockey-stick divergences from no shift, in
-both directions, since every half-line that a test may be is hit by a larger shift at least as often.
+More draws are more cost: where the tails of one law of shifts of a Gaussian are at least those of another, so are its hockey-stick divergences from no shift,
+in both directions, since every half-line that a test may be is hit by a larger shift at least as often.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def weights_of(count: int, rate: float) -> list[float]:
 
 
 def rate_of(weights: Sequence[float]) -> float | None:
-    """The least rate at which the tails of a binomial law are at least those of ``weights``, of 0 to ``len(weights) - 1`` draws, of which the first is what the others
-    leave; None where they are not, within 1e-9 of each tail, those of a binomial law."""
+    """The least rate at which the tails of a binomial law are at least those of ``weights``, of 0 to ``len(weights) - 1`` draws, of which the first is what the
+    others leave; None where they are not, within 1e-9 of each tail, those of a binomial law."""
     count = len(weights) - 1
     exact = [Fraction(weight) for weight in weights]
     if not 1 <= count <= MOST or min(exact) < 0 or abs(sum(exact, Fraction(-1))) > _RELATIVE:

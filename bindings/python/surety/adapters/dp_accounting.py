@@ -216,8 +216,8 @@ def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
 def from_dp_event(event: dp_event.DpEvent, relation: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE) -> surety.Event | None:
     """The event that a ``DpEvent`` is under this relation; ``None`` for one that releases nothing.
 
-    Raises ``Untranslatable``, which names the part that has no event: sampling with replacement, mixtures of Gaussians whose weights are not binomial, zCDP with an xi, what
-    releases data as they are, and what an event refuses under the adjacency.
+    Raises ``Untranslatable``, which names the part that has no event: sampling with replacement, mixtures of Gaussians whose weights are not binomial, zCDP
+    with an xi, what releases data as they are, and what an event refuses under the adjacency.
     """
     adjacency = adjacency_of(relation)
     try:
