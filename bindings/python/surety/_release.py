@@ -105,7 +105,7 @@ class Plan(Prepared[_library.PlannedRelease]):
         """Runs the plan, as ``surety.release`` does. Each call is a release of its own, with its own charge."""
         _require_ledger(ledger, ledger_must_exist)
         source = source_of(data, self._no_limits)
-        return _released(_run_of(self._handle, ledger, ledger_must_exist), source)
+        return _released(_library.run_release(self._handle, _ledger_of(ledger), ledger_must_exist), source)
 
     def __repr__(self) -> str:
         return f"<Plan of {self._said()}>"
@@ -137,10 +137,9 @@ def _require_ledger(ledger: object, must_exist: object) -> None:
     _arguments.flag("ledger_must_exist", must_exist)
 
 
-def _run_of(plan: _library.PlannedRelease, ledger: str | PathLike[str] | Ledger, must_exist: bool) -> _library.RunOfPlan:
-    if isinstance(ledger, Ledger):
-        return _library.run_with(plan, ledger._handle)
-    return _library.run_at(plan, _arguments.path("ledger", ledger), must_exist)
+def _ledger_of(ledger: str | PathLike[str] | Ledger) -> Any:
+    """As the library takes it."""
+    return ledger._handle if isinstance(ledger, Ledger) else _arguments.path("ledger", ledger)
 
 
 def note_what_was_charged(error: BaseException, run: int | None) -> None:
@@ -151,7 +150,7 @@ def note_what_was_charged(error: BaseException, run: int | None) -> None:
         error.add_note("surety: nothing was charged, and nothing was released")
 
 
-def _released(run: _library.RunOfPlan, source: _library.Source) -> Released:
+def _released(run: _library.RunOfRelease, source: _library.Source) -> Released:
     try:
         return Released._of(run.go(source))
     except BaseException as error:
@@ -237,7 +236,7 @@ def release(
     _require_ledger(ledger, ledger_must_exist)
     planned, source = _planned("release", statistics, unit, most, (adjacency, epsilon, delta), said, data)
     assert source is not None
-    return _released(_run_of(planned._handle, ledger, ledger_must_exist), source)
+    return _released(_library.run_release(planned._handle, _ledger_of(ledger), ledger_must_exist), source)
 
 
 def _with_fields(documentation: str | None) -> str:

@@ -15,7 +15,7 @@ from surety._events import _number_of
 from surety._ledger import Ledger
 from surety._model import Model
 from surety._prepared import Prepared
-from surety._release import _require_ledger, note_what_was_charged
+from surety._release import _ledger_of, _require_ledger, note_what_was_charged
 from surety._sources import records_of, source_of, sparse_rows_of
 
 Values: TypeAlias = Iterable[str | float]
@@ -220,18 +220,10 @@ class TrainingPlan(Prepared[_library.PlannedTraining]):
         charge."""
         _require_ledger(ledger, ledger_must_exist)
         source = None if data is None else records_of(data, self._no_limits, labelled=True)
-        return _trained(_run_of(self._handle, ledger, ledger_must_exist), source)
+        return _trained(_library.run_training(self._handle, _ledger_of(ledger), ledger_must_exist), source)
 
     def __repr__(self) -> str:
         return f"<TrainingPlan of {self.algorithm}: {self._said()}>"
-
-
-def _ledger_of(ledger: str | PathLike[str] | Ledger) -> Any:
-    return ledger._handle if isinstance(ledger, Ledger) else _arguments.path("ledger", ledger)
-
-
-def _run_of(plan: _library.PlannedTraining, ledger: str | PathLike[str] | Ledger, must_exist: bool) -> _library.RunOfTraining:
-    return _library.run_training(plan, _ledger_of(ledger), must_exist)
 
 
 def _trained(run: _library.RunOfTraining, source: _library.Source | None) -> Model:
@@ -374,7 +366,7 @@ def train(
     rule = _label(label, above, equals)
     promise = (adjacency, epsilon, delta)
     planned, source = _planned("train", rule, algorithm, (unit, most), promise, said, data, (_ledger_of(ledger), ledger_must_exist))
-    return _trained(_run_of(planned._handle, ledger, ledger_must_exist), source)
+    return _trained(_library.run_training(planned._handle, _ledger_of(ledger), ledger_must_exist), source)
 
 
 def _with_fields(documentation: str | None) -> str:
