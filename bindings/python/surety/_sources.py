@@ -79,6 +79,9 @@ def _has_rows(data: Any) -> bool:
 
 
 def _is_sparse(data: Any) -> bool:
+    # Columns of a frame may have any name, and be attributes of it.
+    if isinstance(data, (np.ndarray, Mapping)) or hasattr(data, "__arrow_c_stream__"):
+        return False
     return hasattr(data, "tocsr") or _has_rows(data)
 
 
@@ -88,7 +91,7 @@ def sparse_rows_of(data: Any, *, labelled: bool) -> SparseRows | None:
     fit together.
     """
     matrix, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
-    if isinstance(matrix, np.ndarray) or not _is_sparse(matrix):
+    if not _is_sparse(matrix):
         return None
     if labelled and labels is None:
         raise TypeError("data is a sparse matrix without labels, must be a pair of the matrix and the labels of its rows")
