@@ -40,10 +40,10 @@ def source_of(data: Any, no_limits: bool) -> _library.Source:
         if data.ndim != 1:
             raise TypeError(f"data is a structured array of {data.ndim} dimensions, must be of one")
         return _of_arrays({name: data[name] for name in data.dtype.names}, no_limits)
-    if isinstance(data, Mapping):
-        return _of_arrays(data, no_limits)
     if _is_sparse(data):
         raise TypeError(f"data is a sparse matrix ({type(data).__name__}), must be a table")
+    if isinstance(data, Mapping):
+        return _of_arrays(data, no_limits)
     wanted = "a frame with __arrow_c_stream__, a mapping of names to arrays, a structured array or a path"
     if isinstance(data, np.ndarray):
         raise TypeError(f"data is an array without names of columns, must be {wanted}")
@@ -80,7 +80,7 @@ def _has_rows(data: Any) -> bool:
 
 def _is_sparse(data: Any) -> bool:
     # Columns of a frame may have any name, and be attributes of it.
-    if isinstance(data, (np.ndarray, Mapping)) or hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, np.ndarray) or hasattr(data, "__arrow_c_stream__"):
         return False
     return hasattr(data, "tocsr") or _has_rows(data)
 

@@ -172,6 +172,8 @@ def test_sparse_matrices_without_bounds_are_libsvm_text(kind: str, tmp_path: Pat
     assert fitted.model_.text() == of_file.text() and fitted.classes_.tolist() == ["no", "yes"]
     of_labels = surety.train((matrix, pandas.Series(Y == "yes")), **fit, held_out=0, ledger=surety.Ledger.in_memory())
     assert of_labels.text() == of_file.text() and of_labels.json() == of_file.json()
+    with pytest.raises(TypeError, match=rf"^data is a sparse matrix \({kind}\), must be a table$"):
+        surety.release(matrix, [surety.count()], unit=None, epsilon=1, adjacency="add-or-remove-one", ledger=surety.Ledger.in_memory())
     # Rows may be asked of in any form.
     said = of_file.predict_proba(path)
     for rows in (matrix, SPARSE_X, SPARSE_X.astype(object)):
