@@ -7,7 +7,7 @@
 //           cell would hold more, and where its record would pass the limit of bytes before it is closed, the line on which the cell begins is the
 //           record's last one: the record has an unclosed quote, and what follows is read as records of its own. Where a quote is not closed and
 //           less than that follows, all that follows is one record.
-//   LIBSVM  a record ends at every line end; '#' starts a comment that lasts to it.
+//   LIBSVM  a record ends at every line end; '#' starts a comment that lasts to it. Of a sparse matrix in memory a row is a record (sparse_matrix.h).
 // A line end is LF or CR LF. An empty line, and one with nothing but a comment, is a record like any other; only the empty piece behind
 // the last line end is none. So a record that gives way to another text of one record leaves all others and their number as they are. (A
 // text with an odd quote at the start of a cell may not be that of one record: it takes in lines up to the next such quote, at most as many as a cell

@@ -26,15 +26,6 @@ std::string_view take_word(std::string_view& line) {
 
 using Record = LibsvmRecords::Record;
 
-/// \throws Error{invalid_argument} when the features are named columns.
-std::uint32_t count_of(const FeatureMap& features) {
-  features.validate();
-  const auto* const sparse = std::get_if<SparseFeatures>(&features.inputs);
-  if (sparse == nullptr)
-    throw Error{ErrorCode::invalid_argument, "the features are named columns, so they cannot be read from LIBSVM text"};
-  return sparse->count;
-}
-
 /// Reads one line into a record, or says what is wrong with it.
 class RecordParser {
  public:
@@ -96,7 +87,7 @@ class RecordParser {
 
 LibsvmRecords::LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, const DataPolicy& policy)
     : features_{features},
-      count_{count_of(features)},
+      count_{count_of_sparse(features)},
       policy_{policy},
       records_{path, RecordEnd::line, policy.limits.record_bytes, policy} {}
 
@@ -110,14 +101,10 @@ bool LibsvmRecords::next(Record& record) {
                         ? fmt::format(" has more than {} bytes, must have fewer unless --no-limits is given", policy_.limits.record_bytes)
                         : parser.fault());
     }
-    record = {.label = 0, .indices = {}, .values = {}};
+    record = {};
     return true;
   }
-  if (features_.intercept) {
-    record.indices.push_back(count_);
-    record.values.push_back(1);
-  }
-  scale_row(features_, record.values);
+  finish_record(features_, record);
   return true;
 }
 

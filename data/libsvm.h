@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include <surety/data/data_policy.h>
 #include <surety/data/dataset.h>
 #include <surety/data/features.h>
 #include <surety/data/record_splitter.h>
+#include <surety/data/sparse_record.h>
 
 namespace surety::data {
 
@@ -23,11 +23,7 @@ class LibsvmRecords {
   /// \throws Error{invalid_argument} when the map is not valid or is one of named columns; Error{bad_data} when there is no such file.
   LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, const DataPolicy& policy);
 
-  struct Record {
-    double label;
-    std::vector<std::uint32_t> indices;  ///< ascending, from 0
-    std::vector<double> values;          ///< not zero
-  };
+  using Record = SparseRecord;
 
   /// False at the end of the file. A damaged record has no values.
   /// \throws Error{bad_data} for one where the form is public; always when the file itself cannot be read on.

@@ -64,7 +64,8 @@ std::vector<FieldRow> reading_rows() { return rows_of(ReadingTable{}.table); }
 
 data::DataPolicy policy_of(const std::string& options) {
   ReadingTable known;
-  for (const auto& [name, value] : nlohmann::json::parse(options).items()) {
+  const auto said = nlohmann::json::parse(options);  // to which the items refer
+  for (const auto& [name, value] : said.items()) {
     const auto* const field = known.table.find(name);
     if (field == nullptr) jobs::refuse_unknown_field(name, known.table);
     jobs::set_field(*field, value);
@@ -101,9 +102,11 @@ nb::bytes predict(const Model& model, Source& source, const std::string& said, c
           if (!scores.empty()) append(all, model, scores, what);
         };
         auto records = source.take();
-        const auto predicted = std::holds_alternative<data::ArrowStream>(records)
-                                   ? jobs::predict_each(model, std::get<data::ArrowStream>(std::move(records)), tell)
-                                   : jobs::predict_each(model, std::get<std::filesystem::path>(records), policy_of(options), tell);
+        const auto* const path = std::get_if<std::filesystem::path>(&records);
+        const auto predicted = path != nullptr ? jobs::predict_each(model, *path, policy_of(options), tell)
+                               : std::holds_alternative<data::SparseMatrix>(records)
+                                   ? jobs::predict_each(model, std::get<data::SparseMatrix>(std::move(records)), tell)
+                                   : jobs::predict_each(model, std::get<data::ArrowStream>(std::move(records)), tell);
         predicted.require_undamaged("nothing is said of any");
       });
     });

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -48,6 +50,20 @@ std::vector<FieldRow> release_fields() {
 template <class Work>
 auto in_order(const Work& work) {
   return python::in_order(release_fields, work);
+}
+
+/// Does `work` with the records of a path or a stream. \throws Error{invalid_argument} for a sparse matrix
+template <class Records, class Work>
+auto of_table(Records&& records, const Work& work) {
+  return std::visit(
+      [&]<class Its>(Its&& its) -> decltype(work(std::declval<data::ArrowStream&&>())) {
+        if constexpr (std::is_same_v<std::decay_t<Its>, data::SparseMatrix>) {
+          invalid("data is a sparse matrix, must be a table");
+        } else {
+          return work(std::forward<Its>(its));
+        }
+      },
+      std::forward<Records>(records));
 }
 
 /// A plan that was prepared, and can run again and again.
@@ -99,7 +115,7 @@ PlannedRelease plan_release(const std::string& text, double epsilon, double delt
   return called_off_by_signals([&](const jobs::RunContext& context) {
     PlannedRelease plan{text, epsilon, delta, adjacency};
     if (source != nullptr) {
-      std::visit([&](const auto& records) { jobs::require_columns(plan.written().plan, records); }, source->records());
+      of_table(source->records(), [&](const auto& records) { jobs::require_columns(plan.written().plan, records); });
     }
     plan.calibrate(context);
     return plan;
@@ -107,29 +123,29 @@ PlannedRelease plan_release(const std::string& text, double epsilon, double delt
 }
 
 /// What came of a run, and where it was charged.
-struct ResultOfRun {
+struct ResultOfRelease {
   jobs::ReleasedStatistics released;
   std::string ledger;
   bool ledger_is_new;
 };
 
 /// One run of a plan. It is done once.
-class RunOfPlan final {
+class RunOfRelease final {
  public:
-  RunOfPlan(PlannedRelease& plan, const LedgerOfRun& ledger, bool ledger_must_exist)
+  RunOfRelease(PlannedRelease& plan, const LedgerOfRun& ledger, bool ledger_must_exist)
       : job_{plan.next()}, replay_seed_{plan.written().replay_seed}, ledger_{ledger, ledger_must_exist} {}
 
-  RunOfPlan(const RunOfPlan&) = delete;
-  RunOfPlan& operator=(const RunOfPlan&) = delete;
+  RunOfRelease(const RunOfRelease&) = delete;
+  RunOfRelease& operator=(const RunOfRelease&) = delete;
 
-  ResultOfRun go(Source& source) {
+  ResultOfRelease go(Source& source) {
     if (!job_) invalid("the run is done already, must be done once");
     try {
       return called_off_by_signals([&](const jobs::RunContext& context) {
         jobs::RunBits bits{replay_seed_};
         Steps steps{*this, source.take(), {.bits = bits.source(), .not_private = bits.not_private()}, context};
         auto released = std::move(steps).released();
-        return ResultOfRun{std::move(released), ledger_.path(), ledger_.is_new()};
+        return ResultOfRelease{std::move(released), ledger_.path(), ledger_.is_new()};
       });
     } catch (const Error&) {
       source.rethrow();
@@ -143,7 +159,7 @@ class RunOfPlan final {
  private:
   class Steps final : public jobs::ReleaseSteps {
    public:
-    Steps(RunOfPlan& run, Source::Records records, const jobs::Bits& bits, const jobs::RunContext& context)
+    Steps(RunOfRelease& run, Source::Records records, const jobs::Bits& bits, const jobs::RunContext& context)
         : ReleaseSteps{*std::exchange(run.job_, std::nullopt), bits, context}, run_{run}, records_{std::move(records)} {}
 
     void ask(const accounting::Plan& charge) override { run_.ledger_.ask(charge); }
@@ -151,10 +167,10 @@ class RunOfPlan final {
 
    private:
     jobs::ReadStatistics read_by(jobs::ReleaseJob job) override {
-      return std::visit([&](auto&& records) { return std::move(job).read(std::move(records), bits(), context()); }, std::move(records_));
+      return of_table(std::move(records_), [&](auto&& records) { return std::move(job).read(std::move(records), bits(), context()); });
     }
 
-    RunOfPlan& run_;
+    RunOfRelease& run_;
     Source::Records records_;
   };
 
@@ -164,7 +180,7 @@ class RunOfPlan final {
 };
 
 /// The numbers as an Arrow stream, in the capsule that Python's protocol asks for.
-nb::object arrow_capsule(const ResultOfRun& result) {
+nb::object arrow_capsule(const ResultOfRelease& result) {
   auto stream = std::make_unique<ArrowArrayStream>();
   unlocked([&] { jobs::table_of(result.released).give(stream.get()); });
   const auto release = [](PyObject* capsule) {
@@ -181,7 +197,7 @@ nb::object arrow_capsule(const ResultOfRun& result) {
 }
 
 /// As the command prints it.
-std::string json_text(const ResultOfRun& result) {
+std::string json_text(const ResultOfRelease& result) {
   auto object = jobs::to_json(result.released);
   object["ledger"] = result.ledger;
   object["ledger_is_new"] = result.ledger_is_new;
@@ -209,27 +225,27 @@ void add_releases(nb::module_& module) {
       "path_source", [](std::filesystem::path path) { return Source{std::move(path)}; }, "path"_a);
   module.def("arrow_source", &arrow_source, "capsule"_a, "no_limits"_a);
   module.def("array_source", &array_source, "names"_a, "formats"_a, "next"_a, "no_limits"_a);
+  module.def("sparse_source", &sparse_source, "columns"_a, "ends"_a, "indices"_a, "wide_indices"_a, "values"_a, "labels"_a.none());
 
-  nb::class_<ResultOfRun>(module, "ResultOfRun", nb::is_final())
-      .def("json", [](const ResultOfRun& result) { return unlocked([&] { return json_text(result); }); })
-      .def("event", [](const ResultOfRun& result) { return result.released.cost.event; })
+  nb::class_<ResultOfRelease>(module, "ResultOfRelease", nb::is_final())
+      .def("json", [](const ResultOfRelease& result) { return unlocked([&] { return json_text(result); }); })
+      .def("event", [](const ResultOfRelease& result) { return result.released.cost.event; })
       .def("epsilon",
-           [](const ResultOfRun& result) {
+           [](const ResultOfRelease& result) {
              const auto& cost = result.released.cost.epsilon;
              return std::pair{cost.lower, cost.upper};
            })
-      .def("unit", [](const ResultOfRun& result) { return describe(result.released.unit); })
+      .def("unit", [](const ResultOfRelease& result) { return describe(result.released.unit); })
       .def("arrow", &arrow_capsule);
-  nb::class_<RunOfPlan>(module, "RunOfPlan", nb::is_final()).def("go", &RunOfPlan::go, "source"_a).def("charged", &RunOfPlan::charged);
+  nb::class_<RunOfRelease>(module, "RunOfRelease", nb::is_final())
+      .def("go", &RunOfRelease::go, "source"_a)
+      .def("charged", &RunOfRelease::charged);
   module.def(
-      "run_with", [](PlannedRelease& plan, const LedgerHandle& ledger) { return std::make_unique<RunOfPlan>(plan, ledger, true); },
-      "plan"_a, "ledger"_a);
-  module.def(
-      "run_at",
-      [](PlannedRelease& plan, const std::filesystem::path& path, bool must_exist) {
-        return std::make_unique<RunOfPlan>(plan, path, must_exist);
+      "run_release",
+      [](PlannedRelease& plan, const LedgerOfRun& ledger, bool must_exist) {
+        return std::make_unique<RunOfRelease>(plan, ledger, must_exist);
       },
-      "plan"_a, "path"_a, "must_exist"_a);
+      "plan"_a, "ledger"_a, "must_exist"_a);
 }
 
 }  // namespace surety::python

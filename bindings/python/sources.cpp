@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <new>
+#include <span>
 
 #include <surety/accounting/numbers/error.h>
 
@@ -37,6 +38,11 @@ class Memory {
     PyBuffer_Release(&view_);
   }
   [[nodiscard]] const void* begin() const noexcept { return view_.buf; }
+  /// All of it. \pre it holds values of this type
+  template <class T>
+  [[nodiscard]] std::span<const T> all() const noexcept {
+    return {static_cast<const T*>(view_.buf), static_cast<std::size_t>(view_.len) / sizeof(T)};
+  }
 
  private:
   Py_buffer view_{};
@@ -207,6 +213,24 @@ Source array_source(const std::vector<std::string>& names, const std::vector<std
                           .private_data = columns.get()};
   static_cast<void>(columns.release());
   return Source{data::ArrowStream{&stream, limits_of(no_limits)}, std::move(raised)};
+}
+
+Source sparse_source(std::uint64_t columns, nb::handle ends, nb::handle indices, bool wide_indices, nb::handle values, nb::handle labels) {
+  const auto held = std::make_shared<std::vector<Memory>>();
+  const auto memory = [&](nb::handle array) -> const Memory& { return held->emplace_back(array); };
+  data::SparseMatrix matrix;
+  matrix.columns = columns;
+  matrix.ends = memory(ends).all<std::int64_t>();
+  if (wide_indices) {
+    matrix.indices = memory(indices).all<std::int64_t>();
+  } else {
+    matrix.indices = memory(indices).all<std::int32_t>();
+  }
+  matrix.values = memory(values).all<double>();
+  if (!labels.is_none()) matrix.labels = memory(labels).all<double>();
+  matrix.owner = held;
+  unlocked([&] { matrix.validate(); });
+  return Source{std::move(matrix)};
 }
 
 }  // namespace surety::python

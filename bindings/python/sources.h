@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include <surety/data/arrow_stream.h>
 #include <surety/data/data_policy.h>
+#include <surety/data/sparse_matrix.h>
 
 namespace surety::python {
 
@@ -22,10 +24,10 @@ inline constexpr const char* stream_capsule = "arrow_array_stream";
 /// What a function of Python raised while the library read. Touched with the interpreter's lock alone.
 using Raised = std::shared_ptr<std::unique_ptr<nanobind::python_error>>;
 
-/// A path, or a stream that is read once.
+/// A path, or a stream or a sparse matrix that is read once.
 class Source {
  public:
-  using Records = std::variant<std::filesystem::path, data::ArrowStream>;
+  using Records = std::variant<std::filesystem::path, data::ArrowStream, data::SparseMatrix>;
 
   explicit Source(Records records, Raised raised = nullptr) : records_{std::move(records)}, raised_{std::move(raised)} {}
 
@@ -46,5 +48,9 @@ class Source {
 /// \param formats as Arrow writes types
 [[nodiscard]] Source array_source(const std::vector<std::string>& names, const std::vector<std::string>& formats, nanobind::object next,
                                   bool no_limits);
+/// The arrays of a sparse matrix: `ends` of rows as int64, `indices` of columns as int32 or int64, `values` and, None where there are none, `labels` as float64.
+/// \throws Error{invalid_argument} as `data::SparseMatrix::validate`
+[[nodiscard]] Source sparse_source(std::uint64_t columns, nanobind::handle ends, nanobind::handle indices, bool wide_indices,
+                                   nanobind::handle values, nanobind::handle labels);
 
 }  // namespace surety::python

@@ -166,6 +166,16 @@ class PlannedTraining {
   std::optional<jobs::CalibratedNoise> noise_;
 };
 
+/// What the rule looks at: a matrix, which is read as often as one likes, the rows of a stream that are there to be counted, or its columns.
+std::optional<jobs::GivenRows::Rows> rows_to_choose_by(const std::string& text, const Source* source, Source* counted) {
+  if (source == nullptr) return std::nullopt;
+  if (const auto* const matrix = std::get_if<data::SparseMatrix>(&source->records())) return *matrix;
+  const auto* const stream = std::get_if<data::ArrowStream>(&source->records());
+  if (stream == nullptr) return std::nullopt;
+  if (jobs::counts_records(text) && counted != nullptr) return std::get<data::ArrowStream>(counted->take());
+  return stream->without_rows();
+}
+
 /// \param source what it will read, if it is known. \param counted the same rows again, to be counted for the choice of an algorithm, for streams
 PlannedTraining plan_training(const std::string& text, double epsilon, double delta, const std::string& adjacency, const Source* source,
                               Source* counted, const std::optional<LedgerOfRun>& ledger, bool ledger_must_exist) {
@@ -177,13 +187,8 @@ PlannedTraining plan_training(const std::string& text, double epsilon, double de
       static_cast<void>(Target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)});
       jobs::ChosenText found{.text = text, .chosen = {}};
       if (jobs::is_automatic(text)) {
-        std::optional<data::ArrowStream> rows;
-        if (source != nullptr && std::holds_alternative<data::ArrowStream>(source->records())) {
-          rows = jobs::counts_records(text) && counted != nullptr ? std::get<data::ArrowStream>(counted->take())
-                                                                  : std::get<data::ArrowStream>(source->records()).without_rows();
-        }
         const data::CalledOff may_be_called_off{[&] { return listener->is_called_off(); }};
-        found = jobs::chosen_text(text, std::move(rows));
+        found = jobs::chosen_text(text, rows_to_choose_by(text, source, counted));
       }
       PlannedTraining plan{found.text, found.chosen};
       plan.calibrate(std::move(prepared), book);
@@ -270,10 +275,12 @@ class RunOfTraining final {
   };
 
   static void give(jobs::TrainJob& job, Source::Records records) {
-    if (auto* const stream = std::get_if<data::ArrowStream>(&records)) {
-      job.take_records(std::move(*stream));
+    if (auto* const path = std::get_if<std::filesystem::path>(&records)) {
+      job.take_records(path->string());
+    } else if (auto* const matrix = std::get_if<data::SparseMatrix>(&records)) {
+      job.take_records(std::move(*matrix));
     } else {
-      job.take_records(std::get<std::filesystem::path>(records).string());
+      job.take_records(std::get<data::ArrowStream>(std::move(records)));
     }
   }
 

@@ -142,7 +142,7 @@ struct GossipRules {
 
 /// The features of all learners' records, from the options and the header of one file.
 FeatureMap features_of(const TrainPlan& shared) {
-  if (shared.source.rows) refuse_plan("the data are an Arrow stream, must be a file: gossip reads its header first");
+  if (shared.source.rows) shared.source.rows->refuse("must be a file: gossip reads its header first");
   if (shared.source.path.empty()) refuse_plan("@data is missing, must name a file: gossip reads its header first");
   if (shared.source.path == TextReader::standard_input) refuse_plan("the data file is -, must be a file: gossip reads its header first");
   if (std::holds_alternative<SparseFeatures>(shared.source.inputs)) return sparse_map_of(shared.source);

@@ -167,7 +167,7 @@ void FileRun::find(const KeptUnits* units) {
 
 void FileRun::read_parts(RunBits& bits, const RunContext& context) {
   if (is_shared()) {
-    if (plan_.source.rows) refuse_plan("the data are an Arrow stream, must be a file that each of several ranks can read");
+    if (plan_.source.rows) plan_.source.rows->refuse("must be a file that each of several ranks can read");
     read_share();
     return;
   }

@@ -27,18 +27,30 @@ FeatureMap sparse_map_of(const TrainingSource& source) {
   return features;
 }
 
-OpenStream open_stream(const TrainingSource& source, const KeptUnits* units) {
-  if (source.rows) {
-    const auto* const csv = std::get_if<CsvOptions>(&source.inputs);
-    if (csv == nullptr) refuse_plan("the data are an Arrow stream, must be a file for @format libsvm and records");
-    ArrowReader reader{source.rows->take(), source.policy()};
-    FeatureMap features = arrow_features(reader, *source.label, *csv);
-    ArrowRecords records{std::move(reader), features, source.label};
-    if (auto& of_units = source.rows->units) {
-      of_units->kept = std::make_shared<const KeptRows>(records.keep_units(of_units->which));
-    }
-    return {RecordStream{std::move(records)}, features};
+namespace {
+
+OpenStream open_rows(const TrainingSource& source, ArrowStream rows) {
+  const auto* const csv = std::get_if<CsvOptions>(&source.inputs);
+  if (csv == nullptr) source.rows->refuse("must be a file or a sparse matrix for @format libsvm, a file for records");
+  ArrowReader reader{std::move(rows), source.policy()};
+  FeatureMap features = arrow_features(reader, *source.label, *csv);
+  ArrowRecords records{std::move(reader), features, source.label};
+  if (auto& of_units = source.rows->units) {
+    of_units->kept = std::make_shared<const KeptRows>(records.keep_units(of_units->which));
   }
+  return {RecordStream{std::move(records)}, features};
+}
+
+OpenStream open_rows(const TrainingSource& source, SparseMatrix rows) {
+  if (!std::holds_alternative<SparseFeatures>(source.inputs)) source.rows->refuse("must be a table or a file unless @format is libsvm");
+  const FeatureMap features = sparse_map_of(source);
+  return {RecordStream{SparseRows{std::move(rows), features, source.policy().form}}, features};
+}
+
+}  // namespace
+
+OpenStream open_stream(const TrainingSource& source, const KeptUnits* units) {
+  if (source.rows) return std::visit([&](auto rows) { return open_rows(source, std::move(rows)); }, source.rows->take());
   const auto* const file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
   if (file == nullptr && source.path != TextReader::standard_input && is_record_file(source.path)) {
     refuse(ErrorCode::bad_data, "{}: is a record file, must be read with @format records", one_line(source.path));

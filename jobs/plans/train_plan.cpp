@@ -4,11 +4,15 @@
 
 namespace surety::jobs {
 
-data::ArrowStream GivenRows::take() {
-  if (!rows_) refuse_plan("the data are an Arrow stream that was read already, must be given anew");
+GivenRows::Rows GivenRows::take() {
+  if (!rows_) refuse("must be given anew: it was read already");
   auto taken = std::move(*rows_);
   rows_.reset();
   return taken;
+}
+
+void GivenRows::refuse(std::string_view must) const {
+  refuse_plan("the data are {} {}, {}", std::string_view{name_}.starts_with('A') ? "an" : "a", name_, must);
 }
 
 }  // namespace surety::jobs

@@ -18,6 +18,7 @@
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>
 #include <surety/data/record_file.h>
+#include <surety/data/sparse_matrix.h>
 #include <surety/data/unit_selection.h>
 
 namespace surety::jobs {
@@ -31,9 +32,15 @@ inline constexpr std::uint64_t most_capped_runs = 100'000;
 /// Rows of another program in memory. They are read once.
 class GivenRows {
  public:
-  explicit GivenRows(data::ArrowStream rows) : rows_{std::move(rows)} {}
+  using Rows = std::variant<data::ArrowStream, data::SparseMatrix>;
+
+  explicit GivenRows(Rows rows) : rows_{std::move(rows)}, name_{rows_->index() == 0 ? "Arrow stream" : "sparse matrix"} {}
   /// \throws PlanError where they were taken already.
-  [[nodiscard]] data::ArrowStream take();
+  [[nodiscard]] Rows take();
+  /// "Arrow stream" or "sparse matrix".
+  [[nodiscard]] const char* name() const noexcept { return name_; }
+  /// \throws PlanError "the data are a sparse matrix, <must>", always.
+  [[noreturn]] void refuse(std::string_view must) const;
 
   /// Of units of several rows: how rows are to be kept, said before they are read, and then those that were.
   struct Units {
@@ -43,7 +50,8 @@ class GivenRows {
   std::optional<Units> units = {};
 
  private:
-  std::optional<data::ArrowStream> rows_;
+  std::optional<Rows> rows_;
+  const char* name_;
 };
 
 /// Where records come from, and how a file becomes records and features. Public.
@@ -55,7 +63,7 @@ struct TrainingSource {
   bool rows_have_common_scale = false;  ///< of sparse features
   data::DataPolicy reading = {};
   bool form_is_public = false;  ///< as much as `reading` may say
-  /// In the place of a CSV file, whose columns and cells these have. No part of a written plan.
+  /// In the place of a CSV file, whose columns and cells an Arrow stream has, or of LIBSVM text. No part of a written plan.
   std::shared_ptr<GivenRows> rows = {};
 
   [[nodiscard]] data::DataPolicy policy() const {

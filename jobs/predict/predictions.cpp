@@ -47,19 +47,23 @@ Predicted predict_named(const optimizers::Model& model, Records records, const T
       });
 }
 
-Predicted predict_file(const optimizers::Model& model, const std::filesystem::path& path, const data::DataPolicy& policy,
-                       const TellScores& tell) {
-  if (std::holds_alternative<data::NamedColumns>(model.features.inputs)) {
-    return predict_named(model, data::CsvRecords{data::CsvReader{path, policy}, model.features, std::nullopt}, tell);
-  }
-  data::LibsvmRecords records{path, model.features, policy};
-  data::LibsvmRecords::Record record;
-  // Indices without values are those of an empty row, whose view would pass for a dense one: its score is 0 either way.
+/// Of sparse rows. Indices without values are those of an empty row, whose view would pass for a dense one: its score is 0 either way.
+template <class Records>
+Predicted predict_sparse(const optimizers::Model& model, Records records, const TellScores& tell) {
+  data::SparseRecord record;
   return tell_each(
       tell, [&] { return records.next(record); },
       [&] {
         return optimizers::scores(model, data::RowView{record.indices, record.values, 0});
       });
+}
+
+Predicted predict_file(const optimizers::Model& model, const std::filesystem::path& path, const data::DataPolicy& policy,
+                       const TellScores& tell) {
+  if (std::holds_alternative<data::NamedColumns>(model.features.inputs)) {
+    return predict_named(model, data::CsvRecords{data::CsvReader{path, policy}, model.features, std::nullopt}, tell);
+  }
+  return predict_sparse(model, data::LibsvmRecords{path, model.features, policy}, tell);
 }
 
 }  // namespace
@@ -83,11 +87,21 @@ Predicted predict_each(const optimizers::Model& model, const std::filesystem::pa
 
 Predicted predict_each(const optimizers::Model& model, data::ArrowStream rows, const TellScores& tell) {
   if (!std::holds_alternative<data::NamedColumns>(model.features.inputs)) {
-    invalid("the model was trained on LIBSVM text, must be one of named columns for the rows of an Arrow stream");
+    invalid("the model was trained on LIBSVM text or a sparse matrix, must be one of named columns for the rows of an Arrow stream");
   }
   data::ArrowReader reader{std::move(rows), data::public_form};
   auto predicted = predict_named(model, data::ArrowRecords{std::move(reader), model.features, std::nullopt}, tell);
   if (predicted.records == 0) throw Error{ErrorCode::bad_data, "Arrow stream: has no records"};
+  return predicted;
+}
+
+Predicted predict_each(const optimizers::Model& model, data::SparseMatrix rows, const TellScores& tell) {
+  if (std::holds_alternative<data::NamedColumns>(model.features.inputs)) {
+    invalid("the model was trained on named columns, must be one of LIBSVM text or a sparse matrix for the rows of a sparse matrix");
+  }
+  rows.labels = {};
+  auto predicted = predict_sparse(model, data::SparseRows{std::move(rows), model.features, data::RecordForm::is_public}, tell);
+  if (predicted.records == 0) throw Error{ErrorCode::bad_data, "sparse matrix: has no records"};
   return predicted;
 }
 

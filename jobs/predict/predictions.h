@@ -12,6 +12,7 @@
 
 #include <surety/data/arrow_stream.h>
 #include <surety/data/data_policy.h>
+#include <surety/data/sparse_matrix.h>
 #include <surety/optimizers/models/model.h>
 
 namespace surety::jobs {
@@ -36,6 +37,8 @@ struct Predicted {
 
 /// Of every row of an Arrow stream, for a model of named columns. \throws the same.
 [[nodiscard]] Predicted predict_each(const optimizers::Model& model, data::ArrowStream rows, const TellScores& tell);
+/// Of every row of a sparse matrix, for a model of sparse features; labels are not asked. \throws the same; Error{invalid_argument} for another number of columns.
+[[nodiscard]] Predicted predict_each(const optimizers::Model& model, data::SparseMatrix rows, const TellScores& tell);
 
 /// What is said for these scores: `predict` of one, `class_probabilities` of several.
 [[nodiscard]] std::vector<double> predictions(const optimizers::Model& model, std::span<const double> scores);

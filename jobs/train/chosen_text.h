@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <surety/data/arrow_stream.h>
+#include <surety/jobs/plans/train_plan.h>
 
 namespace surety::jobs {
 
@@ -17,10 +17,10 @@ struct ChosenText {
 };
 
 /// Reads the header of the records, and counts them where their number is public. Releases nothing.
-/// \param text whose algorithm is "auto". \param rows of an Arrow stream, in the place of the records that the plan names; they are read to their end
-///        where they are counted
+/// \param text whose algorithm is "auto". \param rows in the place of the records that the plan names, if any; they are read to their end where they are
+///        counted
 /// \throws as `choose` and `read_train_plan`; PlanError where no algorithm knows all fields, and for a plan without records.
-[[nodiscard]] ChosenText chosen_text(std::string_view text, std::optional<data::ArrowStream> rows);
+[[nodiscard]] ChosenText chosen_text(std::string_view text, std::optional<GivenRows::Rows> rows);
 
 /// Whether the text is a plan that asks for it. \throws PlanError{bad_data} for what is no plan of a training.
 [[nodiscard]] bool is_automatic(std::string_view text);

@@ -86,8 +86,24 @@ void TrainJob::take_records(data::ArrowStream rows) {
   if (plan_->search.answer_at) {
     refuse(ErrorCode::unsupported, "@answer-at is for files: how long another program takes for its rows is not known to be public");
   }
+  take_rows(std::move(rows));
+}
+
+void TrainJob::take_records(data::SparseMatrix rows) {
+  const auto* const features = std::get_if<data::SparseFeatures>(&plan_->source.inputs);
+  if (features == nullptr)
+    refuse_plan("@format is not libsvm: rows of a sparse matrix have features without names, as those of LIBSVM text");
+  if (rows.columns != features->count) {
+    refuse_plan("@features is {}, must be {}, the number of columns of the sparse matrix", features->count, rows.columns);
+  }
+  rows.validate();
+  if (rows.labels.empty() && rows.rows() > 0) invalid("sparse matrix: it has no labels, must have one for each row");
+  take_rows(std::move(rows));
+}
+
+void TrainJob::take_rows(GivenRows::Rows rows) {
   plan_->source.rows = std::make_shared<GivenRows>(std::move(rows));
-  plan_->source.path = "Arrow stream";
+  plan_->source.path = plan_->source.rows->name();
   run_->take_records(plan_->source);
 }
 

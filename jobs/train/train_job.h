@@ -18,6 +18,7 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/arrow_stream.h>
 #include <surety/data/features.h>
+#include <surety/data/sparse_matrix.h>
 #include <surety/jobs/algorithms/noise.h>
 #include <surety/jobs/algorithms/train_context.h>
 #include <surety/jobs/plans/fields.h>
@@ -71,6 +72,9 @@ class TrainJob {
   /// The same of rows of an Arrow stream, as records of a CSV file with these cells. \throws PlanError for a plan of other than CSV files; Error{unsupported} for one
   /// that says when it answers.
   void take_records(data::ArrowStream rows);
+  /// The same of rows of a sparse matrix, as records of LIBSVM text. \throws PlanError for a plan of other than LIBSVM text, or of another number of features;
+  ///         Error{invalid_argument} as `data::SparseMatrix::validate`.
+  void take_records(data::SparseMatrix rows);
 
   /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
   /// \param noise what `calibrate` found, wherever. \throws Error{bad_data, environment}
@@ -85,6 +89,8 @@ class TrainJob {
   [[nodiscard]] TrainedModel trained(optimizers::Model model, const accounting::Reservation& reservation) const;
 
  private:
+  void take_rows(GivenRows::Rows rows);
+
   std::unique_ptr<Alone> alone_;
   RunContext context_;
   bool tells_weights_ = false;

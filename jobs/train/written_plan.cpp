@@ -88,7 +88,7 @@ FieldTable own_rows(const Algorithm& algorithm, TrainPlan& plan) {
 }
 
 void write_source(json& options, const TrainingSource& source) {
-  if (source.rows) has_no_text("its rows are a stream's");
+  if (source.rows) has_no_text("its rows are another program's");
   if (!source.paths_of_ranks.empty()) has_no_text("each rank has a file of its own");
   if (!source.path.empty()) options["data"] = source.path;
   if (std::holds_alternative<std::shared_ptr<const data::RecordFile>>(source.inputs)) {

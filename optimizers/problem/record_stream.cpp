@@ -12,7 +12,7 @@ namespace surety::optimizers {
 bool RecordStream::read() {
   return std::visit(
       [&]<class Records>(Records& records) {
-        if constexpr (!std::is_same_v<Records, data::LibsvmRecords>) {
+        if constexpr (requires { records.next(values_, label_); }) {
           if (!records.next(values_, label_)) return false;
         } else {
           if (!records.next(record_)) return false;

@@ -1,4 +1,4 @@
-// The records of a file, of standard input or of an Arrow stream, one at a time, as an objective wants them: for algorithms that release as they read, and,
+// The records of a file, of standard input, of an Arrow stream or of a sparse matrix, one at a time, as an objective wants them: for algorithms that release as they read, and,
 // all of them read into a data set, for those that do not.
 //
 // Nothing about a record may stop a run: where it stopped would be a release without noise. So a damaged record (data_policy.h) is one of
@@ -18,6 +18,7 @@
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/data/record_file.h>
+#include <surety/data/sparse_matrix.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
@@ -31,6 +32,7 @@ class RecordStream {
   explicit RecordStream(data::LibsvmRecords records) : records_{std::move(records)} {}
   explicit RecordStream(data::StoredRecords records) : records_{std::move(records)} {}
   explicit RecordStream(data::ArrowRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::SparseRows records) : records_{std::move(records)} {}
 
   /// Reads the next record, with its label as `objective` wants it; false at the end.
   /// \throws Error{bad_data} when the file itself cannot be read on (a damaged gzip stream, a read error), and for a damaged record where
@@ -40,8 +42,10 @@ class RecordStream {
   /// The record that was read last; a record of zeros has no values.
   [[nodiscard]] RowView row() const { return {.indices = indices_, .values = values_, .norm = mechanisms::l2_norm(values_)}; }
   [[nodiscard]] double label() const noexcept { return label_; }
-  /// Rows are sparse: this is LIBSVM text.
-  [[nodiscard]] bool is_sparse() const noexcept { return std::holds_alternative<data::LibsvmRecords>(records_); }
+  /// Rows are sparse: of LIBSVM text or a matrix.
+  [[nodiscard]] bool is_sparse() const noexcept {
+    return std::holds_alternative<data::LibsvmRecords>(records_) || std::holds_alternative<data::SparseRows>(records_);
+  }
 
   /// How many records counted as zeros so far: private.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
@@ -52,8 +56,8 @@ class RecordStream {
   /// \throws Error{bad_data} with the place of the record in hand, where the form is public.
   void require_private_form(ObjectiveRef objective) const;
 
-  std::variant<data::CsvRecords, data::LibsvmRecords, data::StoredRecords, data::ArrowRecords> records_;
-  data::LibsvmRecords::Record record_;
+  std::variant<data::CsvRecords, data::LibsvmRecords, data::StoredRecords, data::ArrowRecords, data::SparseRows> records_;
+  data::SparseRecord record_;
   std::vector<std::uint32_t> indices_;
   std::vector<double> values_;
   double label_ = 0;

@@ -5,9 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -220,6 +224,93 @@ TEST_F(TrainJob, RowsOfAStreamAreReadOnce) {
   plan.source.inputs = data::SparseFeatures{3};
   jobs::TrainJob sparse{plan};
   EXPECT_NE(refusal_of([&] { sparse.take_records(same.rows(3)); }).message.find("format is not csv"), std::string::npos);
+}
+
+/// Rows as LIBSVM text and as a sparse matrix: columns in another order, zeros, and a row that is damaged.
+class SameRows {
+ public:
+  static constexpr std::uint32_t columns = 3;
+
+  explicit SameRows(const TemporaryFolder& folder) {
+    std::string text;
+    for (std::size_t k = 0; k < people; ++k) {
+      const double label = k % 3 == 0 ? 1 : -1;
+      const bool is_damaged = k % 13 == 12;
+      const auto a = static_cast<double>(k % 7);
+      const auto b = static_cast<double>(k % 5) / 8;
+      text += fmt::format("{} 1:{} 3:{}\n", label, b, is_damaged ? "inf" : fmt::format("{}", a));
+      held_->indices.insert(held_->indices.end(), {2, 1, 0});
+      held_->values.insert(held_->values.end(), {is_damaged ? std::numeric_limits<double>::infinity() : a, 0, b});
+      held_->ends.push_back(static_cast<std::int64_t>(held_->values.size()));
+      held_->labels.push_back(label);
+    }
+    path_ = folder.write("same.svm", text);
+  }
+  [[nodiscard]] jobs::TrainingSource source() const { return {.path = path_.string(), .inputs = data::SparseFeatures{columns}}; }
+  [[nodiscard]] data::SparseMatrix matrix() const {
+    return {.columns = columns,
+            .ends = held_->ends,
+            .indices = std::span<const std::int32_t>{held_->indices},
+            .values = held_->values,
+            .labels = held_->labels,
+            .owner = held_};
+  }
+
+ private:
+  struct Held {
+    std::vector<std::int64_t> ends = {0};
+    std::vector<std::int32_t> indices = {};
+    std::vector<double> values = {};
+    std::vector<double> labels = {};
+  };
+  std::shared_ptr<Held> held_ = std::make_shared<Held>();
+  std::filesystem::path path_;
+};
+
+// One of each way to read: whole, in batches, one at a time, not at all.
+TEST_F(TrainJob, OfASparseMatrixIsThatOfLibsvmText) {
+  const SameRows same{folder_};
+  const std::set<std::string_view> read{"gradient-descent", "sufficient-statistics", "dp-sgd", "private-ftrl", "gossip"};
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    if (!read.contains(algorithm->name())) continue;
+    SCOPED_TRACE(algorithm->name());
+    auto plan = ready(*algorithm);
+    plan.source = same.source();
+    if (algorithm->name() == "gossip") {
+      plan.source.rows = std::make_shared<jobs::GivenRows>(same.matrix());
+      EXPECT_NE(refusal_of([&] { static_cast<void>(run(plan)); }).message.find("the data are a sparse matrix, must be a file"),
+                std::string::npos);
+      continue;
+    }
+    const auto of_file = run(plan);
+    jobs::TrainJob job{plan};
+    job.take_records(same.matrix());
+    jobs::RunBits bits{7};
+    auto book = ledger(plan);
+    const auto found = jobs::run(std::move(job), book, bits);
+    EXPECT_EQ(write_model(found.model), write_model(of_file.model));
+    EXPECT_EQ(json_text(found), json_text(of_file));
+  }
+}
+
+TEST_F(TrainJob, ASparseMatrixFitsItsPlanOrIsRefusedBeforeTheCharge) {
+  const SameRows same{folder_};
+  auto plan = plan_of(jobs::GradientDescentPlan{});
+  const auto refused = [&](data::SparseMatrix matrix) {
+    jobs::TrainJob job{plan};
+    return refusal_of([&] { job.take_records(std::move(matrix)); }).message;
+  };
+  EXPECT_NE(refused(same.matrix()).find("format is not libsvm"), std::string::npos);
+  plan.source = same.source();
+  auto wide = same.matrix();
+  wide.columns = 4;
+  EXPECT_NE(refused(wide).find("features is 3, must be 4"), std::string::npos);
+  auto nameless = same.matrix();
+  nameless.labels = {};
+  EXPECT_NE(refused(nameless).find("it has no labels"), std::string::npos);
+  auto cut = same.matrix();
+  cut.values = cut.values.first(3);
+  EXPECT_NE(refused(cut).find("as many column indices as values"), std::string::npos);
 }
 
 TEST_F(TrainJob, ASearchReadsTheRecordsThatItsJobIsGiven) {

@@ -72,5 +72,6 @@ def _findings(step: Any, path: str) -> list[Finding]:
         return []
     inner = getattr(step, "estimator", None)
     if inner is not None and _is_private(inner):
-        return [Finding(path or kind, kind, "fits its estimator many times, each with its own charge, and chooses by scores on private data: see surety.sklearn.PrivateSearch")]
+        reason = "fits its estimator many times, each with its own charge, and chooses by scores on private data: see surety.sklearn.PrivateSearch"
+        return [Finding(path or kind, kind, reason)]
     return [Finding(path or kind, kind, _OPEN)]

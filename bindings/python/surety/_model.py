@@ -15,7 +15,7 @@ from surety._accounting import Enclosure
 from surety._errors import ErrorCode, SuretyError
 from surety._events import Event, _event_of
 from surety._released import _one_line
-from surety._sources import source_of
+from surety._sources import records_of
 
 Array = npt.NDArray[Any]
 
@@ -139,8 +139,8 @@ class Model:
         """Of ``feature_names_``, in units of the label over units of the columns: the score moves by so much when a cell, within its bounds, moves by 1.
         One row for each class of several.
 
-        Raises ``SuretyError`` (UNSUPPORTED) where the score is no linear function of the cells: rows that are divided by their norms (all but ``rows="scaled"``), a
-        column without bounds.
+        Raises ``SuretyError`` (UNSUPPORTED) where the score is no linear function of the cells: rows that are divided by their norms (all but
+        ``rows="scaled"``), a column without bounds.
         """
         return self._by_class(self._handle.linear_map()[1])
 
@@ -152,8 +152,9 @@ class Model:
 
     @property
     def intervals(self) -> Array | None:
-        """Of learners that give them ("sufficient-statistics"): the ends of an interval for each of ``weights``, which hold together with ``report["coefficient_intervals"]
-        ["confidence"]`` over the noise, around the same fit of these records without noise. None of others, and where the noise was too large."""
+        """Of learners that give them ("sufficient-statistics"): the ends of an interval for each of ``weights``, which hold together with
+        ``report["coefficient_intervals"]["confidence"]`` over the noise, around the same fit of these records without noise. None of others, and where the
+        noise was too large."""
         found = (self.report or {}).get("coefficient_intervals")
         return None if found is None or found["from"] is None else np.array([found["from"], found["to"]]).T
 
@@ -184,7 +185,8 @@ class Model:
 
     @property
     def report(self) -> dict[str, Any] | None:
-        """What ``surety train --json`` prints; None of a model that was loaded. ``held_out_scores_not_private`` and whatever else is named so is for who holds the data."""
+        """What ``surety train --json`` prints; None of a model that was loaded. ``held_out_scores_not_private`` and whatever else is named so is for who holds
+        the data."""
         if self._result is None:
             return None
         report = json.loads(self._result.json())
@@ -204,22 +206,24 @@ class Model:
         return self._result.json()
 
     def decision_function(self, data: Any, **reading: Unpack[ReadingFields]) -> Array:
-        """The scores of all rows: above 0 for the second of two classes, one for each class of several, and what ``predict`` says of the squared loss. ``data`` as
-        ``predict``."""
+        """The scores of all rows: above 0 for the second of two classes, one for each class of several, and what ``predict`` says of the squared loss. ``data``
+        as ``predict``."""
         return self._by_class(self._asked(data, "predictions" if self.loss == "squared" else "scores", reading), is_of_records=True)
 
     def predict(self, data: Any, **reading: Unpack[ReadingFields]) -> Array:
         """What it says of all rows: the texts of classes, the values of the squared loss.
 
-        ``data`` is what ``surety.train`` takes, with the columns of the model; the label may be missing. It costs nothing of those whom the model was trained on; what is said
-        of new rows is about those rows, so errors show their cells. Raises ``SuretyError`` (BAD_DATA) for a damaged row, and where there is no row.
+        ``data`` is what ``surety.train`` takes, with the columns of the model, or a sparse matrix for a model of one or of LIBSVM text; labels may be missing.
+        It costs nothing of those whom the model was trained on; what is said of new rows is about those rows, so errors show their cells. Raises
+        ``SuretyError`` (BAD_DATA) for a damaged row, and where there is no row.
         """
         if self.loss == "squared":
             return self._asked(data, "predictions", reading)
         return np.array(self.classes_)[self._asked(data, "places", reading).astype(np.int64)]
 
     def predict_proba(self, data: Any, **reading: Unpack[ReadingFields]) -> Array:
-        """The probabilities of ``classes_``, a row for each row of ``data``. Raises ``SuretyError`` (UNSUPPORTED) for another loss than the logistic one, which has none."""
+        """The probabilities of ``classes_``, a row for each row of ``data``. Raises ``SuretyError`` (UNSUPPORTED) for another loss than the logistic one, which
+        has none."""
         if self.loss != "logistic":
             raise _unsupported(f"probabilities are of models of the logistic loss, this one has the {self.loss} loss")
         found = self._asked(data, "predictions", reading)
@@ -231,7 +235,7 @@ class Model:
         if data is None:
             raise _arguments.wrong_type("data", data, "a table or the path of one")
         options = _options(reading)
-        source = source_of(data, reading.get("no_limits") is True)
+        source = records_of(data, reading.get("no_limits") is True, labelled=False)
         return np.frombuffer(self._handle.predict(source, said, options), np.float64).copy()
 
     def _by_class(self, numbers: list[float] | Array, *, is_of_records: bool = False) -> Array:

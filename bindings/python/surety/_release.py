@@ -7,12 +7,12 @@ import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, NoReturn, SupportsFloat, SupportsIndex, TypedDict, Unpack
+from typing import Any, SupportsFloat, SupportsIndex, TypedDict, Unpack
 
 from surety import _arguments, _library
-from surety._accounting import Enclosure
-from surety._events import Event, _event_of, _number_of
+from surety._events import _number_of
 from surety._ledger import Ledger
+from surety._prepared import Prepared
 from surety._released import Released
 from surety._sources import source_of
 from surety._statistics import Statistic
@@ -93,54 +93,22 @@ def _plan_text(
     return json.dumps(plan)
 
 
-class Plan:
+class Plan(Prepared[_library.PlannedRelease]):
     """A release that is planned and prepared: what it costs is known, nothing was read and nothing is charged. Made by ``surety.plan``."""
 
-    __slots__ = ("_delta", "_handle", "_no_limits")
-
-    _handle: _library.PlannedRelease
-    _delta: float
-    _no_limits: bool
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise TypeError("a surety.Plan is made by surety.plan")
-
-    @property
-    def event(self) -> Event:
-        """What is released, for the accountants and the ledger."""
-        return _event_of(self._handle.event())
-
-    @property
-    def cost(self) -> Enclosure:
-        """The epsilon of all statistics together, at the delta that was promised."""
-        lower, upper = self._handle.epsilon()
-        return Enclosure(lower, upper)
-
-    @property
-    def noise(self) -> float:
-        """The scale that all statistics share: the least that keeps the promise."""
-        return self._handle.noise()
-
-    @property
-    def unit(self) -> str:
-        """Whom the promise protects: "one row", "one nr of at most 8 rows (...)"."""
-        return self._handle.unit()
-
-    def json(self) -> str:
-        """The plan as ``surety release --print-plan`` prints it: with ``--plan`` the command runs it."""
-        return self._handle.text()
 
     def release(self, data: Any, *, ledger: str | PathLike[str] | Ledger, ledger_must_exist: bool = False) -> Released:
         """Runs the plan, as ``surety.release`` does. Each call is a release of its own, with its own charge."""
         _require_ledger(ledger, ledger_must_exist)
         source = source_of(data, self._no_limits)
-        return _released(_run_of(self._handle, ledger, ledger_must_exist), source)
+        return _released(_library.run_release(self._handle, _ledger_of(ledger), ledger_must_exist), source)
 
     def __repr__(self) -> str:
-        return f"<Plan of {self.event}, {self.event.adjacency}, for {self.unit}: epsilon {self.cost.upper:.6g} at delta {self._delta:g}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a Plan does not pickle; its json() may be written to a file")
+        return f"<Plan of {self._said()}>"
 
 
 def _planned(
@@ -169,10 +137,9 @@ def _require_ledger(ledger: object, must_exist: object) -> None:
     _arguments.flag("ledger_must_exist", must_exist)
 
 
-def _run_of(plan: _library.PlannedRelease, ledger: str | PathLike[str] | Ledger, must_exist: bool) -> _library.RunOfPlan:
-    if isinstance(ledger, Ledger):
-        return _library.run_with(plan, ledger._handle)
-    return _library.run_at(plan, _arguments.path("ledger", ledger), must_exist)
+def _ledger_of(ledger: str | PathLike[str] | Ledger) -> Any:
+    """As the library takes it."""
+    return ledger._handle if isinstance(ledger, Ledger) else _arguments.path("ledger", ledger)
 
 
 def note_what_was_charged(error: BaseException, run: int | None) -> None:
@@ -183,7 +150,7 @@ def note_what_was_charged(error: BaseException, run: int | None) -> None:
         error.add_note("surety: nothing was charged, and nothing was released")
 
 
-def _released(run: _library.RunOfPlan, source: _library.Source) -> Released:
+def _released(run: _library.RunOfRelease, source: _library.Source) -> Released:
     try:
         return Released._of(run.go(source))
     except BaseException as error:
@@ -251,8 +218,8 @@ def release(
     structured array, or the path of a CSV file. It must not change meanwhile. Columns of Python objects count cell by cell: texts, numbers
     as they are written; None, NaN and all else is missing.
 
-    ``statistics`` are made by ``surety.mean`` and its like. All of them together cost at most ``epsilon`` at ``delta``, under ``adjacency``. That is promised to a
-    ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are used; None says that each row is a unit of its own.
+    ``statistics`` are made by ``surety.mean`` and its like. All of them together cost at most ``epsilon`` at ``delta``, under ``adjacency``. That is promised
+    to a ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are used; None says that each row is a unit of its own.
 
     ``ledger``: where it is charged: a path, where a ledger is made when there is none unless ``ledger_must_exist``, or an open ``Ledger``.
     ``Ledger.in_memory()`` is one that keeps nothing.
@@ -269,12 +236,15 @@ def release(
     _require_ledger(ledger, ledger_must_exist)
     planned, source = _planned("release", statistics, unit, most, (adjacency, epsilon, delta), said, data)
     assert source is not None
-    return _released(_run_of(planned._handle, ledger, ledger_must_exist), source)
+    return _released(_library.run_release(planned._handle, _ledger_of(ledger), ledger_must_exist), source)
 
 
 def _with_fields(documentation: str | None) -> str:
     """``documentation`` with a paragraph for each keyword of ``PlanFields``, in the library's words."""
-    paragraphs = [inspect.cleandoc(documentation or ""), "More keywords, each None where it is not said. ``missing`` is a mapping of columns to numbers or texts, ``complete`` and ``columns`` are lists of names."]
+    paragraphs = [
+        inspect.cleandoc(documentation or ""),
+        "More keywords, each None where it is not said. ``missing`` is a mapping of columns to numbers or texts, ``complete`` and ``columns`` are lists of names.",
+    ]
     for name, help, standard, _ in _library.release_fields():
         if name in PlanFields.__annotations__:
             text = f"``{name}``: {help}{f' (where it is not said: {standard})' if standard else ''}."

@@ -51,7 +51,7 @@ class Released:
 
     __slots__ = ("_json", "_result", "_table")
 
-    _result: _library.ResultOfRun
+    _result: _library.ResultOfRelease
     _json: dict[str, Any]
     _table: tuple[Number, ...]
 
@@ -59,7 +59,7 @@ class Released:
         raise TypeError("a surety.Released is made by surety.release")
 
     @classmethod
-    def _of(cls, result: _library.ResultOfRun) -> Released:
+    def _of(cls, result: _library.ResultOfRelease) -> Released:
         released = cls.__new__(cls)
         released._result = result
         released._json = json.loads(result.json())

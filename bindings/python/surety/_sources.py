@@ -1,4 +1,4 @@
-"""Tables as the library reads them: frames of other packages by their Arrow streams, arrays of NumPy column by column, paths of CSV files.
+"""Tables as the library reads them: frames of other packages by their Arrow streams, arrays of NumPy column by column, paths of CSV files; and sparse matrices.
 
 No message repeats a cell: what a package says of a column that it cannot hand over may show one, so that its words are left out.
 """
@@ -6,9 +6,10 @@ No message repeats a cell: what a package says of a column that it cannot hand o
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike, fsdecode, fspath
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +40,10 @@ def source_of(data: Any, no_limits: bool) -> _library.Source:
         if data.ndim != 1:
             raise TypeError(f"data is a structured array of {data.ndim} dimensions, must be of one")
         return _of_arrays({name: data[name] for name in data.dtype.names}, no_limits)
+    if _is_sparse(data):
+        raise TypeError(f"data is a sparse matrix ({type(data).__name__}), must be a table")
     if isinstance(data, Mapping):
         return _of_arrays(data, no_limits)
-    if hasattr(data, "tocsr"):
-        raise TypeError(f"data is a sparse matrix ({type(data).__name__}), must be a table: write it as LIBSVM text, which format='libsvm' reads, or make columns of it")
     wanted = "a frame with __arrow_c_stream__, a mapping of names to arrays, a structured array or a path"
     if isinstance(data, np.ndarray):
         raise TypeError(f"data is an array without names of columns, must be {wanted}")
@@ -57,6 +58,93 @@ def _stream_of(data: Any) -> Any:
         kind = type(error).__name__
     # Outside of the handler: its error would stand beside this one, with a cell in it maybe.
     raise TypeError(f"data is of type {type(data).__name__}, whose __arrow_c_stream__ raises {kind}, must be a table that Arrow can hold")
+
+
+class SparseRows(NamedTuple):
+    """The rows of a matrix, compressed, and their labels, if there are any."""
+
+    columns: int
+    ends: Array
+    indices: Array
+    values: Array
+    labels: Array | None
+
+    def source(self) -> _library.Source:
+        """For one run. Raises ``InvalidArgument`` where the ends of rows do not fit the rest."""
+        return _library.sparse_source(self.columns, self.ends, self.indices, self.indices.dtype == np.int64, self.values, self.labels)
+
+
+def _has_rows(data: Any) -> bool:
+    return all(hasattr(data, name) for name in ("indptr", "indices", "data", "shape"))
+
+
+def _is_sparse(data: Any) -> bool:
+    # Columns of a frame may have any name, and be attributes of it.
+    if isinstance(data, np.ndarray) or hasattr(data, "__arrow_c_stream__"):
+        return False
+    return hasattr(data, "tocsr") or _has_rows(data)
+
+
+def sparse_rows_of(data: Any, *, labelled: bool) -> SparseRows | None:
+    """Of a sparse matrix, of SciPy or with ``indptr``, ``indices``, ``data`` and ``shape`` as its CSR matrices have them, or of a pair of one and its labels;
+    None of everything else. Raises ``TypeError`` for arrays of other types, and for none where labels must be there; ``InvalidArgument`` for shapes that do not
+    fit together.
+    """
+    matrix, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
+    if not _is_sparse(matrix):
+        return None
+    if labelled and labels is None:
+        raise TypeError("data is a sparse matrix without labels, must be a pair of the matrix and the labels of its rows")
+    matrix = _compressed(matrix)
+    if not isinstance(matrix.shape, tuple) or len(matrix.shape) != 2:
+        raise TypeError("data is a sparse array of other than two dimensions, must have rows and columns")
+    rows, columns = (operator.index(size) for size in matrix.shape)
+    indices = _flat("data.indices", matrix.indices, "iu", "integers")
+    ends = np.array(_flat("data.indptr", matrix.indptr, "iu", "integers"), np.int64)
+    values = _flat("data.data", matrix.data, "biuf", "numbers")
+    if columns < 0 or len(ends) != rows + 1:
+        raise _arguments.invalid("data.indptr and data.shape do not fit together, must have one end for each row after the first 0")
+    if labels is not None:
+        labels = _flat("labels", np.ma.filled(labels.astype(np.float64), np.nan) if isinstance(labels, np.ma.MaskedArray) else labels, "biuf", "numbers")
+        if len(labels) != rows:
+            raise _arguments.invalid("data and labels have different numbers of rows, must have the same")
+        labels = np.require(labels, np.float64, ["C", "A"])
+    narrow = np.can_cast(indices.dtype, np.int32)
+    return SparseRows(columns, ends, np.require(indices, np.int32 if narrow else np.int64, ["C", "A"]), np.require(values, np.float64, ["C", "A"]), labels)
+
+
+def _compressed(matrix: Any) -> Any:
+    """As compressed rows."""
+    kind = type(matrix).__name__
+    if hasattr(matrix, "tocsr"):
+        try:
+            made = matrix.tocsr()
+            if _has_rows(made):
+                return made
+            why = f"whose tocsr gives a {type(made).__name__}"
+        except Exception as error:
+            why = f"whose tocsr raises {type(error).__name__}"
+    elif getattr(matrix, "format", "csr") == "csr":
+        return matrix
+    else:
+        why = f"of the format {matrix.format}"
+    # Outside of the handler, as of a stream.
+    raise TypeError(f"data is a sparse matrix ({kind}) {why}, must be one of compressed rows")
+
+
+def _flat(name: str, array: Any, kinds: str, wanted: str) -> Array:
+    found = np.asarray(array)
+    if found.ndim != 1:
+        raise TypeError(f"{name} has {found.ndim} dimensions, must have one")
+    if found.dtype.kind not in kinds:
+        raise TypeError(f"{name} has dtype {found.dtype}, must be of {wanted}")
+    return found
+
+
+def records_of(data: Any, no_limits: bool, *, labelled: bool) -> _library.Source:
+    """As ``source_of``, of sparse matrices too."""
+    rows = sparse_rows_of(data, labelled=labelled)
+    return source_of(data, no_limits) if rows is None else rows.source()
 
 
 def _of_arrays(data: Mapping[Any, Any], no_limits: bool) -> _library.Source:

@@ -8,15 +8,15 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fsdecode, fspath
-from typing import Any, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
+from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
 
 from surety import _arguments, _library
-from surety._accounting import Enclosure
-from surety._events import Event, _event_of, _number_of
+from surety._events import _number_of
 from surety._ledger import Ledger
 from surety._model import Model
-from surety._release import _require_ledger, note_what_was_charged
-from surety._sources import source_of
+from surety._prepared import Prepared
+from surety._release import _ledger_of, _require_ledger, note_what_was_charged
+from surety._sources import records_of, source_of, sparse_rows_of
 
 Values: TypeAlias = Iterable[str | float]
 
@@ -197,14 +197,10 @@ def _data_path(data: Any) -> str | None:
     return "./-" if path == "-" else path  # the command's word for standard input
 
 
-class TrainingPlan:
+class TrainingPlan(Prepared[_library.PlannedTraining]):
     """A training that is planned and prepared: what it costs is known, no record was read and nothing is charged. Made by ``surety.plan_training``."""
 
-    __slots__ = ("_delta", "_handle", "_no_limits")
-
-    _handle: _library.PlannedTraining
-    _delta: float
-    _no_limits: bool
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise TypeError("a surety.TrainingPlan is made by surety.plan_training")
@@ -219,50 +215,15 @@ class TrainingPlan:
         """What the rule took, with its options as the command's, and why; empty where ``algorithm`` was named."""
         return self._handle.chosen()
 
-    @property
-    def event(self) -> Event:
-        """What is released, for the accountants and the ledger."""
-        return _event_of(self._handle.event())
-
-    @property
-    def cost(self) -> Enclosure:
-        """The epsilon of all of it, at the delta that was promised."""
-        return Enclosure(*self._handle.epsilon())
-
-    @property
-    def noise(self) -> float:
-        """The noise multiplier: the least that keeps the promise."""
-        return self._handle.noise()
-
-    @property
-    def unit(self) -> str:
-        """Whom the promise protects: "one row", "one nr of at most 8 rows (...)"."""
-        return self._handle.unit()
-
-    def json(self) -> str:
-        """The plan as ``surety train --print-plan`` prints it: with ``--plan`` the command runs it."""
-        return self._handle.text()
-
     def train(self, data: Any, *, ledger: str | PathLike[str] | Ledger, ledger_must_exist: bool = False) -> Model:
         """Runs the plan, as ``surety.train`` does; ``data`` is None for a plan that names its records. Each call is a training of its own, with its own
         charge."""
         _require_ledger(ledger, ledger_must_exist)
-        source = None if data is None else source_of(data, self._no_limits)
-        return _trained(_run_of(self._handle, ledger, ledger_must_exist), source)
+        source = None if data is None else records_of(data, self._no_limits, labelled=True)
+        return _trained(_library.run_training(self._handle, _ledger_of(ledger), ledger_must_exist), source)
 
     def __repr__(self) -> str:
-        return f"<TrainingPlan of {self.algorithm}: {self.event}, {self.event.adjacency}, for {self.unit}: epsilon {self.cost.upper:.6g} at delta {self._delta:g}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a TrainingPlan does not pickle; its json() may be written to a file")
-
-
-def _ledger_of(ledger: str | PathLike[str] | Ledger) -> Any:
-    return ledger._handle if isinstance(ledger, Ledger) else _arguments.path("ledger", ledger)
-
-
-def _run_of(plan: _library.PlannedTraining, ledger: str | PathLike[str] | Ledger, must_exist: bool) -> _library.RunOfTraining:
-    return _library.run_training(plan, _ledger_of(ledger), must_exist)
+        return f"<TrainingPlan of {self.algorithm}: {self._said()}>"
 
 
 def _trained(run: _library.RunOfTraining, source: _library.Source | None) -> Model:
@@ -286,6 +247,11 @@ def _planned(
     """The plan, and of data that are no path their source."""
     adjacency, epsilon, delta = _arguments.text("adjacency", promise[0]), _number_of(promise[1], "epsilon"), _number_of(promise[2], "delta")
     path = _data_path(data)
+    matrix = sparse_rows_of(data, labelled=True)
+    if matrix is not None:
+        if rule is not None:
+            raise _arguments.invalid(f"label is {rule!r}, must be None for a sparse matrix: its labels stand beside it, in a pair")
+        said = {"format": "libsvm", "features": matrix.columns, **{name: value for name, value in said.items() if value is not None}}
     own = {
         "label": rule,
         "data": path,
@@ -296,9 +262,13 @@ def _planned(
     text = _plan_text(caller, name, own, (adjacency, epsilon, delta), said)
     made = TrainingPlan.__new__(TrainingPlan)
     made._no_limits = said.get("no_limits") is True
-    source = None if data is None or path is not None else source_of(data, made._no_limits)
-    # Records are counted for the choice where their number is public, which reads them once more.
-    counted = source_of(data, made._no_limits) if source is not None and name == "auto" else None
+    source = counted = None
+    if matrix is not None:
+        source = matrix.source()
+    elif data is not None and path is None:
+        source = source_of(data, made._no_limits)
+        # Records are counted for the choice where their number is public, which reads a stream once more.
+        counted = source_of(data, made._no_limits) if name == "auto" else None
     made._handle = _library.plan_training(text, epsilon, delta, adjacency, source, counted, *ledger)
     made._delta = delta
     return made, source
@@ -370,18 +340,19 @@ def train(
     >>> model.predict_proba({"age": [25.0, 70.0]}).shape
     (2, 2)
 
-    ``data`` is what ``surety.release`` takes: a frame with ``__arrow_c_stream__``, a mapping of names to NumPy arrays or lists, a structured array, or the path of a
-    CSV file, with ``format`` of LIBSVM text or of a record file of ``surety convert``. Every column that is neither the label nor dropped is a feature.
+    ``data`` is what ``surety.release`` takes: a frame with ``__arrow_c_stream__``, a mapping of names to NumPy arrays or lists, a structured array, or the path
+    of a CSV file, with ``format`` of LIBSVM text or of a record file of ``surety convert``. Every column that is neither the label nor dropped is a feature. A
+    sparse matrix and the labels of its rows, ``(matrix, labels)``, are what the same rows are as LIBSVM text, whose ``features`` are its columns.
 
-    ``label`` is the label's column. With ``above`` or ``equals`` the model says whether a cell is greater than that number, or is that text or number, and ``label`` may
-    be such a comparison itself, ``"visits>0"``. ``bounds`` are known without looking at the data; a column without them enters as asinh(x).
+    ``label`` is the label's column. With ``above`` or ``equals`` the model says whether a cell is greater than that number, or is that text or number, and
+    ``label`` may be such a comparison itself, ``"visits>0"``. ``bounds`` are known without looking at the data; a column without them enters as asinh(x).
 
-    ``algorithm`` names one, or is ``"auto"``: chosen, with its options, from public numbers alone (the model's ``report`` says what). All of it costs at most ``epsilon`` at
-    ``delta``, under ``adjacency``. That is promised to a ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are used; None says
-    that each row is a unit of its own. ``ledger`` is where it is charged, as of ``surety.release``.
+    ``algorithm`` names one, or is ``"auto"``: chosen, with its options, from public numbers alone (the model's ``report`` says what). All of it costs at most
+    ``epsilon`` at ``delta``, under ``adjacency``. That is promised to a ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are
+    used; None says that each row is a unit of its own. ``ledger`` is where it is charged, as of ``surety.release``.
 
-    The interpreter's lock is free while it works. Control-C ends it between two of its releases: a note at the exception says whether the run was charged by then,
-    and what is charged stays so.
+    The interpreter's lock is free while it works. Control-C ends it between two of its releases: a note at the exception says whether the run was charged by
+    then, and what is charged stays so.
 
     Scores on the part that is held out (``held_out``, in ``report``) are computed on private records: they are for who holds the data.
 
@@ -395,15 +366,15 @@ def train(
     rule = _label(label, above, equals)
     promise = (adjacency, epsilon, delta)
     planned, source = _planned("train", rule, algorithm, (unit, most), promise, said, data, (_ledger_of(ledger), ledger_must_exist))
-    return _trained(_run_of(planned._handle, ledger, ledger_must_exist), source)
+    return _trained(_library.run_training(planned._handle, _ledger_of(ledger), ledger_must_exist), source)
 
 
 def _with_fields(documentation: str | None) -> str:
     """``documentation`` with a paragraph for each keyword of ``TrainingFields``, in the library's words."""
     paragraphs = [
         inspect.cleandoc(documentation or ""),
-        "More keywords, each None where it is not said. ``bounds``, ``categories``, ``class_weight`` and ``missing`` are mappings by column or class, ``tune_over`` one "
-        "of keywords to lists of values; ``drop``, ``classes`` and ``columns`` are lists. Which algorithm knows which: ``surety train --list-algorithms``.",
+        "More keywords, each None where it is not said. ``bounds``, ``categories``, ``class_weight`` and ``missing`` are mappings by column or class, "
+        "``tune_over`` one of keywords to lists of values; ``drop``, ``classes`` and ``columns`` are lists. Which algorithm knows which: ``surety train --list-algorithms``.",
     ]
     for name, help, standard, _ in _library.training_fields():
         if name in TrainingFields.__annotations__:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 try:
+    from scipy.sparse import csr_array, issparse
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
@@ -67,21 +68,27 @@ def _bounds_of(bounds: Any, columns: int) -> list[tuple[float, float]]:
     return [(lower, upper) for lower, upper in pairs]
 
 
-def _rows_of(estimator: Any, X: Any, *, reset: bool) -> Array:
-    """``X`` as an array of two dimensions, as scikit-learn looks at it, but that no message shows a cell and none stops it. Cells stay what they are."""
+def _rows_of(estimator: Any, X: Any, *, reset: bool, sparse: bool = False) -> Any:
+    """``X`` as an array of two dimensions, or where it may be ``sparse`` of compressed rows, as scikit-learn looks at it, but that no message shows a cell and
+    none stops it. Cells stay what they are."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"Reshape your data: X has {len(X.shape)} dimension{'s' * (len(X.shape) != 1)}, must have 2")
     try:
-        rows: Array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse=False)
+        return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr" if sparse else False)
     except ValueError as error:
         if not str(error).startswith("Complex data"):
             raise
-    else:
-        return rows
     # Outside of the handler, whose error shows the whole array.
     raise ValueError("Complex data not supported: X must be of real numbers")
+
+
+def _numbers_of(rows: Array) -> Array:
+    """Cells as numbers: what is none is NaN."""
+    if rows.dtype.kind in "iufb":
+        return rows
+    return np.array([_number(cell) for cell in rows.ravel().tolist()], np.float64).reshape(rows.shape)
 
 
 def _owners(groups: Any) -> Array:
@@ -93,14 +100,24 @@ def _owners(groups: Any) -> Array:
     return np.array(owners.tolist(), object) if owners.dtype.kind == "f" else owners
 
 
+class _Labels(NamedTuple):
+    """How labels are learned from."""
+
+    cells: Callable[[Array], Array]
+    numbers: Callable[[Array], Array]  # for a sparse matrix, of which no column is theirs
+    column: dict[str, Any]  # what ``train`` is told of their column
+    problem: dict[str, Any]  # what is minimized, where it is not the logistic loss
+
+
 class _Private(BaseEstimator):  # type: ignore[misc]
     """What private estimators have in common."""
 
     _is_private = True
 
-    def _columns(self, X: Any, *, reset: bool) -> dict[str, Array]:
-        """The columns of ``X`` by name. Cells are not looked at: one that is no number makes a damaged record of its row, and no error."""
-        rows = _rows_of(self, X, reset=reset)
+    def _columns(self, rows: Any) -> dict[str, Array]:
+        """The columns of rows by name. Cells are not looked at: one that is no number makes a damaged record of its row, and no error."""
+        if issparse(rows):
+            rows = rows.toarray()
         names = [f"x{place}" for place in range(rows.shape[1])]
         if hasattr(self, "feature_names_in_"):
             names = [str(name) for name in self.feature_names_in_]
@@ -112,44 +129,48 @@ class _Private(BaseEstimator):  # type: ignore[misc]
             raise _arguments.invalid(f"{name} is missing, must be given: {why}")
         return value
 
-    def _fit(self, X: Any, y: Any, groups: Any, label: Any, own: Mapping[str, Any]) -> None:
-        """Trains. ``label(y)`` makes a column of the labels; ``own`` says what they are."""
+    def _records(self, X: Any) -> Any:
+        """``X`` as ``model_`` takes it: a matrix, of which no column has a name, or columns."""
+        rows = _rows_of(self, X, reset=False, sparse=True)
+        if self._model().columns:
+            return self._columns(rows)
+        return rows if issparse(rows) else csr_array(_numbers_of(rows))
+
+    def _fit(self, X: Any, y: Any, groups: Any, to_learn: _Labels) -> None:
+        """Trains."""
         epsilon = self._required("epsilon", "it is a promise")
         adjacency = self._required("adjacency", "it says which tables are neighbours")
         ledger = self._required("ledger", "it is where a fit is charged; surety.Ledger.in_memory() keeps nothing")
-        bounds = self._required("bounds", "a pair for all columns or one for each, known without looking at the data")
+        if not issparse(X):
+            self._required("bounds", "a pair for all columns or one for each, known without looking at the data")
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        columns = self._columns(X, reset=True)
-        limits = _bounds_of(bounds, len(columns))
+        rows = _rows_of(self, X, reset=True, sparse=True)
+        limits = None if self.bounds is None else _bounds_of(self.bounds, rows.shape[1])
         labels = column_or_1d(y, warn=True)
-        check_consistent_length(next(iter(columns.values())), labels)
-        by_name = dict(zip(columns, limits, strict=True))
-        name = _fresh("y", columns)
-        table: dict[str, Any] = {**columns, name: label(labels)}
-        unit = None
-        if groups is not None:
-            self._required("most", "of each owner in groups at most so many rows are used")
-            unit = _fresh("owner", table)
-            table[unit] = _owners(groups)
-        elif self.most is not None:
+        check_consistent_length(rows, labels)
+        if groups is None and self.most is not None:
             raise _arguments.invalid(f"most is {self.most}, must be None where groups do not name the owners of rows")
-        said = {"held_out": 0.0, **own, **(self.options or {})}
+        data: Any
+        own: dict[str, Any] = {"unit": None}
+        said: dict[str, Any] = {"held_out": 0.0, **to_learn.problem}
+        if limits is None:
+            if groups is not None:
+                raise _arguments.invalid("groups are given, must be None for a sparse matrix without bounds")
+            data = rows, to_learn.numbers(labels)
+        else:
+            data = self._columns(rows)
+            said.update(to_learn.column)
+            own.update(label=_fresh("y", data), bounds=dict(zip(data, limits, strict=True)))
+            data[own["label"]] = to_learn.cells(labels)
+            if groups is not None:
+                self._required("most", "of each owner in groups at most so many rows are used")
+                own.update(unit=_fresh("owner", data), most=self.most)
+                data[own["unit"]] = _owners(groups)
+        said.update(self.options or {})
         if self.algorithm in _ALGORITHMS and "held_out" not in _ALGORITHMS[self.algorithm]:
             del said["held_out"]
-        self.model_ = train(
-            table,
-            label=name,
-            bounds=by_name,
-            unit=unit,
-            most=self.most,
-            epsilon=epsilon,
-            delta=self.delta,
-            adjacency=adjacency,
-            ledger=ledger,
-            algorithm=self.algorithm,
-            **said,
-        )
+        self.model_ = train(data, epsilon=epsilon, delta=self.delta, adjacency=adjacency, ledger=ledger, algorithm=self.algorithm, **own, **said)
         self.is_fitted_ = True
         count = _count_fit(ledger)
         if count > 1:
@@ -177,6 +198,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -194,17 +216,19 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
     ...     epsilon=1, delta=1e-6, adjacency="replace-one", ledger="run.db", bounds=(0, 1), classes=["no", "yes"]
     ... ).fit(X, y)
 
-    ``epsilon``, ``adjacency``, ``ledger``, ``bounds`` and ``classes`` have no default: ``fit`` refuses without them. ``bounds`` is a pair for all columns or one for each;
-    cells beyond count as the nearer bound. ``classes`` lists the labels, the second of two being the positive one; a row with another label counts as a damaged record.
-    ``classes="of-y"`` says that which labels occur is public. ``fit(X, y, groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without
-    ``groups`` each row is a unit of its own. ``algorithm`` and ``options``, a mapping of more keywords, are those of ``surety.train``; nothing is held out unless
-    ``options`` says ``held_out``.
+    ``epsilon``, ``adjacency``, ``ledger``, ``bounds`` and ``classes`` have no default: ``fit`` refuses without them. ``bounds`` is a pair for all columns or
+    one for each; cells beyond count as the nearer bound. A sparse matrix with ``bounds`` is what the same rows are as an array, and takes as much memory.
+    Without them it stays sparse, with two classes: values are used as they are, and each row is divided by its norm. ``classes`` lists the labels, the second
+    of two being the positive one; a row with another label counts as a damaged record. ``classes="of-y"`` says that which labels occur is public. ``fit(X, y,
+    groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without ``groups`` each row is a unit of its own. ``algorithm`` and
+    ``options``, a mapping of more keywords, are those of ``surety.train``; nothing is held out unless ``options`` says ``held_out``.
 
-    Cells that are no numbers stop nothing: their rows count as zeros. Scores on held-out private rows (``score``, ``cross_val_score``) are computed on private data, and so are
-    not private; each fit of a cross-validation is charged. ``model_`` is the ``surety.Model``, which may be published. A pickle holds the model, and no handle of a ledger.
+    Cells that are no numbers stop nothing: their rows count as zeros. Scores on held-out private rows (``score``, ``cross_val_score``) are computed on private
+    data, and so are not private; each fit of a cross-validation is charged. ``model_`` is the ``surety.Model``, which may be published. A pickle holds the
+    model, and no handle of a ledger.
 
-    Raises ``InvalidArgument``, a ``ValueError``, in one line for what is missing or breaks its constraint, and ``SuretyError`` (BUDGET_EXCEEDED) where the ledger's budget does
-    not allow the fit; then nothing was charged.
+    Raises ``InvalidArgument``, a ``ValueError``, in one line for what is missing or breaks its constraint, and ``SuretyError`` (BUDGET_EXCEEDED) where the
+    ledger's budget does not allow the fit; then nothing was charged.
     """
 
     def __init__(
@@ -235,9 +259,14 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         wanted = self._required("classes", "the labels, or 'of-y' to say that which labels occur is public")
         found: list[Array] = []
 
-        def label(labels: Array) -> Array:
-            places = {text: place for place, text in enumerate(texts)}
-            return np.array([texts[places[text]] if text in places else None for text in map(_text, labels.tolist())], object)
+        def cells(labels: Array) -> Array:
+            return np.array([text if text in texts else None for text in map(_text, labels.tolist())], object)
+
+        def signs(labels: Array) -> Array:
+            if len(texts) > 2:
+                raise _arguments.invalid(f"classes has {len(texts)} classes, must have 2 for a sparse matrix without bounds")
+            sign = {texts[0]: -1.0, texts[1]: 1.0}
+            return np.array([sign.get(_text(one), np.nan) for one in labels.tolist()], np.float64)
 
         if isinstance(wanted, str):
             if wanted != "of-y":
@@ -256,15 +285,14 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         texts = [_text(one) for one in classes.tolist()]
         if len(set(texts)) != len(texts) or "" in texts:
             raise _arguments.invalid("classes has a label twice or an empty one, must have each once")
-        own: dict[str, Any] = {"equals": texts[1]} if len(texts) == 2 else {"classes": texts}
-        self._fit(X, y, groups, label, own)
+        self._fit(X, y, groups, _Labels(cells, signs, {"equals": texts[1]} if len(texts) == 2 else {"classes": texts}, {}))
         self.classes_ = classes
         return self
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row, above 0 for the second of two classes, or one for each of several."""
         model = self._model()
-        return model.decision_function(self._columns(X, reset=False))
+        return model.decision_function(self._records(X))
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
@@ -281,7 +309,7 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """The probability of each of ``classes_``; of the logistic loss."""
         model = self._model()
-        return model.predict_proba(self._columns(X, reset=False))
+        return model.predict_proba(self._records(X))
 
 
 def _text(label: Any) -> str:
@@ -323,23 +351,24 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateRegressor:
         """Trains, and is charged for it. ``groups`` names the owner of each row."""
         bounds = self._required("label_bounds", "targets are clamped to this pair, known without looking at them")
-        self._fit(X, y, groups, np.asarray, {"loss": "squared", "label_bounds": bounds})
+        self._fit(X, y, groups, _Labels(np.asarray, _numbers_of, {}, {"loss": "squared", "label_bounds": bounds}))
         return self
 
     def predict(self, X: Any) -> Array:
         """The value of each row."""
         model = self._model()
-        return model.predict(self._columns(X, reset=False))
+        return model.predict(self._records(X))
 
 
 class PrivateSearch(BaseEstimator):  # type: ignore[misc]
-    """A search over options of a private estimator that is charged as one: it runs ``tune`` candidates, a secret number of them in expectation or by a split of the budget, and
-    keeps the one with the best noisy score on a part that is held out. All of it costs at most the estimator's ``epsilon``.
+    """A search over options of a private estimator that is charged as one: it runs ``tune`` candidates, a secret number of them in expectation or by a split of
+    the budget, and keeps the one with the best noisy score on a part that is held out. All of it costs at most the estimator's ``epsilon``.
 
     >>> search = PrivateSearch(classifier, over={"steps": [10, 20, 30]}, tune=5).fit(X, y)  # doctest: +SKIP
 
-    ``over`` maps keywords of ``surety.train`` to the values that candidates differ in; the estimator must name its ``algorithm``, or be able to choose one that knows them.
-    ``by`` is ``tune_by`` and ``most_runs`` is ``tune_most`` of ``surety.train``; ``held_out`` the share of rows that scores are computed on. ``estimator_`` is the estimator that was fitted.
+    ``over`` maps keywords of ``surety.train`` to the values that candidates differ in; the estimator must name its ``algorithm``, or be able to choose one that
+    knows them. ``by`` is ``tune_by`` and ``most_runs`` is ``tune_most`` of ``surety.train``; ``held_out`` the share of rows that scores are computed on.
+    ``estimator_`` is the estimator that was fitted.
     """
 
     _is_private = True
@@ -426,8 +455,7 @@ class StandardizeWithin(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Array:
         """What is NaN stays so, and what is no number becomes it."""
         rows = _rows_of(self, X, reset=False)
-        if rows.dtype.kind not in "iufb":
-            rows = np.array([_number(cell) for cell in rows.ravel().tolist()], np.float64).reshape(rows.shape)
+        rows = _numbers_of(rows)
         lower, upper = self._ends(rows.shape[1])
         half = upper / 2 - lower / 2
         scaled: Array = np.clip(np.clip(rows, lower, upper) / half - lower / half - 1, -1, 1)

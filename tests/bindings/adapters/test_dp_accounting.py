@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -53,6 +54,10 @@ class PeersOwnTest(privacy_accountant_test.PrivacyAccountantTest):  # type: igno
         (de.RepeatAndSelectDpEvent(de.GaussianDpEvent(2.0), 10.0, 0.5), ADD, "best_of(negative_binomial_runs, 10, 0.5, gaussian(2))"),
         (de.RepeatAndSelectDpEvent(de.GaussianDpEvent(2.0), 10.0, 1), ADD, "best_of(geometric_runs, 10, gaussian(2))"),
         (de.RepeatAndSelectDpEvent(de.GaussianDpEvent(2.0), 10.0, 0), ADD, "best_of(logarithmic_runs, 10, gaussian(2))"),
+        (de.MixtureOfGaussiansDpEvent(3.0, [0.0, 0.5], [0.9, 0.1]), ZERO, "poisson(0.1, gaussian(6))"),
+        (de.MixtureOfGaussiansDpEvent(3.0, [1.5], [1.0]), ADD, "gaussian(2)"),
+        (de.MixtureOfGaussiansDpEvent(2.0, [2.0, 0.0, 1.0], [0.0625, 0.5625, 0.375]), ADD, "users(2, poisson(0.25, gaussian(2)))"),
+        (de.MixtureOfGaussiansDpEvent(2.0, [3.0], [1.0]), ZERO, "gaussian(0.6666666666666666)"),
         (de.ComposedDpEvent([de.NoOpDpEvent(), de.GaussianDpEvent(1.0), de.ComposedDpEvent([])]), ADD, "compose(gaussian(1))"),
     ],
 )
@@ -92,6 +97,25 @@ def test_rounds_towards_more_cost() -> None:
         assert back.noise_parameter <= p
 
 
+@pytest.mark.parametrize("relation", [ADD, ZERO])
+@pytest.mark.parametrize(("records", "rate"), [(2, 0.1), (4, 0.03)])
+def test_users_in_batches_are_mixtures_of_gaussians(records: int, rate: float, relation: Any) -> None:
+    """The peer's own upper bound of them lies above our lower end, and little above the upper one."""
+    weights = [math.comb(records, i) * rate**i * (1 - rate) ** (records - i) for i in range(records + 1)]
+    steps = de.SelfComposedDpEvent(de.MixtureOfGaussiansDpEvent(8.0, [float(i) for i in range(records + 1)], weights), 20)
+    found = adapter.from_dp_event(steps, relation)
+    assert found is not None
+    assert re.fullmatch(rf"repeat\(20, users\({records}, poisson\([0-9.e-]+, gaussian\(8\)\)\)\)", found.text)
+    ours = adapter.SuretyAccountant(relation).compose(steps)
+    theirs = PLDAccountant(relation).compose(steps).get_epsilon(1e-5)
+    assert ours.epsilon(1e-5).lower <= theirs and abs(ours.get_epsilon(1e-5) - theirs) < 1e-2 * theirs
+    back = adapter.to_dp_event(found)
+    assert back.count == 20 and back.event.standard_deviation == 8 and list(back.event.sensitivities) == [float(i) for i in range(records + 1)]
+    assert max(abs(one - other) for one, other in zip(back.event.sampling_probs, weights, strict=True)) < 1e-12
+    with pytest.raises(adapter.Untranslatable, match="REPLACE_ONE, must be"):
+        adapter.from_dp_event(steps, REPLACE)
+
+
 def test_a_special_record_that_answers_uniformly_has_no_lower_end() -> None:
     event = de.RandomizedResponseDpEvent(0.1, 2)
     replaced = adapter.SuretyAccountant(REPLACE).compose(event).epsilon(1e-6)
@@ -114,7 +138,12 @@ def test_a_special_record_that_answers_uniformly_has_no_lower_end() -> None:
     "part, word",
     [
         (de.SampledWithReplacementDpEvent(10, 2, de.GaussianDpEvent(1.0)), "SampledWithReplacementDpEvent"),
-        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.9, 0.1]), "MixtureOfGaussiansDpEvent"),
+        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.0], [0.5, 0.3, 0.2]), "a mixture of Gaussians but one of 0 to k times one sensitivity with binomial weights"),
+        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.5], [0.81, 0.18, 0.01]), "binomial weights"),
+        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 1e6], [0.81, 0.18, 0.01]), "binomial weights"),
+        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, -1.0], [0.9, 0.1]), "its sensitivities must be at least 0"),
+        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.9, 0.05, 0.05]), "its sensitivities must be at least 0"),
+        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.9, math.nan]), "a weight is nan"),
         (de.ZCDpEvent(0.1, 0.2), "xi"),
         (de.UnsupportedDpEvent(), "UnsupportedDpEvent"),
         (de.SingleEpochTreeAggregationDpEvent(1.0, 8), "REPLACE_SPECIAL"),
@@ -134,11 +163,15 @@ def test_names_what_has_no_event(part: de.DpEvent, word: str) -> None:
 def test_refuses_what_an_event_refuses() -> None:
     with pytest.raises(adapter.Untranslatable, match="data as they are"):
         adapter.from_dp_event(de.SelfComposedDpEvent(de.GaussianDpEvent(0.0), 2))
+    with pytest.raises(adapter.Untranslatable, match="data as they are"):
+        adapter.from_dp_event(de.MixtureOfGaussiansDpEvent(0.0, [0.0, 1.0], [0.9, 0.1]))
+    with pytest.raises(adapter.Untranslatable, match="poisson holds another batch"):
+        adapter.from_dp_event(de.PoissonSampledDpEvent(0.5, de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.0], [0.81, 0.18, 0.01])))
     with pytest.raises(adapter.Untranslatable, match="replace-one"):
         adapter.from_dp_event(de.PoissonSampledDpEvent(0.1, de.LaplaceDpEvent(1.0)), REPLACE)
     with pytest.raises(adapter.Untranslatable, match="replace-one"):
         adapter.from_dp_event(de.SampledWithoutReplacementDpEvent(10, 2, de.GaussianDpEvent(1.0)), ADD)
-    for text in ("shuffled(10, 2, gaussian(1))", "allocated(3, gaussian(1))", "users(2, gaussian(1))", "exponential(1)", "pure(1)"):
+    for text in ("shuffled(10, 2, gaussian(1))", "allocated(3, gaussian(1))", "users(2, allocated(3, gaussian(1)))", "exponential(1)", "pure(1)"):
         with pytest.raises(adapter.Untranslatable, match=text.split("(")[0]):
             adapter.to_dp_event(surety.Event(text, "zero-out"))
 

@@ -50,6 +50,13 @@ def test_frames_are_read_alike(name: str) -> None:
     assert nearly(FRAMES[name], TOTAL, OF_B, surety.count(where="missing(x)")) == [7, 2, 1]
 
 
+def test_names_of_columns_make_no_matrix_of_a_frame() -> None:
+    frame = pandas.DataFrame({name: np.arange(6.0) for name in ("tocsr", "indptr", "indices", "data", "x")})
+    assert nearly(frame, TOTAL) == [15]
+    call: dict[str, Any] = {"label": "x", "above": 2, "algorithm": "gradient-descent", "steps": 1, "unit": None, "epsilon": 1, "delta": 1e-6, "adjacency": "replace-one"}
+    assert surety.train(frame, **call, ledger=surety.Ledger.in_memory()).columns == ("tocsr", "indptr", "indices", "data")
+
+
 def test_a_reader_is_read_once() -> None:
     reader = pyarrow.table(BASE).to_reader()
     assert nearly(reader, TOTAL) == [7]

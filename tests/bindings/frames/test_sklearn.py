@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.datasets import dump_svmlight_file
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -136,12 +137,75 @@ def test_cells_stop_nothing_and_no_message_shows_one() -> None:
     labels[2::50] = "another secret"
     fitted = classifier().fit(wild, labels)
     assert fitted.model_.report["damaged_records_not_private"] == 3 * ROWS // 50 and "secret" not in fitted.model_.text()
-    for bad in (X[0], X * 1j, scipy.sparse.csr_matrix(X), X[:0]):
+    for bad in (X[0], X * 1j, scipy.sparse.csr_matrix(X * 1j), X[:0]):
         with pytest.raises((TypeError, ValueError)) as refused:
             classifier().fit(bad, Y[: len(bad)] if isinstance(bad, np.ndarray) else Y)
         assert "\n" not in str(refused.value)[:60] and "0.727" not in str(refused.value)
-    with pytest.raises(TypeError, match="sparse matrix"):
-        surety.train(scipy.sparse.csr_matrix(X), label="y", unit=None, epsilon=1, adjacency="replace-one", ledger=surety.Ledger.in_memory())
+
+
+SPARSE_KINDS = ["csr_matrix", "csr_array", "csc_matrix", "coo_array", "lil_matrix", "dok_array", "bsr_array", "dia_array"]
+SPARSE_X = np.where(np.arange(ROWS)[:, None] % 3 == np.arange(3), X, 0)
+
+
+@pytest.mark.parametrize("kind", SPARSE_KINDS)
+def test_sparse_matrices_with_bounds_are_the_arrays(kind: str) -> None:
+    """The model of the same rows as an array, to the byte."""
+    matrix = getattr(scipy.sparse, kind)(SPARSE_X)
+    options = {"replay_seed": 5, "steps": 4}
+    call: dict[str, Any] = {"options": options, "algorithm": "gradient-descent"}
+    of_array, of_matrix = classifier(**call).fit(SPARSE_X, Y), classifier(**call).fit(matrix, Y)
+    assert of_matrix.model_.text() == of_array.model_.text() and of_matrix.model_.columns == ("x0", "x1", "x2")
+    assert of_matrix.predict_proba(matrix).tolist() == of_array.predict_proba(SPARSE_X).tolist() == of_array.predict_proba(matrix).tolist()
+    owners = np.arange(ROWS) // 6
+    of_owners: dict[str, Any] = {"most": 6, **call}
+    assert classifier(**of_owners).fit(matrix, Y, groups=owners).model_.text() == classifier(**of_owners).fit(SPARSE_X, Y, groups=owners).model_.text()
+
+
+@pytest.mark.parametrize("kind", SPARSE_KINDS)
+def test_sparse_matrices_without_bounds_are_libsvm_text(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.svm"
+    dump_svmlight_file(SPARSE_X, np.where(Y == "yes", 1, -1), str(path), zero_based=False)
+    fit: dict[str, Any] = {"epsilon": 5, "delta": 1e-6, "adjacency": "replace-one", "unit": None, "replay_seed": 5}
+    of_file = surety.train(path, **fit, format="libsvm", features=3, held_out=0, ledger=surety.Ledger.in_memory())
+    matrix = getattr(scipy.sparse, kind)(SPARSE_X)
+    fitted = classifier(bounds=None, options={"replay_seed": 5}).fit(matrix, Y)
+    assert fitted.model_.text() == of_file.text() and fitted.classes_.tolist() == ["no", "yes"]
+    of_labels = surety.train((matrix, pandas.Series(Y == "yes")), **fit, held_out=0, ledger=surety.Ledger.in_memory())
+    assert of_labels.text() == of_file.text() and of_labels.json() == of_file.json()
+    with pytest.raises(TypeError, match=rf"^data is a sparse matrix \({kind}\), must be a table$"):
+        surety.release(matrix, [surety.count()], unit=None, epsilon=1, adjacency="add-or-remove-one", ledger=surety.Ledger.in_memory())
+    # Rows may be asked of in any form.
+    said = of_file.predict_proba(path)
+    for rows in (matrix, SPARSE_X, SPARSE_X.astype(object)):
+        assert fitted.predict_proba(rows).tolist() == said.tolist()
+        assert ((fitted.predict(rows) == "yes") == (said[:, 1] >= 0.5)).all()
+    with pytest.raises(ValueError, match="X has 2 features"):
+        fitted.predict(matrix.tocsr()[:, :2])
+    target = np.linspace(-1, 1, ROWS)
+    regressor = PrivateRegressor(**{**PROMISE, "bounds": None}, ledger=surety.Ledger.in_memory(), label_bounds=(-1, 1)).fit(matrix, target)
+    assert regressor.predict(matrix).shape == (ROWS,) and np.isfinite(regressor.predict(SPARSE_X)).all()
+
+
+def test_sparse_matrices_that_do_not_fit_cost_nothing(tmp_path: Path) -> None:
+    matrix = scipy.sparse.csr_array(SPARSE_X)
+    call: dict[str, Any] = {"bounds": None, "ledger": tmp_path / "run.db"}
+    refused: list[tuple[PrivateClassifier, Any, dict[str, Any], str]] = [
+        (classifier(**call), SPARSE_X, {}, "bounds is missing"),
+        (classifier(**call, most=3), matrix, {"groups": np.arange(ROWS)}, "groups are given, must be None for a sparse matrix without bounds"),
+        (classifier(**call, classes=["no", "yes", "maybe"]), matrix, {}, "classes has 3 classes, must have 2 for a sparse matrix without bounds"),
+        (classifier(**call), matrix[:7], {}, "inconsistent numbers of samples"),
+    ]
+    for estimator, rows, more, message in refused:
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(rows, Y, **more)
+    assert not (tmp_path / "run.db").exists()
+    wild = matrix.copy()
+    wild.data[::40] = np.nan
+    damaged = classifier(bounds=None).fit(wild, np.where(np.arange(ROWS) == 7, "another", Y)).model_.report["damaged_records_not_private"]
+    assert damaged == np.isnan(wild.toarray()).any(axis=1).sum() + (not np.isnan(wild.toarray()[7]).any())
+    # Wide rows, of which hardly anything is there, stay as they are.
+    wide = scipy.sparse.random_array((ROWS, 1 << 17), density=4e-5, rng=1, format="csr")
+    assert classifier(bounds=None).fit(wide, Y).n_features_in_ == 1 << 17
 
 
 def test_owners_are_groups() -> None:

@@ -68,11 +68,3 @@ def test_without_scikit_learn_the_estimators_say_so_in_one_line() -> None:
     with pytest.raises(ImportError, match="^surety.sklearn needs scikit-learn 1.6 or later, which cannot be imported: ") as refused:
         import surety.sklearn  # noqa: F401
     assert "\n" not in str(refused.value)
-
-
-def test_sparse_matrices_are_refused_by_name() -> None:
-    class csr_matrix:
-        def tocsr(self) -> None: ...
-
-    with pytest.raises(TypeError, match=r"data is a sparse matrix \(csr_matrix\), must be a table: write it as LIBSVM text"):
-        surety.train(csr_matrix(), label="y", unit=None, epsilon=1, adjacency="replace-one", ledger=surety.Ledger.in_memory())

@@ -1,5 +1,5 @@
 """Whatever is passed to whatever function: an answer or an exception, never a crash. Run under the address sanitizer by scripts/python asan, and
-for SURETY_FUZZ_SECONDS by scripts/python fuzz; here with a fixed seed."""
+for SURETY_FUZZ_SECONDS by scripts/python fuzz; here with a fixed seed. SURETY_HOSTILE_CALLS: how many (default: 2000)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 import surety
 
 SECONDS = float(os.environ.get("SURETY_FUZZ_SECONDS", "0"))
-EXAMPLES = 2000
+EXAMPLES = int(os.environ.get("SURETY_HOSTILE_CALLS", "2000"))
 REFUSALS = (TypeError, ValueError, OverflowError, BufferError, surety.SuretyError)
 ADJACENCIES = ["add-or-remove-one", "replace-one", "zero-out"]
 
@@ -233,6 +234,49 @@ def try_table(data: Any, unit: str | None) -> None:
     try_release(data, made, None, more, unit=unit, most=unit and 2, epsilon=1, delta=0, adjacency="add-or-remove-one")
 
 
+wild_integers = st.lists(st.sampled_from([0, 1, 2, 3, 3, 4, 5, -1, 2**31, 2**62, 2**63 - 1]), max_size=7)
+integers = either(st.builds(lambda all, dtype: np.array(all, np.int64).astype(dtype), wild_integers, st.sampled_from(["i8", "i8", "u8", "i1", "O", ">i8"])))
+ends = st.one_of(st.sampled_from([[0, 1, 2, 3], np.array([0, 2, 2, 3], np.int32), [0, 0, 0, 0]]), integers)
+matrices = st.builds(
+    SimpleNamespace,
+    indptr=ends,
+    indices=st.one_of(st.sampled_from([[0, 1, 2], np.array([2, 0, 2], np.int32)]), integers),
+    data=st.one_of(st.sampled_from([[0.5, 1, 2], [np.nan, 0, -0.0], [1e308, 1e308, 1]]), arrays()),
+    shape=either(st.tuples(st.sampled_from([3, 3, 3, 6, 2**62]), st.sampled_from([3, 3, 3, 6, 0, -1, 2**63]))),
+)
+labels = st.one_of(st.sampled_from([[1, -1, 1], [0, 1, np.nan], np.ma.MaskedArray([1, -1, 1], [True, False, False])]), arrays(), anything)
+
+
+def try_train(data: Any, more: dict[str, Any], **promise: Any) -> None:
+    """As `try_release`; the model is asked of what it was trained on."""
+    if isinstance(data, (str, bytes, os.PathLike)):
+        data = os.path.join(folder.name, os.fsdecode(data))
+    try:
+        model = surety.train(data, **{"algorithm": "gradient-descent", "steps": 2, **more}, **promise, ledger=surety.Ledger.in_memory())
+        repr(model), model._repr_html_(), model.text(), model.lines(), model.predict(data)
+    except REFUSALS as error:
+        assert "secret" not in str(error)
+        raise
+
+
+def try_matrix(matrix: Any, labels: Any, features: Any) -> None:
+    """What nothing but its data can refuse, and what a model of as many features says of it."""
+    try_model = models_of_sparse_rows[features]
+    try:
+        try_model.predict(matrix)
+    except REFUSALS:
+        pass
+    try_train((matrix, labels), {}, unit=None, epsilon=1, delta=1e-6, adjacency="replace-one")
+
+
+def sparse_model(features: int) -> surety.Model:
+    rows = SimpleNamespace(indptr=[0, 1, 2], indices=[0, 1], data=[1, 2], shape=(2, features))
+    return surety.train((rows, [1, -1]), algorithm="gradient-descent", steps=2, unit=None, epsilon=1, delta=1e-6, adjacency="replace-one", ledger=surety.Ledger.in_memory())
+
+
+models_of_sparse_rows = {3: sparse_model(3), 6: sparse_model(6)}
+
+
 def try_path(path: Any, adjacency: Any, budget: Any, owner: Any, rows: Any) -> None:
     """A ledger in a folder of its own, whatever its name."""
     with tempfile.TemporaryDirectory() as own:
@@ -314,6 +358,34 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     ),
     (try_pickle, {"data": st.binary(max_size=30)}),
     *[(try_table, {"data": tables, "unit": st.sampled_from([None, None, "x", "g"])})] * 4,
+    *[(try_matrix, {"matrix": either(matrices), "labels": labels, "features": st.sampled_from([3, 6])})] * 4,
+    *[
+        (
+            try_train,
+            {
+                "data": st.one_of(tables, tables, st.tuples(matrices, labels)),
+                "more": st.fixed_dictionaries(
+                    {"label": either(st.sampled_from(["x", "g", None]))},
+                    optional={
+                        "above": either(st.just(0)),
+                        "equals": either(st.sampled_from(["a", 1])),
+                        "classes": either(st.just(["0", "1", "2"])),
+                        "bounds": either(st.just({"x": (0, 1)})),
+                        "categories": either(st.just({"g": ["a", "b"]})),
+                        "loss": either(st.just("squared")),
+                        "label_bound": either(st.just(1)),
+                        "features": either(st.just(3)),
+                        "format": either(st.sampled_from(["csv", "libsvm", "records"])),
+                        "algorithm": either(st.sampled_from(["auto", "constant", "private-ftrl"])),
+                        "drop": anything,
+                        "nothing": anything,
+                    },
+                ),
+                **promises,
+            },
+        )
+    ]
+    * 4,
     *[
         (
             try_release,

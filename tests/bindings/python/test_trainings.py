@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import pickle
+import random
 import re
 import shlex
 import signal
@@ -26,6 +27,7 @@ COMMAND = os.environ["SURETY_COMMAND"]
 TESTS = Path(__file__).parents[2]
 RECORDED = TESTS / "recorded"
 EXAMPLES = TESTS.parent / "examples" / "data"
+RANDOM_PLANS = int(os.environ.get("SURETY_RANDOM_PLANS", "12"))
 KINDS = {name: kind for name, _, _, kind in surety._library.training_fields()}
 
 
@@ -156,6 +158,103 @@ def test_recorded_trainings_are_the_same_to_the_byte(words: list[str], tmp_path:
     assert again.text().encode() + b"\n" == text
     again.save(of_python / "again.json")
     assert (of_python / "again.json").read_bytes() == text
+
+
+def random_plan(choose: random.Random) -> dict[str, Any]:
+    """A call that trains on the table of `random_table`."""
+    call: dict[str, Any] = {
+        "epsilon": choose.choice([0.3, 1, 4]),
+        "delta": choose.choice([1e-6, 1e-3]),
+        "adjacency": choose.choice(["replace-one", "zero-out"]),
+        "replay_seed": choose.randint(0, 2**64 - 1),
+        "unit": None,
+        "algorithm": choose.choice(["auto", "shaped-descent", "gradient-descent", "accelerated-gradient-descent", "mirror-descent", "sufficient-statistics", "dp-sgd", "private-ftrl"]),
+        "bounds": choose.choice([{"age": (18, 90.5)}, {"age": (18, 90.5), "pay": (-1, 1)}, {}]),
+        "categories": {"town": choose.sample(["Rome", "Oslo", "New York, NY"], 2)},
+        "drop": choose.choice([["who"], ["who", "pay"]]),
+        "missing": choose.choice([{}, {"age": 40, "town": "Rome"}]),
+    }
+    call["bounds"] = {name: ends for name, ends in call["bounds"].items() if name not in call["drop"]}
+    algorithm = call["algorithm"]
+    if algorithm == "sufficient-statistics" or choose.random() < 0.4:
+        ranges: list[dict[str, Any]] = [{"label_bound": 5}, {"label_bounds": (0, 9.5)}]
+        call |= {"loss": "squared", "label": "y", **choose.choice(ranges)}
+        if algorithm != "sufficient-statistics":
+            call["clip"] = choose.choice([0.5, 2])
+    else:
+        call |= choose.choice([{"label": "y", "above": 3}, {"label": "town", "equals": "New York, NY", "categories": {}, "missing": {"age": 40}}])
+        if algorithm == "shaped-descent" and choose.random() < 0.5:
+            call |= {"label": "y", "classes": [0, 1, 2], "categories": call["categories"]}
+            call.pop("above", call.pop("equals", None))
+    if algorithm == "mirror-descent":
+        call["radius"] = choose.choice([1, 2.5])
+    if algorithm == "dp-sgd":
+        call |= {"records": RANDOM_ROWS, "batch_size": 30, "epochs": choose.choice([1, 2])}
+    if algorithm == "private-ftrl":
+        call |= {"steps": RANDOM_ROWS, "radius": 2, "step_size": choose.choice([0.05, 0.2])}
+    if algorithm in ("gradient-descent", "accelerated-gradient-descent", "mirror-descent"):
+        of_owners: dict[str, Any] = {"unit": "who", "most": 60, "empty_unit": choose.choice(["one", "each"])}
+        call |= {"steps": choose.choice([1, 5]), **choose.choice([of_owners, {"regularization": 0.01}, {}])}
+    if algorithm != "private-ftrl":
+        call |= choose.choice([{}, {"held_out": 0}, {"split_seed": 7}])
+    return {name: value for name, value in call.items() if name == "unit" or value not in ({}, [])}
+
+
+RANDOM_ROWS = 300
+
+
+def random_table(seed: int) -> dict[str, list[Any]]:
+    choose = random.Random(seed)
+    return {
+        "who": [f"p{choose.randint(0, 60)}" for _ in range(RANDOM_ROWS)],
+        "age": [choose.choice([None, choose.randint(10, 99)]) for _ in range(RANDOM_ROWS)],
+        "pay": [choose.uniform(-2, 2) for _ in range(RANDOM_ROWS)],
+        "town": [choose.choice(["Rome", "Oslo", "New York, NY", ""]) for _ in range(RANDOM_ROWS)],
+        "y": [choose.randint(0, 9) for _ in range(RANDOM_ROWS)],
+    }
+
+
+def words_of(call: dict[str, Any]) -> list[str]:
+    """The call as words of the command."""
+    words: list[str] = []
+    label, above, equals = call["label"], call.get("above"), call.get("equals")
+    for name, value in call.items():
+        shown = f"--{name.replace('_', '-')}"
+        if name == "label":
+            words += [shown, f"{label}>{above}" if above is not None else label if equals is None else f'{label}=="{equals}"']
+        elif name in ("bounds", "missing"):
+            for column, its in value.items():
+                words += [shown, f"{column}={its[0]},{its[1]}" if name == "bounds" else f"{column}={its}"]
+        elif name == "categories":
+            for column, texts in value.items():
+                words += [shown, column + "=" + ",".join(f'"{text}"' for text in texts)]
+        elif name == "drop":
+            for column in value:
+                words += [shown, column]
+        elif name in ("classes", "label_bounds"):
+            words += [shown, ",".join(map(str, value))]
+        elif name not in ("above", "equals") and value is not None and (name, value) != ("algorithm", "auto"):
+            words += [shown, str(value)]
+    return words
+
+
+@pytest.mark.parametrize("seed", range(RANDOM_PLANS))
+def test_random_plans_are_the_same_to_the_byte(seed: int, tmp_path: Path) -> None:
+    call = random_plan(random.Random(seed))
+    table = random_table(seed)
+    path = tmp_path / "table.csv"
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([list(table), *zip(*table.values(), strict=True)])
+    of_command, of_python = tmp_path / "command", tmp_path / "python"
+    of_command.mkdir()
+    of_python.mkdir()
+    said = by_command(of_command, "train", str(path), *words_of(call), "--ledger", "run.db", "--model", "m.json", "--json")
+    assert trained(of_python, path, **call, model="m.json").json() + "\n" == said
+    assert (of_python / "m.json").read_bytes() == (of_command / "m.json").read_bytes()
+    (of_python / "run.db").unlink()
+    of_columns = trained(of_python, {name: np.array(column, object) for name, column in table.items()}, **call)
+    assert json.loads(of_columns.json()) == {name: part for name, part in json.loads(said).items() if name != "model"}
+    assert of_columns.text() + "\n" == (of_command / "m.json").read_text()
 
 
 PROMISE: dict[str, Any] = {"unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one"}

@@ -24,6 +24,7 @@ from dp_accounting import dp_event, privacy_accountant
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 import surety
+from surety.adapters import _binomial
 
 __all__ = ["SuretyAccountant", "Untranslatable", "adjacency_of", "from_dp_event", "to_dp_event"]
 
@@ -120,6 +121,34 @@ def _truncated(event: dp_event.TruncatedSubsampledGaussianDpEvent, adjacency: st
     return f"poisson({rate!r}, {inside})" if largest >= records else f"truncated_poisson({rate!r}, {largest}, {records}, {inside})"
 
 
+def _mixture(event: dp_event.MixtureOfGaussiansDpEvent, adjacency: str) -> str | None:
+    """Of binomial weights: so many of a user's records, each in the batch by a coin of its own, move the sum by so many times one."""
+    if adjacency == "replace-one":
+        raise Untranslatable(event, "the relation is REPLACE_ONE, must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL")
+    sigma = Fraction(_number(event.standard_deviation, event, "standard_deviation"))
+    shifts = [Fraction(_number(shift, event, "a sensitivity")) for shift in event.sensitivities]
+    weights = [_number(weight, event, "a weight") for weight in event.sampling_probs]
+    if len(shifts) != len(weights) or not shifts or min(shifts) < 0 or len(set(shifts)) != len(shifts):
+        raise Untranslatable(event, "its sensitivities must be at least 0, each once and with its weight")
+    if max(shifts) == 0:
+        return None
+    if sigma == 0:
+        raise _NotPrivate
+    step = min(shift for shift in shifts if shift > 0)
+    draws = {round(shift / step): weight for shift, weight in zip(shifts, weights, strict=True)}
+    one = max(shift / round(shift / step) for shift in shifts if shift > 0)
+    most = max(draws)
+    rate = None
+    if most <= _binomial.MOST and len(draws) == len(shifts) and all(abs(shift - round(shift / step) * one) <= one / 10**9 for shift in shifts):
+        rate = 1.0 if list(draws) == [1] and weights == [1.0] else _binomial.rate_of([draws.get(place, 0.0) for place in range(most + 1)])
+    if rate is None:
+        raise Untranslatable(event, "there is no event for a mixture of Gaussians but one of 0 to k times one sensitivity with binomial weights")
+    inside = f"gaussian({_down(sigma / one)!r})"
+    if rate < 1:
+        inside = f"poisson({rate!r}, {inside})"
+    return inside if most == 1 else f"users({most}, {inside})"
+
+
 def _tree(event: dp_event.SingleEpochTreeAggregationDpEvent, adjacency: str) -> str:
     if adjacency != "zero-out":
         raise Untranslatable(event, f"the relation is {adjacency}, must be REPLACE_SPECIAL (zero-out)")
@@ -155,6 +184,8 @@ def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
         return _discrete_laplace(event, adjacency)
     if isinstance(event, dp_event.RandomizedResponseDpEvent):
         return _randomized_response(event)
+    if isinstance(event, dp_event.MixtureOfGaussiansDpEvent):
+        return _mixture(event, adjacency)
     if isinstance(event, dp_event.TruncatedSubsampledGaussianDpEvent):
         return _truncated(event, adjacency)
     if isinstance(event, dp_event.SingleEpochTreeAggregationDpEvent):
@@ -185,8 +216,8 @@ def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
 def from_dp_event(event: dp_event.DpEvent, relation: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE) -> surety.Event | None:
     """The event that a ``DpEvent`` is under this relation; ``None`` for one that releases nothing.
 
-    Raises ``Untranslatable``, which names the part that has no event: sampling with replacement, mixtures of Gaussians, zCDP with an xi, what
-    releases data as they are, and what an event refuses under the adjacency.
+    Raises ``Untranslatable``, which names the part that has no event: sampling with replacement, mixtures of Gaussians whose weights are not binomial, zCDP
+    with an xi, what releases data as they are, and what an event refuses under the adjacency.
     """
     adjacency = adjacency_of(relation)
     try:
@@ -209,6 +240,18 @@ def _gaussian_back(inside: dict[str, Any], adjacency: str, part: Any) -> float:
         if "gaussian" in inside:
             return float(inside["gaussian"]["noise_multiplier"]) * (2 if adjacency == "replace-one" else 1)
     raise Untranslatable(part, "dp_accounting has such batches of one Gaussian release alone")
+
+
+def _users_back(fields: dict[str, Any], adjacency: str, part: Any) -> dp_event.DpEvent:
+    """A mixture of Gaussians, for a batch."""
+    inside, records = fields["event"], fields["records"]
+    rate = inside["poisson"]["sampling_rate"] if "poisson" in inside else 1.0
+    inside = inside["poisson"]["event"] if "poisson" in inside else inside
+    if adjacency == "replace-one" or "gaussian" not in inside:
+        raise Untranslatable(part, "dp_accounting has users in Poisson batches of Gaussian releases alone, under ADD_OR_REMOVE_ONE and REPLACE_SPECIAL")
+    weights = _binomial.weights_of(records, rate)
+    kept = [place for place, weight in enumerate(weights) if weight > 0]
+    return dp_event.MixtureOfGaussiansDpEvent(inside["gaussian"]["noise_multiplier"], [float(place) for place in kept], [weights[place] for place in kept])
 
 
 def _back(tree: dict[str, Any], adjacency: str) -> dp_event.DpEvent:
@@ -239,6 +282,8 @@ def _back(tree: dict[str, Any], adjacency: str) -> dp_event.DpEvent:
     if kind == "cyclic":
         rounds = -(-fields["rounds"] // fields["groups"])
         return dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(fields["sampling_rate"], _back(fields["event"], adjacency)), rounds)
+    if kind == "users":
+        return _users_back(fields, adjacency, tree)
     if kind == "without_replacement":
         return dp_event.SampledWithoutReplacementDpEvent(fields["records"], fields["batch_size"], _back(fields["event"], adjacency))
     if kind == "truncated_poisson":
@@ -258,8 +303,8 @@ def _back(tree: dict[str, Any], adjacency: str) -> dp_event.DpEvent:
 def to_dp_event(event: surety.Event) -> dp_event.DpEvent:
     """The ``DpEvent`` of an event, to be accounted for under the relation of its adjacency.
 
-    Raises ``Untranslatable`` for what dp_accounting has no event for: shuffled, deterministic, parallel and allocated batches, users, choices,
-    promises, discrete and generalized Gaussian noise.
+    Raises ``Untranslatable`` for what dp_accounting has no event for: shuffled, deterministic, parallel and allocated batches, users elsewhere than in
+    Poisson batches of Gaussian releases, choices, promises, discrete and generalized Gaussian noise.
     """
     return _back(json.loads(event.json())["event"], event.adjacency)
 
