@@ -31,7 +31,9 @@ constexpr double most_steps = 60;
 constexpr const char* ridge = "0.3";
 constexpr std::size_t few_features = 15;
 
-int steps_for(double nu) { return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps))); }
+int steps_for(double nu) {
+  return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps)));
+}
 
 /// In the label's unit: to the last bit, so that a plan for labels of twice the size is twice this one.
 std::string exact_text(double value) { return fmt::format("{}", value); }
@@ -100,9 +102,7 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
                        .fields = {},
                        .why = facts + ": noise would drown the features, so the share of the class alone is released"});
     }
-    found.push_back({.algorithm = "shaped-descent",
-                     .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}},
-                     .why = facts});
+    found.push_back({.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}}, .why = facts});
   }
   Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
   if (numbers.has_unit) {
