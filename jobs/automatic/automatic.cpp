@@ -76,6 +76,20 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
   return found;
 }
 
+/// Owners of several rows where noise is much, fitted on the panels of docs/decisions/optimization.md: what an owner adds is clipped to a quarter of one
+/// derivative's bound, so that nearly all add a direction, and the mean over owners, not rows, is followed for a few long steps, which are averaged.
+Choice few_long_steps(double nu, const PublicNumbers& numbers, const std::string& facts) {
+  const double steps = std::clamp(10 * std::sqrt(0.3 / nu), 10.0, 20.0);
+  return {.algorithm = "gradient-descent",
+          .fields = {{"steps", std::to_string(std::lround(steps))},
+                     {"iterate", "average"},
+                     {"clip", exact_text(0.25 * numbers.label_bound.value_or(1))},
+                     {"step-size", "2"},
+                     {"regularization", "0"},
+                     {"public-count", std::to_string(numbers.records.value())}},
+          .why = "few steps for units and much noise; " + facts};
+}
+
 }  // namespace
 
 std::vector<Choice> choices(const PublicNumbers& numbers) {
@@ -104,6 +118,7 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
     }
     found.push_back({.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}}, .why = facts});
   }
+  if (numbers.has_unit && nu > (numbers.loss == SquaredLoss::name ? 0.02 : 0.1)) found.push_back(few_long_steps(nu, numbers, facts));
   Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
   if (numbers.has_unit) {
     accelerated.why = "has a theorem for units; " + facts;
@@ -191,7 +206,9 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
                                .rows = rows_of(features, is_csv, says_rows)},
                               known);
   const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;
-  if (adjacency == Adjacency::add_or_remove_one && !needs_no_count) {
+  const auto is_count = [](const auto& field) { return field.first == "public-count"; };
+  const bool has_count = std::any_of(choice.fields.begin(), choice.fields.end(), is_count);
+  if (adjacency == Adjacency::add_or_remove_one && !needs_no_count && !has_count) {
     choice.fields.emplace_back("public-count", std::to_string(std::max<std::uint64_t>(trained, 1)));
   }
   return choice;
