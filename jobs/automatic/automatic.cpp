@@ -22,14 +22,13 @@ namespace {
 
 using namespace optimizers;
 
-// Fitted on the tables of docs/results/rule.md, each judged by what the others chose. Steps change one at a time, so that a larger budget falls over no
-// threshold.
+// Fitted on the tables of docs/results/rule.md, each judged by what the others chose. Steps change one at a time, so that the constant is the only
+// threshold that a budget crosses.
 constexpr double nothing_learned = 1;
 constexpr double much_noise = 0.1;
 constexpr double least_steps = 10;
 constexpr double most_steps = 60;
 constexpr const char* ridge = "0.3";
-constexpr std::size_t few_features = 15;
 
 int steps_for(double nu) {
   return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps)));
@@ -40,6 +39,7 @@ std::string exact_text(double value) { return fmt::format("{}", value); }
 
 // Fitted on the sets of docs/results/regression.md. Noise of second moments multiplies the weights, so one release of them is for few features and
 // little noise; large derivatives are those of a beginning, and clipping them is what keeps noise small.
+constexpr std::size_t few_features = 15;
 constexpr double hardly_any_noise = 0.01;
 constexpr double low_noise = 0.02;
 constexpr double high_noise = 0.4;
@@ -62,7 +62,7 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
   };
   if (are_scaled) {
     shaped(nu > some_noise ? "30" : "10", nu <= low_noise ? 0.6 : nu <= some_noise ? 0.3 : 0.1);
-    if (nu > some_noise) found.back().fields.emplace_back("ridge", ridge);
+    if (nu > some_noise) found.back().fields.emplace_back("ridge", "0.3");
   } else if (nu > high_noise) {
     shaped("10", 0.1);
   } else if (are_few) {
@@ -76,14 +76,23 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
   return found;
 }
 
-/// Owners of several rows where noise is much, fitted on the panels of docs/decisions/optimization.md: what an owner adds is clipped to a quarter of one
+// Owners of several rows, fitted on the panel of docs/results/owners.md: noise beyond which few long steps are better than accelerated ones, where there are fewest
+// of them, and the share of one derivative's bound that an owner may add.
+constexpr double much_noise_for_owners = 0.1;
+constexpr double much_noise_for_owners_of_squares = 0.02;
+constexpr double fewest_steps_noise = 0.3;
+constexpr double fewest_steps = 10;
+constexpr double most_long_steps = 20;
+constexpr double share_of_owner = 0.25;
+
+/// Where noise is much: what an owner adds is clipped to a quarter of one
 /// derivative's bound, so that nearly all add a direction, and the mean over owners, not rows, is followed for a few long steps, which are averaged.
 Choice few_long_steps(double nu, const PublicNumbers& numbers, const std::string& facts) {
-  const double steps = std::clamp(10 * std::sqrt(0.3 / nu), 10.0, 20.0);
+  const double steps = std::clamp(fewest_steps * std::sqrt(fewest_steps_noise / nu), fewest_steps, most_long_steps);
   return {.algorithm = "gradient-descent",
           .fields = {{"steps", std::to_string(std::lround(steps))},
                      {"iterate", "average"},
-                     {"clip", exact_text(0.25 * numbers.label_bound.value_or(1))},
+                     {"clip", exact_text(share_of_owner * numbers.label_bound.value_or(1))},
                      {"step-size", "2"},
                      {"regularization", "0"},
                      {"public-count", std::to_string(numbers.records.value())}},
@@ -118,7 +127,8 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
     }
     found.push_back({.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}}, .why = facts});
   }
-  if (numbers.has_unit && nu > (numbers.loss == SquaredLoss::name ? 0.02 : 0.1)) found.push_back(few_long_steps(nu, numbers, facts));
+  if (numbers.has_unit && nu > (numbers.loss == SquaredLoss::name ? much_noise_for_owners_of_squares : much_noise_for_owners))
+    found.push_back(few_long_steps(nu, numbers, facts));
   Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
   if (numbers.has_unit) {
     accelerated.why = "has a theorem for units; " + facts;

@@ -61,7 +61,7 @@ TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
   EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
 }
 
-// A larger budget never loses what a smaller one had: no step of the budget changes the number of steps by much, and what mu alone says is nothing.
+// No threshold of the budget changes the run at once, and the budget alone, without the number of records, says nothing.
 TEST_F(Automatic, TakesMoreStepsAsNoiseFalls) {
   const auto data = data_of(1000, 5);
   std::optional<int> before;

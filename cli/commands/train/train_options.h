@@ -13,6 +13,7 @@
 #include <surety/jobs/automatic/automatic.h>
 #include <surety/jobs/plans/table_fields.h>
 #include <surety/jobs/plans/train_plan.h>
+#include <surety/jobs/train/chosen_text.h>
 
 namespace surety::cli {
 
@@ -31,8 +32,7 @@ struct TrainOptions {
   bool json = false;
 };
 
-/// The name of what stands for the others, and chooses one of them.
-inline constexpr std::string_view automatic_name = "auto";
+using jobs::automatic_name;
 
 /// One algorithm as the command sees it: with its own fields, as they were said.
 class OfferedAlgorithm {

@@ -1,4 +1,4 @@
-"""Releases that are called off by Control-C, and what other threads do meanwhile."""
+"""Releases and trainings that are called off by Control-C, and what other threads do meanwhile."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ ROWS: dict[str, Any] = {"unit": None, "epsilon": 1, "adjacency": "add-or-remove-
 # 2^31 rows without memory: seconds to read.
 LONG = {"x": np.broadcast_to(np.float64(1), 2**31)}
 TOTAL = surety.sum("x", bounds=(0, 1))
+FIT: dict[str, Any] = {"label": "y", "algorithm": "gradient-descent", "steps": 2, "unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one"}
 
 
 def interrupted(work: Callable[[], Any], is_time: Callable[[], bool]) -> tuple[float, BaseException]:
@@ -97,6 +98,24 @@ def test_what_was_charged_before_the_keyboard_stays_charged() -> None:
     assert error.__notes__ == ["surety: run 1 of the ledger is charged, and stays charged with what it had released by then, or more"]
     (run,) = ledger.audit(0.0)["runs"]
     assert run["state"] == "settled" and 0 < run["charged"].count("exponential") and run["charged"] != run["planned"]
+
+
+def test_the_keyboard_ends_the_reading_of_a_training_and_costs_nothing(tmp_path: Path) -> None:
+    long = {"x": np.broadcast_to(np.float64(1), 2**31), "y": np.broadcast_to(np.float64(1), 2**31)}
+    took, error = interrupted(lambda: surety.train(long, **FIT, no_limits=True, ledger=tmp_path / "run.db"), after(0.4))
+    assert isinstance(error, KeyboardInterrupt) and took < 0.4
+    assert error.__notes__ == ["surety: nothing was charged, and nothing was released"] and not (tmp_path / "run.db").exists()
+
+
+def test_what_a_training_was_charged_before_the_keyboard_stays_charged() -> None:
+    ledger = surety.Ledger.in_memory(adjacency="replace-one")
+    table = {"x": np.arange(100_000) % 7 * 1.0, "y": np.arange(100_000) % 2}
+    call = {**FIT, "steps": 100_000}
+    took, error = interrupted(lambda: surety.train(table, **call, ledger=ledger), lambda: len(ledger.audit(1e-5)["runs"]) > 0)
+    assert isinstance(error, KeyboardInterrupt) and took < 0.4
+    assert error.__notes__ == ["surety: run 1 of the ledger is charged, and stays charged with what it had released by then, or more"]
+    (run,) = ledger.audit(1e-5)["runs"]
+    assert run["state"] == "settled" and run["charged"] != run["planned"]
 
 
 def test_a_handler_that_raises_nothing_changes_nothing() -> None:

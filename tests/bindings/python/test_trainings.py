@@ -9,10 +9,8 @@ import pickle
 import random
 import re
 import shlex
-import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -489,50 +487,6 @@ def test_the_budget_is_asked_first_and_charged_before_anything_is_drawn(tmp_path
     roomy = surety.Ledger.in_memory(adjacency="replace-one", epsilon=3, delta=1e-4, filter="gaussian")
     model = surety.train(TABLE, **search, ledger=roomy)
     assert model.report is not None and "runs" not in str(model.event)
-
-
-def interrupted(work: Callable[[], Any], is_time: Callable[[], bool]) -> tuple[float, BaseException]:
-    """The processor seconds from a signal, once it is time, to the exception."""
-    sent: list[float] = []
-    over = threading.Event()
-
-    def send() -> None:
-        while not is_time() and not over.is_set():
-            time.sleep(0.002)
-        sent.append(time.process_time())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    thread = threading.Thread(target=send)
-    thread.start()
-    try:
-        work()
-    except BaseException as error:
-        return time.process_time() - sent[0], error
-    finally:
-        over.set()
-        thread.join()
-        signal.signal(signal.SIGINT, before)
-    raise AssertionError("it was not interrupted")
-
-
-def test_the_keyboard_ends_the_reading_and_costs_nothing(tmp_path: Path) -> None:
-    long = {"x": np.broadcast_to(np.float64(1), 2**31), "y": np.broadcast_to(np.float64(1), 2**31)}
-    end = time.monotonic() + 0.4
-    took, error = interrupted(lambda: surety.train(long, **{**FIT, "drop": None}, no_limits=True, ledger=tmp_path / "run.db"), lambda: time.monotonic() > end)
-    assert isinstance(error, KeyboardInterrupt) and took < 0.4
-    assert error.__notes__ == ["surety: nothing was charged, and nothing was released"] and not (tmp_path / "run.db").exists()
-
-
-def test_what_was_charged_before_the_keyboard_stays_charged() -> None:
-    ledger = surety.Ledger.in_memory(adjacency="replace-one")
-    table = {name: np.tile(TABLE[name], 200) for name in ("x", "y")}
-    call = {**FIT, "drop": None, "steps": 100_000}
-    took, error = interrupted(lambda: surety.train(table, **call, ledger=ledger), lambda: len(ledger.audit(1e-5)["runs"]) > 0)
-    assert isinstance(error, KeyboardInterrupt) and took < 0.4
-    assert error.__notes__ == ["surety: run 1 of the ledger is charged, and stays charged with what it had released by then, or more"]
-    (run,) = ledger.audit(1e-5)["runs"]
-    assert run["state"] == "settled" and run["charged"] != run["planned"]
 
 
 def test_threads_train_at_once() -> None:
