@@ -82,7 +82,7 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
 
 class DpSgd final : public FileAlgorithm<DpSgdPlan> {
  public:
-  [[nodiscard]] std::string why_no_units() const override { return {}; }
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   DpSgd() : FileAlgorithm{"Stochastic gradient descent on secret batches, each record's gradient clipped."} {}
 

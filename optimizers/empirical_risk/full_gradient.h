@@ -31,7 +31,7 @@ struct FullGradientOptions {
   std::size_t threads = 1;                 ///< results do not depend on it
   UnitEnds unit_ends = {};                 ///< where neighbours differ in units of several rows
   std::vector<double> class_weights = {};  ///< of several classes, one against the rest (`add_class_gradients`); none for one model
-  RowMap row_map = {};  ///< what becomes of each row before anything else, where each is a unit; as it is where there is none
+  RowMap row_map = {};                     ///< what becomes of each row before anything else; as it is where there is none
 };
 
 /// What the options of a method say of its full gradients.

@@ -179,7 +179,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
     invalid(fmt::format("the unit of labels is {}, must be greater than 0 and finite", options.label_unit));
   }
   const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
-  const Count records = options.public_count ? *options.public_count : Count{data.size()};
+  const Count records = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
   const auto count = static_cast<double>(records.value());
   const double smoothness = require_smoothness(objective, 1, "shaped descent");
   const bool is_regularized = options.regularization.value() > 0;
@@ -187,7 +187,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
 
   mechanisms::SecondMomentSum moments{
       {.clip = options.row_norm, .grid = mechanisms::second_moment_grid(options.row_norm, records), .dimension = d}};
-  add_second_moments(data, moments, options.threads);
+  add_second_moments(data, moments, options.threads, options.unit_ends);
   const NoiseMultiplier matrix_noise = matrix_multiplier(options);
   const L2Sensitivity moved = moments.sensitivity(options.adjacency);
   auto matrix = releaser.release(moments.sum(), moved, gaussian(matrix_noise, options.adjacency));
@@ -216,6 +216,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
                                  .clip = clip,
                                  .public_count = records,
                                  .threads = options.threads,
+                                 .unit_ends = options.unit_ends,
                                  .class_weights = options.class_weights,
                                  .row_map = map},
                                 releaser};

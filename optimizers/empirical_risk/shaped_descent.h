@@ -18,6 +18,8 @@
 // One record moves the second moment by at most R^2 (sqrt(2) R^2 under replace-one), R what rows are clipped to, and each sum of gradients by
 // at most s = C s_1. So a run is compose(gaussian(z_A), repeat(T, gaussian(z))); the share of the matrix in mu^2 is public.
 //
+// A unit of several rows adds the mean of its x_i x_i^T, and the mean of its gradients in the new coordinates, clipped as one vector.
+//
 // Several classes are K models, one against the rest, in the same coordinates: the gradients of one record are one vector of K d numbers, which is
 // clipped as one, so the charge is that of one model. G is then sqrt 2 times the bound of one derivative: a record is pushed away from one wrong
 // class and towards its own.
@@ -37,6 +39,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/problem/unit_rows.h>
 #include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
@@ -76,7 +79,8 @@ struct ShapedDescentOptions {
   std::optional<NoiseFactor> damping = {};           ///< c_0; default .5, with regularization 0
   ClippingNorm row_norm{1};                          ///< R: rows are clipped to it in the second moment
   std::vector<double> class_weights = {};            ///< c: K of them for labels 0, ..., K - 1; none for one model
-  std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
+  std::optional<Count> public_count = {};            ///< n; default the number of records or units, which add-or-remove-one keeps private
+  UnitEnds unit_ends = {};                           ///< where neighbours differ in units of several rows: each adds means over its rows
   std::size_t threads = 1;                           ///< results do not depend on it
   std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
