@@ -153,6 +153,8 @@ void require_shapeable(std::size_t features) {
   }
 }
 
+double shaped_clip_share(double nu) { return std::clamp(0.6 * std::pow(nu / 0.01, -0.4), 0.3, 1.0); }
+
 std::uint64_t steps_of(const ShapedDescentOptions& options) {
   return options.steps ? options.steps->value() : options.regularization.value() > 0 ? 15 : 30;
 }
@@ -198,7 +200,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
       std::sqrt(static_cast<double>(steps)) / (options.noise_multiplier.value() * std::sqrt(1 - options.matrix_share.value()));
   const double unit = mechanisms::sensitivity_of_clipped_sum(ClippingNorm{1}, options.adjacency).value();
   const double nu = static_cast<double>(d) * unit / (count * mu);
-  const double share = options.clip_share.value_or(std::clamp(0.6 * std::pow(nu / 0.01, -0.4), 0.3, 1.0));
+  const double share = options.clip_share.value_or(shaped_clip_share(nu));
   const double heaviest = classes == 1 ? 1 : *std::max_element(options.class_weights.begin(), options.class_weights.end());
   const double bound = options.derivative_bound.value_or(objective.gradient_bound(1) * (classes == 1 ? 1 : std::numbers::sqrt2 * heaviest));
   const ClippingNorm clip{bound * std::sqrt(share * shape.squared_norm())};

@@ -94,6 +94,9 @@ inline constexpr std::size_t most_shaped_features = 1024;
 /// \throws Error{invalid_argument} for more.
 void require_shapeable(std::size_t features);
 
+/// k of records where nothing is said, of nu. \pre nu > 0
+[[nodiscard]] double shaped_clip_share(double nu);
+
 /// T.
 [[nodiscard]] std::uint64_t steps_of(const ShapedDescentOptions& options);
 

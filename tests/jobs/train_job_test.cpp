@@ -395,10 +395,20 @@ TEST_F(TrainJob, TrainsOnOwnersWhereThereIsATheorem) {
   EXPECT_EQ(trained.model.guarantee.unit, unit);
   EXPECT_EQ(nlohmann::json::parse(json_text(trained))["units"], 40);
 
-  auto other = plan_of(jobs::ShapedDescentPlan{});
-  other.unit = unit;
-  const auto refused = refusal_of([&] { return jobs::TrainJob{other}; });
-  EXPECT_TRUE(refused.says(ErrorCode::unsupported, "unit is not for shaped-descent: its second moment is a sum over rows")) << refused;
+  // Of one row each, all of whom are trained on, they are records.
+  const auto refused = [&](Count most, double held_out) {
+    jobs::OutputPerturbationPlan own;
+    own.regularization = 0.1;
+    own.held_out = held_out;
+    auto other = plan_of(std::move(own));
+    other.unit = jobs::unit_of_column("who", most, {});
+    return refusal_of([&] { return jobs::TrainJob{other}; });
+  };
+  const auto of_several = refused(Count{2}, 0);
+  EXPECT_TRUE(of_several.says(ErrorCode::unsupported, "unit is not for output-perturbation: its proof is about what one record moves")) << of_several;
+  const auto of_a_part = refused(Count{1}, 0.2);
+  EXPECT_TRUE(of_a_part.says(ErrorCode::unsupported, "with @held-out 0 each of these units is a record")) << of_a_part;
+  EXPECT_FALSE(refused(Count{1}, 0).refused) << refused(Count{1}, 0);
 }
 
 TEST_F(TrainJob, RefusesNumbersThatAreNone) {
