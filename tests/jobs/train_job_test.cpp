@@ -411,6 +411,24 @@ TEST_F(TrainJob, TrainsOnOwnersWhereThereIsATheorem) {
   EXPECT_FALSE(refused(Count{1}, 0).refused) << refused(Count{1}, 0);
 }
 
+// Of few owners a batch is a larger share, and the mean of K gradients is clipped to less than one of them.
+TEST_F(TrainJob, DefaultsOfDpSgdFollowTheNumberOfOwners) {
+  const auto noise = [&](std::optional<double> clip, Count owners) {
+    jobs::DpSgdPlan own;
+    own.held_out = 0;
+    own.records = owners.value();
+    auto plan = plan_of(std::move(own));
+    plan.unit = jobs::unit_of_column("who", Count{16}, {});
+    plan.problem.clip = clip;
+    return jobs::TrainJob{plan}.calibrate();
+  };
+  const auto few = noise({}, Count{500});
+  EXPECT_TRUE(describe(few.event).starts_with("repeat(28, poisson(0.178, ")) << describe(few.event);  // batches of 4 sqrt(500)
+  EXPECT_EQ(few.sigma, noise(0.5, Count{500}).sigma);                                                  // 16^(-1/4) of the loss's 1
+  EXPECT_NE(few.sigma, noise(1.0, Count{500}).sigma);
+  EXPECT_TRUE(describe(noise({}, Count{1'000'000}).event).starts_with("repeat(1000, poisson(0.005, "));
+}
+
 TEST_F(TrainJob, RefusesNumbersThatAreNone) {
   const auto refused = [&](jobs::AlgorithmPlan algorithm, const std::string& text) {
     const auto said = refusal_of([&] {
