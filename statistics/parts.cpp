@@ -34,7 +34,10 @@ Event noise_at(const WeightedStatistic& query, NoiseFamily family, double scale)
 
 }  // namespace
 
+Event free_event(Adjacency adjacency) { return pure(Epsilon{0}, adjacency); }
+
 Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  if (is_public(query.statistic)) return free_event(query.statistic.adjacency);
   if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
     const double own = scale / std::sqrt(query.weight);
     return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
@@ -58,10 +61,12 @@ Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
   };
   std::map<std::pair<std::pair<bool, double>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
   for (const auto& query : queries) {
+    if (is_public(query.statistic)) continue;
     auto& [one, count] = kinds[{kind_of(query.statistic), query.weight}];
     one = &query;
     ++count;
   }
+  if (kinds.empty()) return free_event(queries.front().statistic.adjacency);
   accounting::Releases all{queries.front().statistic.adjacency};
   for (const auto& [kind, found] : kinds) {
     all.add(accounting::Releases::of(repeat(Count{found.second}, event_of(*found.first, family, scale))));
@@ -88,7 +93,8 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
   } else if (const auto* const bounds = bounds_of(statistic)) {
     facts.other_cells = fmt::format("numbers are clamped to {}", between(*bounds));
   } else {
-    facts.other_cells = fmt::format("texts of more than {} bytes are no keys", KeyCounts::longest_key);
+    facts.other_cells = fmt::format("texts of more than {} bytes {}", KeyCounts::longest_key,
+                                    std::holds_alternative<DistinctOf>(statistic.of) ? "do not count" : "are no keys");
   }
   return facts;
 }
@@ -127,6 +133,9 @@ void SumPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.a
 void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<RankTotal>(total), records); }
 void KeysPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
 
+void DistinctPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
+void PublicCountPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.add_total(of_kind<StepTotal>(total), records); }
+
 std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
   const auto released = statistics::release(sum_, noise(), reservation, bits);
   const auto estimates = estimates_of(sum_, released, reach_.value(), records);
@@ -137,6 +146,40 @@ std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mecha
   answers.reserve(estimates.size());
   for (std::size_t k = 0; k < estimates.size(); ++k) answers.push_back({groups[k / cells.size()], cells[k % cells.size()], estimates[k]});
   return answers;
+}
+
+namespace {
+
+KeyCounts counts_of(const StatisticSum& sum) { return {std::get<DistinctOf>(sum.statistic().of).most_keys, sum.statistic().adjacency}; }
+
+}  // namespace
+
+DistinctPart::DistinctPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach)
+    : SumPart{std::move(sum), std::move(noise), std::move(reach)}, counts_{counts_of(this->sum())} {}
+DistinctPart::DistinctPart(StatisticSum sum) : SumPart{std::move(sum)}, counts_{counts_of(this->sum())} {}
+
+std::vector<Answer> DistinctPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  add_to_count_times(counts_.size());
+  return SumPart::release(reservation, bits, records);
+}
+
+PartFacts PublicCountPart::facts() const {
+  return {.query = describe(sum_.statistic()),
+          .noise = "none",
+          .standard_deviation = {},
+          .noise_is_on = fmt::format("{}, which is public under {}", sum_.what_is_released(), name(sum_.statistic().adjacency)),
+          .l1_sensitivity = {},
+          .l2_sensitivity = {},
+          .grid_step = {},
+          .is_whole = true,
+          .has_groups = false,
+          .has_cells = false};
+}
+
+std::vector<Answer> PublicCountPart::release(accounting::Reservation& /*reservation*/, mechanisms::BitsRef /*bits*/,
+                                             std::uint64_t /*records*/) {
+  const auto units = static_cast<double>(sum_.sum().steps.front());
+  return {{"", "", {units, units, units}}};
 }
 
 namespace {
@@ -212,22 +255,18 @@ KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confid
 KeysPart::KeysPart(const Statistic& statistic)
     : statistic_{statistic}, counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency} {}
 
-void KeysPart::start(Rows& rows) {
-  const auto& keys = std::get<KeysOf>(statistic_.of);
-  column_ = rows.position(keys.column, CellUse::text);
-  if (statistic_.unit.most().value() > 1) owner_ = rows.position(keys.owner->column, CellUse::text);
-  if (statistic_.where) where_.emplace(*statistic_.where, rows);
+KeyReader::KeyReader(KeyCounts& counts, const Statistic& statistic, Rows& rows)
+    : counts_{counts}, column_{rows.position(*column_of(statistic), CellUse::text)}, owner_{statistic, rows} {
+  if (statistic.where) where_.emplace(*statistic.where, rows);
 }
 
-void KeysPart::add(Rows& rows) {
+void KeyReader::add(Rows& rows) {
   if (where_ && !where_->is_met(rows)) return;
   const std::string& key = rows.text(column_);
-  // A unit of one row is that row.
-  const bool is_alone = !owner_ || (std::get<KeysOf>(statistic_.of).owner->empty_is_each && rows.text(*owner_).empty());
-  if (is_alone) {
-    counts_.add(key);
+  if (const auto* const unit = owner_.find(rows)) {
+    counts_.add(*unit, key);
   } else {
-    counts_.add(rows.text(*owner_), key);
+    counts_.add(key);
   }
 }
 
@@ -275,6 +314,10 @@ Parts adding_parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily
       parts.push_back(std::make_unique<QuantilePart>(query.statistic));
     } else if (std::holds_alternative<KeysOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<KeysPart>(query.statistic));
+    } else if (is_public(query.statistic)) {
+      parts.push_back(std::make_unique<PublicCountPart>(query.statistic));
+    } else if (std::holds_alternative<DistinctOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<DistinctPart>(sum_of(query, event_of(query, family, scale), family)));
     } else {
       parts.push_back(std::make_unique<SumPart>(sum_of(query, event_of(query, family, scale), family)));
     }
@@ -292,6 +335,10 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
   Parts parts;
   for (const auto& query : queries) {
     query.validate();
+    if (is_public(query.statistic)) {
+      parts.push_back(std::make_unique<PublicCountPart>(query.statistic));
+      continue;
+    }
     const Event event = event_of(query, family, scale);
     if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<QuantilePart>(query.statistic, event, confidence));
@@ -309,7 +356,11 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
       const auto noise = noise_for(sum, event);
       found = made.emplace(key, Made{noise, reach_of(sum, noise, confidence)}).first;
     }
-    parts.push_back(std::make_unique<SumPart>(std::move(sum), found->second.noise, found->second.reach));
+    if (std::holds_alternative<DistinctOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<DistinctPart>(std::move(sum), found->second.noise, found->second.reach));
+    } else {
+      parts.push_back(std::make_unique<SumPart>(std::move(sum), found->second.noise, found->second.reach));
+    }
   }
   return parts;
 }

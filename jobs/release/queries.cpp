@@ -87,7 +87,8 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
   const auto query = trimmed(text);
   if (open == std::string::npos || !query.ends_with(')')) {
     said.refuse(
-        "@query is '{}', must be count(), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), "
+        "@query is '{}', must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), "
+        "median(column), quantile(column, fraction), "
         "histogram(column) or keys(column)",
         one_line(text));
   }
@@ -96,6 +97,21 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
 }
 
 constexpr std::array<std::string_view, 8> functions{"count", "sum", "mean", "variance", "median", "quantile", "histogram", "keys"};
+
+/// Of "distinct town", what is behind "distinct"; nothing of others.
+std::optional<std::string> distinct_column(const std::string& counted) {
+  constexpr std::string_view word = "distinct";
+  if (!counted.starts_with(word)) return std::nullopt;
+  const auto rest = std::string_view{counted}.substr(word.size());
+  if (!rest.starts_with(' ') || trimmed(rest).empty()) return std::nullopt;
+  return std::string{trimmed(rest)};
+}
+
+/// Whether it is of texts of which a unit has so many at most.
+bool has_most_keys(const std::pair<std::string, std::string>& function_and_column) {
+  const auto& [function, column] = function_and_column;
+  return function == "keys" || (function == "count" && distinct_column(column));
+}
 
 /// "age, 0.9" as a column and a fraction.
 std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, const std::string& text) {
@@ -143,19 +159,18 @@ ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std
     if (column.type == "number" || column.bounds) kinds.emplace(column.name, CellKind::number);
   }
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
-  const bool is_number = histogram != nullptr
-                             ? std::holds_alternative<Bins>(histogram->cells)
-                             : !std::holds_alternative<CountOf>(statistic.of) && !std::holds_alternative<KeysOf>(statistic.of);
+  const bool is_number = histogram != nullptr ? std::holds_alternative<Bins>(histogram->cells)
+                                              : bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
   if (is_number) kinds.emplace(*column_of(statistic), CellKind::number);
   if (statistic.by && std::holds_alternative<Bins>(statistic.by->keys)) kinds.emplace(statistic.by->column, CellKind::number);
   return kinds;
 }
 
 /// Whose rows are whose; nothing where the unit is a row.
-std::optional<KeysOf::Owner> owner_of(const UnitOfPrivacy& unit) {
+std::optional<RowOwner> owner_of(const UnitOfPrivacy& unit) {
   const auto column = column_of(unit);
   if (!column) return std::nullopt;
-  return KeysOf::Owner{*column, unit.rule().empty == EmptyUnit::each};
+  return RowOwner{*column, unit.rule().empty == EmptyUnit::each};
 }
 
 /// \throws PlanError for a field that is missing or out of place.
@@ -174,7 +189,10 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
-    if (!column.empty()) said.refuse("@query is '{}', must be count(): a condition goes to @where", one_line(said.query));
+    if (!column.empty() && column != "units" && !distinct_column(column)) {
+      said.refuse("@query is '{}', must be count(), count(units) or count(distinct column): a condition goes to @where",
+                  one_line(said.query));
+    }
     refuse_field(said.bounds.has_value(), "@bounds");
   } else if (column.empty()) {
     said.refuse("@query is '{}', must name a column", one_line(said.query));
@@ -184,13 +202,18 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     refuse_field(said.categories.has_value(), "@categories");
   }
   if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), "@candidates");
-  if (function != "keys") refuse_field(said.most_keys.has_value(), "@most-keys");
+  if (!has_most_keys({function, column})) refuse_field(said.most_keys.has_value(), "@most-keys");
   if (function == "keys") refuse_field(said.bounds.has_value(), "@bounds");
   WeightedStatistic query{
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
       .weight = said.weight};
   auto& statistic = query.statistic;
-  if (function == "sum") {
+  const auto most_keys = [&] { return Count{said.most_keys.value_or(context.unit.most().value())}; };
+  if (function == "count" && column == "units") {
+    statistic.of = UnitsOf{owner_of(context.unit)};
+  } else if (const auto counted = function == "count" ? distinct_column(column) : std::nullopt) {
+    statistic.of = DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context.unit)};
+  } else if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
   } else if (function == "mean") {
     statistic.of = MeanOf{column, bounds()};
@@ -202,8 +225,7 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     const auto asked = column_and_fraction(said, column);
     statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
   } else if (function == "keys") {
-    statistic.of =
-        KeysOf{.column = column, .most_keys = Count{said.most_keys.value_or(context.unit.most().value())}, .owner = owner_of(context.unit)};
+    statistic.of = KeysOf{.column = column, .most_keys = most_keys(), .owner = owner_of(context.unit)};
   } else if (is_histogram && said.categories) {
     refuse_field(said.bounds.has_value(), "@bounds beside @categories");
     refuse_field(said.bins.has_value(), "@bins beside @categories");
@@ -387,12 +409,13 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
 
 /// Leaves to a query what it needs of options that several share.
 SaidOfQuery with_what_it_needs(SaidOfQuery said) {
-  const auto function = function_and_column(said).first;
+  const auto asked = function_and_column(said);
+  const auto& function = asked.first;
   if (function != "histogram") {
     said.bins.reset();
     said.categories.reset();
   }
-  if (function != "keys") said.most_keys.reset();
+  if (!has_most_keys(asked)) said.most_keys.reset();
   if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
   if (said.categories) said.bins.reset();
   if (function != "median" && function != "quantile") said.candidates.reset();
@@ -403,8 +426,8 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 
 void QueryFields::add(FieldTable& table) {
   table.add("query", queries,
-            "count(), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column) or "
-            "keys(column), "
+            "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), "
+            "quantile(column, fraction), histogram(column) or keys(column), "
             "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
             "noise of its own. "
             "Or a JSON object, as in @queries");
@@ -431,10 +454,11 @@ void QueryFields::add(FieldTable& table) {
       "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with "
       "whole numbers among them where both bounds are",
       WholeNumber{2, Candidates::most});
-  table.add("most-keys", most_keys,
-            "Keys: how many different ones of a unit count, at most; as many as its rows unless given. Those are texts that nobody listed, "
-            "each shown where more units hold it than a threshold, at delta > 0",
-            WholeNumber{1, std::uint64_t{1} << 20});
+  table.add(
+      "most-keys", most_keys,
+      "Keys and different texts: how many of a unit count, at most; as many as its rows unless given. Keys are texts that nobody listed, "
+      "each shown where more units hold it than a threshold, at delta > 0",
+      WholeNumber{1, std::uint64_t{1} << 20});
   table.add("by", by, "Each statistic for each group of this column, where @keys, or @key-bounds and @key-bins, say which there are");
   table.add("keys", keys, "text,text,...: the groups, known without looking at the data and written as @categories; others are in none");
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -212,11 +213,20 @@ constexpr accounting::Words<NoiseChoice, 3> noise_choices{
 std::string_view name(NoiseChoice noise) { return noise_choices.name(noise); }
 NoiseChoice parse_noise_choice(std::string_view text) { return noise_choices.parse(text); }
 
-CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& queries, const Target& target, NoiseChoice noise, double confidence) {
+CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, const Target& target, NoiseChoice noise, double confidence) {
   const auto with_parts = [&](Solution cost, NoiseFamily family) {
-    auto parts = parts_of(queries, family, cost.value, confidence);
+    auto parts = parts_of(asked, family, cost.value, confidence);
     return CalibratedQueries{std::move(cost), family, std::move(parts)};
   };
+  // What is public has no noise.
+  std::vector<WeightedStatistic> queries;
+  std::copy_if(asked.begin(), asked.end(), std::back_inserter(queries),
+               [](const WeightedStatistic& query) { return !is_public(query.statistic); });
+  if (queries.empty()) {
+    const Enclosure nothing{0, 0};
+    return with_parts({.value = 1, .event = free_event(target.adjacency), .epsilon = nothing, .delta = nothing, .failing = std::nullopt},
+                      NoiseFamily::laplace);
+  }
   if (noise == NoiseChoice::gaussian) return with_parts(calibrated(queries, target, NoiseFamily::gaussian), NoiseFamily::gaussian);
   const auto is_of_keys = [](const WeightedStatistic& query) { return std::holds_alternative<KeysOf>(query.statistic.of); };
   // Choices alone are the same beside either.

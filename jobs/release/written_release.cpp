@@ -90,6 +90,11 @@ json json_of(const WeightedStatistic& query) {
                       [&](const KeysOf& its) {
                         of_column("keys", its.column);
                         object["most_keys"] = its.most_keys.value();
+                      },
+                      [&](const UnitsOf&) { object["query"] = "count(units)"; },
+                      [&](const DistinctOf& its) {
+                        object["query"] = fmt::format("count(distinct {})", its.column);
+                        object["most_keys"] = its.most_keys.value();
                       }},
              statistic.of);
   if (statistic.where) {

@@ -29,8 +29,8 @@ class Groups(Some, total=False):
 
 
 class Statistic:
-    """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``sum``, ``mean``, ``variance``, ``median``, ``quantile``,
-    ``histogram`` and ``keys``, which share these keywords:
+    """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``count_units``, ``count_distinct``, ``sum``, ``mean``,
+    ``variance``, ``median``, ``quantile``, ``histogram`` and ``keys``, which share these keywords:
 
     ``where``: a condition; only rows that meet it count. Comparisons of a column with a number or a text, with ``and``, ``or``, ``not`` and parentheses:
     ``'age > 40 and not (town == "New York")'``. A missing cell meets no comparison; ``missing(column)`` and ``present(column)`` ask for it.
@@ -39,7 +39,7 @@ class Statistic:
     ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
 
     ``by``: the statistic of each group of this column. Which groups there are is public: ``keys`` lists their texts, or ``key_bounds`` and ``key_bins`` make
-    that many of equal width of a column of numbers. A median, a quantile and keys are of no groups.
+    that many of equal width of a column of numbers. A median, a quantile, different texts and keys are of no groups.
     """
 
     __slots__ = ("_object",)
@@ -109,6 +109,18 @@ _GROUPS = frozenset(Groups.__annotations__)
 def count(**more: Unpack[Groups]) -> Statistic:
     """How many rows there are, or meet a condition: ``surety.count(where="exper > 10")``. The keywords are those of ``Statistic``."""
     return _made("count", None, _GROUPS, more)
+
+
+def count_units(**more: Unpack[Groups]) -> Statistic:
+    """How many units there are, such as people, or have a row that meets a condition; of groups, each once in every group in which it has one. Under
+    "replace-one" and "zero-out" the number of all is public: it has no noise and is charged nothing. The keywords are those of ``Statistic``."""
+    return _made("count", "units", _GROUPS, more)
+
+
+def count_distinct(column: str, *, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
+    """How many different texts a column holds. Of a unit at most ``most_keys`` of them count, as many as its rows unless given, and by no more than that one
+    unit moves the number. The other keywords are those of ``Statistic``."""
+    return _made("count", f"distinct {_arguments.text('column', column)}", _SOME, more, most_keys=most_keys)
 
 
 def sum(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
