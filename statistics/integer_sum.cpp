@@ -38,9 +38,10 @@ Grid grid_for(const Statistic& statistic, NoiseMultiplier noise) {
   return mechanisms::grid_for(L2Sensitivity{extent}, noise);
 }
 
-StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law) : statistic_{std::move(statistic)}, grid_{grid} {
+StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law, std::optional<double> weight)
+    : statistic_{std::move(statistic)}, grid_{grid} {
   statistic_.validate();
-  if (std::holds_alternative<QuantileOf>(statistic_.of) || std::holds_alternative<KeysOf>(statistic_.of)) {
+  if (std::holds_alternative<QuantileOf>(statistic_.of) || keys_of(statistic_) != nullptr) {
     invalid(fmt::format("{} is no sum of records", describe(statistic_)));
   }
   if (const auto* const bounds = bounds_of(statistic_)) {
@@ -55,7 +56,7 @@ StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law) : stati
     low_ = steps_of(bounds_.lower);
     high_ = steps_of(bounds_.upper);
     if (is_ratio(statistic_)) {
-      weight_ = weight_beside_sum(law);
+      weight_ = weight ? std::llround(*weight * static_cast<double>(farthest())) : weight_beside_sum(law);
       coordinates_ = 2;
     } else if (is_variance()) {
       weight_ = has_count_of_variance(statistic_) ? farthest() : 0;

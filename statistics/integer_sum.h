@@ -47,8 +47,8 @@ class StatisticSum {
  public:
   /// The sum over no records, for noise of this law: it decides the weight of a count beside a sum, and every weight is right for every law.
   /// \throws Error{invalid_argument} as `Statistic::validate`, or when the grid has fewer than 1 or more than 2^40 steps between the origin
-  /// and a bound.
-  StatisticSum(Statistic statistic, Grid grid, NoiseLaw law = NoiseLaw::laplace);
+  /// and a bound. \param weight of the count beside a sum in the place of that, as a share of the largest number in steps
+  StatisticSum(Statistic statistic, Grid grid, NoiseLaw law = NoiseLaw::laplace, std::optional<double> weight = std::nullopt);
 
   /// Adds one record that meets the condition to its group, by the cell of the statistic's column. A text is looked up among the categories, or is
   /// ignored otherwise; a number is clamped, a NaN counts as the lower bound. Never throws. O(log cells).
@@ -103,10 +103,6 @@ class StatisticSum {
   [[nodiscard]] std::int64_t farthest() const noexcept { return std::max(std::abs(low_), std::abs(high_)); }
   [[nodiscard]] std::int64_t weight() const noexcept { return weight_; }
 
- private:
-  using Integer = ExactInteger;
-
-  void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
   /// The clamped number in steps from the origin, to the nearest, of two the one further from 0: as `std::llround` (docs/proofs/statistics.md#blocks).
   [[nodiscard]] std::int64_t steps_of(double number) const noexcept {
     const double clamped = std::min(number >= bounds_.lower ? number : bounds_.lower, bounds_.upper);
@@ -114,6 +110,11 @@ class StatisticSum {
     constexpr double below_half = 0x1.fffffffffffffp-2;
     return static_cast<std::int64_t>(steps + std::copysign(below_half, steps));
   }
+
+ private:
+  using Integer = ExactInteger;
+
+  void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
   /// The weight of the count beside a sum, in steps.
   [[nodiscard]] std::int64_t weight_beside_sum(NoiseLaw law) const;
   [[nodiscard]] double norm(bool squared) const;

@@ -43,11 +43,15 @@ Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale)
     return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
   }
   const Event noise = noise_at(query, family, scale);
-  const auto* const keys = std::get_if<KeysOf>(&query.statistic.of);
+  const auto* const keys = keys_of(query.statistic);
   return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
 }
 
 std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
+    const GroupMeans means{query.statistic};
+    return means.threshold(means.noise_for(noise_at(query, family, scale)));
+  }
   const auto& keys = std::get<KeysOf>(query.statistic.of);
   const KeyCounts counts{keys.most_keys, query.statistic.adjacency};
   return key_threshold(counts.noise_for(noise_at(query, family, scale)), keys.most_keys, keys.chance);
@@ -56,7 +60,7 @@ std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family
 Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
   // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's.
   const auto kind_of = [](const Statistic& statistic) {
-    const auto* const keys = std::get_if<KeysOf>(&statistic.of);
+    const auto* const keys = keys_of(statistic);
     return std::pair{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1};
   };
   std::map<std::pair<std::pair<bool, double>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
@@ -92,6 +96,9 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
     facts.other_cells = fmt::format("numbers are clamped to {}", between(quantile->bounds));
   } else if (const auto* const bounds = bounds_of(statistic)) {
     facts.other_cells = fmt::format("numbers are clamped to {}", between(*bounds));
+    if (std::holds_alternative<GroupMeansOf>(statistic.of)) {
+      facts.other_cells += fmt::format("; texts of more than {} bytes are no groups", KeyCounts::longest_key);
+    }
   } else {
     facts.other_cells = fmt::format("texts of more than {} bytes {}", KeyCounts::longest_key,
                                     std::holds_alternative<DistinctOf>(statistic.of) ? "do not count" : "are no keys");
@@ -296,6 +303,62 @@ std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mech
   return answers;
 }
 
+GroupMeansPart::GroupMeansPart(const Statistic& statistic, const Event& noise, double confidence)
+    : means_{statistic},
+      noise_{means_.noise_for(noise)},
+      threshold_{means_.threshold(*noise_)},
+      reach_{reach_of(means_.frame(), *noise_, confidence)} {}
+
+void GroupMeansPart::start(Rows& rows) {
+  const auto& statistic = means_.statistic();
+  number_ = rows.position(*column_of(statistic), CellUse::number);
+  key_ = rows.position(keys_of(statistic)->column, CellUse::text);
+  owner_.emplace(statistic, rows);
+  if (statistic.where) where_.emplace(*statistic.where, rows);
+}
+
+void GroupMeansPart::add(Rows& rows) {
+  const auto& statistic = means_.statistic();
+  const bool meets = !where_ || where_->is_met(rows);
+  auto number = rows.number(number_);
+  // Under zero-out a zeroed row is one without a number.
+  if (!number && statistic.missing != MissingCells::left_out && statistic.adjacency != Adjacency::zero_out) number = 0;
+  if (meets && number) means_.add(owner_->find(rows), rows.text(key_), *number);
+}
+
+void GroupMeansPart::add_total(const QueryTotal& total, std::uint64_t records) { means_.add_total(of_kind<GroupTotal>(total), records); }
+
+Event GroupMeansPart::event() const { return event_of_keys(event_of(noise_.value()), keys_of(means_.statistic())->chance); }
+
+PartFacts GroupMeansPart::facts() const {
+  const auto& frame = means_.frame();
+  const double step = frame.grid().step();
+  return with_cells(
+      {.query = describe(means_.statistic()),
+       .noise = std::string{name(noise_.value())},
+       .standard_deviation = statistics::standard_deviation(noise_.value()),
+       .noise_is_on = fmt::format("the sum of each group of ({} - {}), to which a unit adds its mean there, and {:.6g} times that on the "
+                                  "number of its units, of which those above {:.6g} are shown",
+                                  *column_of(means_.statistic()), frame.origin(), 1 / (static_cast<double>(frame.weight()) * step),
+                                  means_.units(static_cast<double>(threshold_))),
+       .l1_sensitivity = means_.l1_sensitivity().value(),
+       .l2_sensitivity = means_.l2_sensitivity().value(),
+       .grid_step = step,
+       .is_whole = false,
+       .has_groups = true,
+       .has_cells = false},
+      means_.statistic());
+}
+
+std::vector<Answer> GroupMeansPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  reservation.spend(event());
+  std::vector<Answer> answers;
+  for (const auto& shown : draw_groups(means_, noise_.value(), threshold_, bits)) {
+    answers.push_back({shown.key, "", estimates_of(means_.frame(), {shown.sum, shown.count}, reach_.value(), records).front()});
+  }
+  return answers;
+}
+
 namespace {
 
 /// On the grid of the noise of its event.
@@ -314,6 +377,8 @@ Parts adding_parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily
       parts.push_back(std::make_unique<QuantilePart>(query.statistic));
     } else if (std::holds_alternative<KeysOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<KeysPart>(query.statistic));
+    } else if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<GroupMeansPart>(query.statistic));
     } else if (is_public(query.statistic)) {
       parts.push_back(std::make_unique<PublicCountPart>(query.statistic));
     } else if (std::holds_alternative<DistinctOf>(query.statistic.of)) {
@@ -346,6 +411,10 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
     }
     if (std::holds_alternative<KeysOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<KeysPart>(query.statistic, noise_at(query, family, scale), confidence));
+      continue;
+    }
+    if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<GroupMeansPart>(query.statistic, noise_at(query, family, scale), confidence));
       continue;
     }
     auto sum = sum_of(query, event, family);

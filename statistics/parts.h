@@ -17,6 +17,7 @@
 #include <surety/data/csv.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/statistics/estimates.h>
+#include <surety/statistics/group_means.h>
 #include <surety/statistics/keys.h>
 #include <surety/statistics/quantile.h>
 #include <surety/statistics/query.h>
@@ -47,7 +48,7 @@ enum class NoiseFamily { laplace, gaussian };
 /// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
 /// concentrated privacy. Nothing where the answer is public.
 [[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
-/// The threshold that a query for keys has at the common scale. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
+/// The threshold that a query for keys, or for means of groups that nobody listed, has at the common scale, in steps of its grid. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
 [[nodiscard]] std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale);
 /// What all of them cost together, each different release once with its count: that of the query itself where there is one; public ones cost nothing.
 /// \pre `queries` is not empty and of one adjacency.
@@ -239,6 +240,34 @@ class KeysPart : public Part {
   std::int64_t threshold_ = 0;
   double reach_ = 0;
   std::optional<KeyReader> reader_;
+};
+
+/// Means of groups that nobody listed: of those whose noisy count is above a threshold.
+class GroupMeansPart : public Part {
+ public:
+  /// \param noise laplace or gaussian, as of KeysPart. \throws Error{invalid_argument} as `Statistic::validate`.
+  GroupMeansPart(const Statistic& statistic, const Event& noise, double confidence);
+  /// One that adds alone.
+  explicit GroupMeansPart(const Statistic& statistic) : means_{statistic} {}
+
+  void start(Rows& rows) override;
+  void add(Rows& rows) override;
+  [[nodiscard]] QueryTotal total() const override { return means_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override;
+  [[nodiscard]] PartFacts facts() const override;
+  /// The interval of a mean knows nothing of the choice of its group, as that of a key.
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  GroupMeans means_;
+  std::optional<StatisticNoise> noise_;
+  std::int64_t threshold_ = 0;
+  std::optional<NoiseReach> reach_;
+  std::size_t number_ = 0;
+  std::size_t key_ = 0;
+  std::optional<OwnerReader> owner_;
+  std::optional<data::RowCondition> where_;
 };
 
 using Parts = std::vector<std::unique_ptr<Part>>;

@@ -21,8 +21,7 @@ void validate_texts(const Statistic& statistic, Count most_keys, std::string_vie
 }
 
 bool tells_units_apart(const Statistic& statistic) {
-  return std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<DistinctOf>(statistic.of) ||
-         std::holds_alternative<KeysOf>(statistic.of);
+  return std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<DistinctOf>(statistic.of) || keys_of(statistic) != nullptr;
 }
 
 }  // namespace
@@ -42,7 +41,7 @@ void Statistic::validate() const {
     static_cast<void>(candidates_of(*quantile));
     if (by) invalid(fmt::format("{} is a quantile, must be asked without groups", describe(*this)));
   }
-  if (const auto* const keys = std::get_if<KeysOf>(&of)) validate_texts(*this, keys->most_keys, "keys");
+  if (const auto* const keys = keys_of(*this)) validate_texts(*this, keys->most_keys, "keys");
   if (const auto* const distinct = std::get_if<DistinctOf>(&of)) validate_texts(*this, distinct->most_keys, "different texts");
   if (tells_units_apart(*this) && unit.most().value() > 1 && owner_of(*this) == nullptr) {
     invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
@@ -86,19 +85,23 @@ bool leaves_out_missing_cells(const Statistic& statistic) noexcept {
 
 std::string describe(const Statistic& statistic) {
   const auto* const column = column_of(statistic);
-  const char* const function = std::visit(Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; },
-                                                   [](const MeanOf&) { return "mean"; }, [](const VarianceOf&) { return "variance"; },
-                                                   [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
-                                                   [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; },
-                                                   [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; }},
-                                          statistic.of);
+  const char* const function = std::visit(
+      Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; }, [](const MeanOf&) { return "mean"; },
+               [](const VarianceOf&) { return "variance"; },
+               [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
+               [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; }, [](const UnitsOf&) { return "count"; },
+               [](const DistinctOf&) { return "count"; }, [](const GroupMeansOf&) { return "mean"; }},
+      statistic.of);
+  const auto* const means = std::get_if<GroupMeansOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
   const std::string asked = quantile != nullptr && !is_median(*quantile) ? fmt::format(", {}", quantile->fraction.value()) : "";
   const char* const what = std::holds_alternative<UnitsOf>(statistic.of)      ? "units"
                            : std::holds_alternative<DistinctOf>(statistic.of) ? "distinct "
                                                                               : "";
   return fmt::format("{}({}{}{}){}{}", function, what, column != nullptr ? *column : "", asked,
-                     statistic.by ? " by " + statistic.by->column : std::string{},
+                     statistic.by       ? " by " + statistic.by->column
+                     : means != nullptr ? " by discovered " + means->keys.column
+                                        : std::string{},
                      statistic.where ? " where " + describe(*statistic.where) : std::string{});
 }
 
@@ -106,13 +109,19 @@ const RowOwner* owner_of(const Statistic& statistic) noexcept {
   const auto found = [](const std::optional<RowOwner>& owner) { return owner ? &*owner : nullptr; };
   if (const auto* const units = std::get_if<UnitsOf>(&statistic.of)) return found(units->owner);
   if (const auto* const distinct = std::get_if<DistinctOf>(&statistic.of)) return found(distinct->owner);
-  if (const auto* const keys = std::get_if<KeysOf>(&statistic.of)) return found(keys->owner);
+  if (const auto* const keys = keys_of(statistic)) return found(keys->owner);
   return nullptr;
+}
+
+const KeysOf* keys_of(const Statistic& statistic) noexcept {
+  if (const auto* const means = std::get_if<GroupMeansOf>(&statistic.of)) return &means->keys;
+  return std::get_if<KeysOf>(&statistic.of);
 }
 
 const std::string* column_of(const Statistic& statistic) noexcept {
   return std::visit(
       Overload{[](const CountOf&) -> const std::string* { return nullptr; }, [](const UnitsOf&) -> const std::string* { return nullptr; },
+               [](const GroupMeansOf& of) -> const std::string* { return &of.mean.column; },
                [](const auto& of) -> const std::string* { return &of.column; }},
       statistic.of);
 }
@@ -120,6 +129,7 @@ const std::string* column_of(const Statistic& statistic) noexcept {
 const Bounds* bounds_of(const Statistic& statistic) noexcept {
   if (const auto* const sum = std::get_if<SumOf>(&statistic.of)) return &sum->bounds;
   if (const auto* const mean = std::get_if<MeanOf>(&statistic.of)) return &mean->bounds;
+  if (const auto* const means = std::get_if<GroupMeansOf>(&statistic.of)) return &means->mean.bounds;
   if (const auto* const variance = std::get_if<VarianceOf>(&statistic.of)) return &variance->bounds;
   return nullptr;
 }

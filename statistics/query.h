@@ -74,6 +74,13 @@ struct KeysOf {
   std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
   friend bool operator==(const KeysOf&, const KeysOf&) = default;
 };
+/// The mean in each group of a column that nobody listed, of those groups that are shown as `KeysOf` shows keys (group_means.h): of each unit's own mean of
+/// its rows in the group. Without units of several rows that is the mean of the rows.
+struct GroupMeansOf {
+  MeanOf mean;
+  KeysOf keys;  ///< the groups
+  friend bool operator==(const GroupMeansOf&, const GroupMeansOf&) = default;
+};
 /// The statistic once for the records of each cell of a column, so that a record is in one group or in none.
 struct Groups {
   std::string column;
@@ -90,7 +97,7 @@ enum class MissingCells {
 
 /// What is asked of the data. Public in every part.
 struct Statistic {
-  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf> of;
+  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf, GroupMeansOf> of;
   std::optional<data::Condition> where = std::nullopt;  ///< only records that meet it are counted
   Adjacency adjacency;
   std::optional<Groups> by = std::nullopt;
@@ -119,9 +126,11 @@ struct Statistic {
 /// The answer is public: the number of all units, which the adjacency keeps. It has no noise and no charge.
 [[nodiscard]] bool is_public(const Statistic& statistic) noexcept;
 
-/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0".
+/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town".
 [[nodiscard]] std::string describe(const Statistic& statistic);
 
+/// The keys that nobody listed which are asked for, or whose means are; else nullptr.
+[[nodiscard]] const KeysOf* keys_of(const Statistic& statistic) noexcept;
 /// By which column owners are found where units have several rows and the statistic tells them apart; else nullptr.
 [[nodiscard]] const RowOwner* owner_of(const Statistic& statistic) noexcept;
 /// The column that is counted, summed or cut into cells; nullptr for a count of records or units.

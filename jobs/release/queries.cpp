@@ -40,6 +40,7 @@ struct SaidOfQuery {
   std::optional<std::uint64_t> most_keys = {};
   std::optional<std::string> by = {};
   std::optional<Categories> keys = {};
+  bool discovers_keys = false;  ///< in the place of keys
   std::optional<Bounds> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
   std::map<std::string, std::string> types = {};
@@ -132,14 +133,15 @@ std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, co
 
 std::optional<Groups> groups_of(const SaidOfQuery& said) {
   if (!said.by) {
-    if (said.keys) said.refuse("@keys is given without @by, the column of the groups");
+    if (said.keys || said.discovers_keys) said.refuse("@keys is given without @by, the column of the groups");
     if (said.key_bounds) said.refuse("@key-bounds is given without @by, the column of the groups");
     if (said.key_bins) said.refuse("@key-bins is given without @by, the column of the groups");
     return std::nullopt;
   }
   if (said.by->empty()) said.refuse("@by is empty, must name a column");
-  if (said.keys) {
+  if (said.keys || said.discovers_keys) {
     if (said.key_bounds || said.key_bins) said.refuse("@key-bounds and @key-bins are not for @keys, must be left out");
+    if (said.discovers_keys) return std::nullopt;
     return Groups{*said.by, *said.keys};
   }
   if (!said.key_bounds || !said.key_bins) {
@@ -202,7 +204,12 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     refuse_field(said.categories.has_value(), "@categories");
   }
   if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), "@candidates");
-  if (!has_most_keys({function, column})) refuse_field(said.most_keys.has_value(), "@most-keys");
+  if (said.discovers_keys && function != "mean") {
+    said.refuse(
+        "@keys is {} for {}(), must be a list there: means alone are of groups that nobody listed, and keys({}) counts the units of each",
+        discovered, function, said.by.value_or("column"));
+  }
+  if (!has_most_keys({function, column}) && !said.discovers_keys) refuse_field(said.most_keys.has_value(), "@most-keys");
   if (function == "keys") refuse_field(said.bounds.has_value(), "@bounds");
   WeightedStatistic query{
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
@@ -215,6 +222,9 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     statistic.of = DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context.unit)};
   } else if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
+  } else if (function == "mean" && said.discovers_keys) {
+    statistic.of =
+        GroupMeansOf{.mean = {column, bounds()}, .keys = {.column = *said.by, .most_keys = most_keys(), .owner = owner_of(context.unit)}};
   } else if (function == "mean") {
     statistic.of = MeanOf{column, bounds()};
   } else if (function == "variance") {
@@ -325,6 +335,8 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
       said.most_keys = field.whole();
     } else if (name == "by") {
       said.by = field.text();
+    } else if (name == "keys" && value == discovered) {
+      said.discovers_keys = true;
     } else if (name == "keys") {
       said.keys = field.texts();
     } else if (name == "key_bounds") {
@@ -369,7 +381,7 @@ SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   if (needs_bounds && !said.bounds) said.bounds = bounds_in(column);
   if (!said.by) return said;
   const auto* const groups = schema->find(*said.by);
-  if (!said.keys && !said.key_bounds && !said.key_bins) said.keys = categories_in(groups);
+  if (!said.keys && !said.discovers_keys && !said.key_bounds && !said.key_bins) said.keys = categories_in(groups);
   if (said.key_bins && !said.key_bounds) said.key_bounds = bounds_in(groups);
   return said;
 }
@@ -402,7 +414,8 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
   };
   if (options.bounds) said.bounds = ends(*options.bounds, "bounds");
   if (options.categories) said.categories = Categories{parse_values(*options.categories, "categories")};
-  if (options.keys) said.keys = Categories{parse_values(*options.keys, "keys")};
+  said.discovers_keys = options.keys && trimmed(*options.keys) == discovered;
+  if (options.keys && !said.discovers_keys) said.keys = Categories{parse_values(*options.keys, "keys")};
   if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "key-bounds");
   return said;
 }
@@ -415,7 +428,7 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
     said.bins.reset();
     said.categories.reset();
   }
-  if (!has_most_keys(asked)) said.most_keys.reset();
+  if (!has_most_keys(asked) && !said.discovers_keys) said.most_keys.reset();
   if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
   if (said.categories) said.bins.reset();
   if (function != "median" && function != "quantile") said.candidates.reset();
@@ -454,13 +467,17 @@ void QueryFields::add(FieldTable& table) {
       "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with "
       "whole numbers among them where both bounds are",
       WholeNumber{2, Candidates::most});
-  table.add(
-      "most-keys", most_keys,
-      "Keys and different texts: how many of a unit count, at most; as many as its rows unless given. Keys are texts that nobody listed, "
-      "each shown where more units hold it than a threshold, at delta > 0",
-      WholeNumber{1, std::uint64_t{1} << 20});
+  table.add("most-keys", most_keys,
+            "Keys, discovered groups and different texts: how many of a unit count, at most; as many as its rows unless given. Keys are "
+            "texts that nobody listed, "
+            "each shown where more units hold it than a threshold, at delta > 0",
+            WholeNumber{1, std::uint64_t{1} << 20});
   table.add("by", by, "Each statistic for each group of this column, where @keys, or @key-bounds and @key-bins, say which there are");
-  table.add("keys", keys, "text,text,...: the groups, known without looking at the data and written as @categories; others are in none");
+  table.add("keys", keys,
+            "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Or, for a mean, "
+            "discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0, with the "
+            "mean of its "
+            "units' own means. Of a unit @most-keys groups count");
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
   table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
 }
@@ -491,7 +508,10 @@ bool QueryFields::take_file() {
 namespace {
 
 void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
-  const auto keys_of = [](WeightedStatistic& query) { return std::get_if<KeysOf>(&query.statistic.of); };
+  const auto keys_of = [](WeightedStatistic& query) {
+    auto* const means = std::get_if<GroupMeansOf>(&query.statistic.of);
+    return means != nullptr ? &means->keys : std::get_if<KeysOf>(&query.statistic.of);
+  };
   const auto sharing = std::count_if(queries.begin(), queries.end(), [&](WeightedStatistic& query) { return keys_of(query) != nullptr; });
   for (auto& query : queries) {
     if (auto* const keys = keys_of(query)) keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
@@ -534,6 +554,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     if (said.most_keys) unused.most_keys.reset();
     if (said.by) unused.by.reset();
     if (said.keys) unused.keys.reset();
+    if (said.discovers_keys) unused.discovers_keys = false;
     if (said.key_bounds) unused.key_bounds.reset();
     if (said.key_bins) unused.key_bins.reset();
     queries.push_back(query_of(with_schema(said, context.schema), context));
@@ -548,7 +569,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   refuse_unused(unused.candidates.has_value(), "candidates");
   refuse_unused(unused.most_keys.has_value(), "most-keys");
   refuse_unused(unused.by.has_value(), "by");
-  refuse_unused(unused.keys.has_value(), "keys");
+  refuse_unused(unused.keys.has_value() || unused.discovers_keys, "keys");
   refuse_unused(unused.key_bounds.has_value(), "key-bounds");
   refuse_unused(unused.key_bins.has_value(), "key-bins");
   share_delta(queries, context.target.delta);

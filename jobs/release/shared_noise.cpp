@@ -40,7 +40,7 @@ std::optional<Solution> meeting(const EventOfScale& event, double value, const T
 std::optional<double> propose_laplace(const std::vector<WeightedStatistic>& queries, const Target& target) {
   if (!(target.epsilon.value() > 0)) return std::nullopt;
   const bool is_one_sum = queries.size() == 1 && !std::holds_alternative<QuantileOf>(queries.front().statistic.of) &&
-                          !std::holds_alternative<KeysOf>(queries.front().statistic.of);
+                          keys_of(queries.front().statistic) == nullptr;
   if (!is_one_sum && target.delta.value() > 0) return std::nullopt;
   double numerator = 0;
   for (const auto& query : queries) numerator += std::sqrt(query.weight);
@@ -161,6 +161,8 @@ Solution calibrated(const std::vector<WeightedStatistic>& queries, const Target&
   return solve(event, target, {.name = "noise multiplier", .lowest = lowest_scale, .highest = highest_scale}, cost);
 }
 
+double ratio_of_sensitivities(const auto& released) { return released.l1_sensitivity().value() / released.l2_sensitivity().value(); }
+
 /// Whether the sum of weight times variance over squared l2 sensitivity is smaller than with Laplace noise. The variances are s^2 / w times
 /// the squared l2 sensitivity, and 2 s^2 / w times the squared l1 sensitivity; those of quantiles are of their rank errors. Keys are not shown
 /// below a threshold, so theirs stand in the ratio of the squared thresholds, where these differ.
@@ -175,11 +177,12 @@ bool gaussian_is_better(const std::vector<WeightedStatistic>& queries, double ga
       of_laplace += laplace * laplace;
       continue;
     }
-    if (const auto* const keys = std::get_if<KeysOf>(&statistic.of)) {
-      const KeyCounts counts{keys->most_keys, statistic.adjacency};
+    if (const auto* const keys = keys_of(statistic)) {
       const auto of_family = [&](NoiseFamily family, double scale) { return static_cast<double>(key_threshold_of(query, family, scale)); };
       const double thresholds = of_family(NoiseFamily::laplace, laplace) / of_family(NoiseFamily::gaussian, gaussian);
-      const double sensitivities = counts.l1_sensitivity().value() / counts.l2_sensitivity().value();
+      const double sensitivities = std::holds_alternative<GroupMeansOf>(statistic.of)
+                                       ? ratio_of_sensitivities(GroupMeans{statistic})
+                                       : ratio_of_sensitivities(KeyCounts{keys->most_keys, statistic.adjacency});
       of_gaussian += gaussian * gaussian;
       of_laplace += thresholds != 1 ? gaussian * gaussian * thresholds * thresholds : 2 * laplace * laplace * sensitivities * sensitivities;
       continue;
@@ -228,7 +231,7 @@ CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, cons
                       NoiseFamily::laplace);
   }
   if (noise == NoiseChoice::gaussian) return with_parts(calibrated(queries, target, NoiseFamily::gaussian), NoiseFamily::gaussian);
-  const auto is_of_keys = [](const WeightedStatistic& query) { return std::holds_alternative<KeysOf>(query.statistic.of); };
+  const auto is_of_keys = [](const WeightedStatistic& query) { return keys_of(query.statistic) != nullptr; };
   // Choices alone are the same beside either.
   if (noise == NoiseChoice::laplace || target.delta.value() == 0 || std::all_of(queries.begin(), queries.end(), is_choice)) {
     return with_parts(calibrated(queries, target, NoiseFamily::laplace), NoiseFamily::laplace);

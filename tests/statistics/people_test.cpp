@@ -5,137 +5,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <support/refusal.h>
-#include <support/temporary_folder.h>
+#include <support/small_files.h>
 
 namespace surety::statistics::people_test {
 namespace {
 
 using reference::refusal_of;
 using Rows = std::vector<std::string>;
-using Vector = std::map<std::string, double>;  // which coordinate, and how much
 
 constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
 const RowOwner owner{"u", false};
-
-UnitOfPrivacy owners(std::uint64_t most) { return UnitOfPrivacy{"u", Count{most}}; }
-
-class Files {
- public:
-  /// What the rows, "u,x,t" each, add up to before noise.
-  Vector added(const Statistic& statistic, const Rows& rows) {
-    {
-      std::ofstream file{path_, std::ios::binary | std::ios::trunc};
-      file << "u,x,t\n";
-      for (const auto& row : rows) file << row << "\n";
-    }
-    const auto parts = adding_parts_of({{statistic}}, NoiseFamily::laplace, 1);
-    static_cast<void>(read_parts(data::CsvReader{path_, {}}, parts, false));
-    const auto total = parts.front()->total();
-    Vector result;
-    if (const auto* const steps = std::get_if<StepTotal>(&total)) {
-      for (std::size_t k = 0; k < steps->steps.size(); ++k) result[std::to_string(k)] = static_cast<double>(steps->steps[k]);
-    } else {
-      result["texts"] = static_cast<double>(std::get<KeyTotal>(total).counts.size());
-    }
-    return result;
-  }
-
- private:
-  /// In memory, where there is such a place.
-  bool is_in_memory_ = std::filesystem::is_directory("/dev/shm") && setenv("TMPDIR", "/dev/shm", 1) == 0;
-  TemporaryFolder folder_;
-  std::string path_ = (folder_ / "data.csv").string();
-};
-
-struct Reach {
-  double l1 = 0;
-  double l2 = 0;
-};
-
-Reach apart(const Vector& left, Vector right) {
-  double l1 = 0;
-  double squares = 0;
-  for (const auto& [name, value] : left) right[name] -= value;
-  for (const auto& [name, value] : right) {
-    l1 += std::abs(value);
-    squares += value * value;
-  }
-  return {l1, std::sqrt(squares)};
-}
-
-/// All sequences of one to `most` of these cells, as rows of u.
-std::vector<Rows> units_of(const Rows& cells, std::size_t most) {
-  std::vector<Rows> all;
-  std::vector<Rows> last{{}};
-  for (std::size_t k = 0; k < most; ++k) {
-    std::vector<Rows> longer;
-    for (const auto& rows : last) {
-      for (const auto& cell : cells) {
-        longer.push_back(rows);
-        longer.back().push_back("u," + cell);
-      }
-    }
-    all.insert(all.end(), longer.begin(), longer.end());
-    last = std::move(longer);
-  }
-  return all;
-}
-
-/// How far a unit of any rows can move it, from the meaning of the adjacency: beside no others, and beside two.
-Reach reach_of(const Statistic& statistic, const Rows& cells, Files& files) {
-  Reach reach;
-  const auto meet = [&](const Vector& left, const Vector& right) {
-    const auto found = apart(left, right);
-    reach = {std::max(reach.l1, found.l1), std::max(reach.l2, found.l2)};
-  };
-  for (const Rows& others : {Rows{}, Rows{"a,1,p", "b,1,q", "b,0,p"}}) {
-    const auto beside = [&](const Rows& rows) {
-      Rows all = others;
-      all.insert(all.begin() + static_cast<std::ptrdiff_t>(others.size() / 2), rows.begin(), rows.end());
-      return files.added(statistic, all);
-    };
-    std::vector<Vector> found;
-    for (const auto& rows : units_of(cells, static_cast<std::size_t>(statistic.unit.most().value()))) found.push_back(beside(rows));
-    if (statistic.adjacency == Adjacency::replace_one) {
-      // Few are different.
-      const std::set<Vector> different{found.begin(), found.end()};
-      for (const auto& one : different) {
-        for (const auto& another : different) meet(one, another);
-      }
-    } else {
-      const auto without = beside(statistic.adjacency == Adjacency::zero_out ? Rows{"u,,"} : Rows{});
-      for (const auto& one : found) meet(one, without);
-    }
-  }
-  return reach;
-}
-
-Statistic statistic_of(const decltype(Statistic::of)& of, Adjacency adjacency, std::uint64_t most) {
-  return {.of = of, .adjacency = adjacency, .unit = owners(most)};
-}
-
-/// What is charged for, of both families.
-Reach charged(const Statistic& statistic) {
-  const auto facts = [&](NoiseFamily family) { return parts_of({{statistic}}, family, 1, 0.95).front()->facts(); };
-  return {facts(NoiseFamily::laplace).l1_sensitivity.value(), facts(NoiseFamily::gaussian).l2_sensitivity.value()};
-}
 
 const Rows cells{"1,p", "1,q", "0,r", ",", "1,s"};
 
 // Every sensitivity is reached, so that a smaller one would be found here.
 TEST(People, MoveByWhatIsChargedAtMostAndReachIt) {
-  Files files;
+  SmallFiles files;
   const auto condition = data::parse_condition("x>0");
   for (const auto adjacency : all_adjacencies) {
     for (const std::uint64_t most : {1U, 2U, 3U}) {
@@ -190,7 +79,7 @@ TEST(People, MoveByNumbersOfGroupsAndNotByTheirRows) {
 }
 
 TEST(People, AreCountedFreelyWhereTheirNumberIsPublic) {
-  Files files;
+  SmallFiles files;
   for (const auto adjacency : all_adjacencies) {
     const auto all = statistic_of(UnitsOf{owner}, adjacency, 2);
     EXPECT_EQ(is_public(all), adjacency != Adjacency::add_or_remove_one);
@@ -215,7 +104,7 @@ TEST(People, AreCountedFreelyWhereTheirNumberIsPublic) {
 }
 
 TEST(People, CountOnceInEachGroup) {
-  Files files;
+  SmallFiles files;
   auto units = statistic_of(UnitsOf{owner}, Adjacency::add_or_remove_one, 3);
   units.by = Groups{"t", data::Categories{{"p", "q"}}};
   const Rows rows{"a,1,p", "a,2,q", "a,3,p", "b,1,p", "b,1,p", "c,1,other", ",1,q", ",2,q"};

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
 
 from surety import _arguments
 
@@ -23,7 +23,7 @@ class Groups(Some, total=False):
     """The same for what can be of groups."""
 
     by: str | None
-    keys: Iterable[str] | None
+    keys: Iterable[str] | Literal["discovered"] | None
     key_bounds: Pair | None
     key_bins: SupportsIndex | None
 
@@ -75,12 +75,16 @@ def _types(name: str, value: object) -> dict[str, str]:
     return {_arguments.text("a column of types", column): _arguments.text("a type of types", kind) for column, kind in value.items()}
 
 
+def _keys(name: str, value: object) -> list[str] | str:
+    return "discovered" if isinstance(value, str) and value == "discovered" else _arguments.texts(name, value)
+
+
 _HOW = {
     "where": _arguments.text,
     "types": _types,
     "weight": _arguments.number,
     "by": _arguments.text,
-    "keys": _arguments.texts,
+    "keys": _keys,
     "key_bounds": _arguments.pair,
     "key_bins": _arguments.whole,
     "bounds": _arguments.pair,
@@ -129,9 +133,12 @@ def sum(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> S
     return _made("sum", column, _GROUPS, more, bounds=bounds)
 
 
-def mean(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
-    """The mean of a column, of the rows whose cell is not missing; ``bounds`` as of ``sum``. The other keywords are those of ``Statistic``."""
-    return _made("mean", column, _GROUPS, more, bounds=bounds)
+def mean(column: str, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic:
+    """The mean of a column, of the rows whose cell is not missing; ``bounds`` as of ``sum``. The other keywords are those of ``Statistic``.
+
+    With ``keys="discovered"`` the groups of ``by`` are those that nobody listed: each is shown that has more units than a threshold, at delta > 0, with the
+    mean over its units of their own means there. Of a unit at most ``most_keys`` groups count, as many as its rows unless given."""
+    return _made("mean", column, _GROUPS, more, bounds=bounds, most_keys=most_keys)
 
 
 def variance(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
