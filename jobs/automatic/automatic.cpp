@@ -34,6 +34,31 @@ int steps_for(double nu) {
   return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps)));
 }
 
+// Several classes, fitted on tables of docs/results/classes.md: there are more scores to learn than of one model, so fewer than so many steps do not pay. Of many
+// features noise lengthens all eigenvalues of the second moment, which shortens steps: more of them, and no more of a ridge than without a rule.
+constexpr double least_steps_for_classes = 20;
+constexpr double least_steps_for_classes_of_many = 30;
+constexpr std::size_t many_features_for_classes = 30;
+constexpr const char* ridge_for_classes = "0.1";
+constexpr const char* ridge_for_classes_of_many = "0.03";
+
+struct Counted {
+  double nu;
+  std::size_t features;
+};
+
+/// \param counted nothing where no number of records is known
+Choice choice_for_classes(std::optional<Counted> counted, std::string why) {
+  const bool are_many = counted && counted->features > many_features_for_classes;
+  const double least = are_many ? least_steps_for_classes_of_many : least_steps_for_classes;
+  const double steps = counted ? std::max<double>(steps_for(counted->nu), least) : least;
+  return {.algorithm = std::string{ShapedDescentPlan::name},
+          .fields = {{"steps", std::to_string(std::lround(steps))},
+                     {"ridge", are_many ? ridge_for_classes_of_many : ridge_for_classes},
+                     {"classes-by", std::string{name(ClassesBy::softmax)}}},
+          .why = std::move(why)};
+}
+
 /// In the label's unit: to the last bit, so that a plan for labels of twice the size is twice this one.
 std::string exact_text(double value) { return fmt::format("{}", value); }
 
@@ -111,6 +136,7 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const std::string facts =
       fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.has_unit ? "units" : "records", numbers.features, nu);
 
+  if (numbers.has_classes) return {choice_for_classes(Counted{.nu = nu, .features = numbers.features}, facts)};
   const Choice plain{.algorithm = "gradient-descent", .fields = {}, .why = facts};
   if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
     return {{.algorithm = plain.algorithm, .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
@@ -186,7 +212,13 @@ Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>&
 
 Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known) {
   const auto& [held_out, records, says_rows] = own;
-  if (known.size() == 1) return {.algorithm = known.front(), .fields = {}, .why = "knows what was asked for"};
+  const bool has_classes = !plan.problem.classes.empty();
+  const bool has_one_file = plan.source.path != data::TextReader::standard_input && plan.source.paths_of_ranks.empty();
+  const bool may_count = plan.target.adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
+  if (known.size() == 1 && !(has_classes && has_one_file && (records || may_count))) {
+    constexpr const char* why = "knows what was asked for";
+    return has_classes ? choice_for_classes(std::nullopt, why) : Choice{.algorithm = known.front(), .fields = {}, .why = why};
+  }
   if (plan.source.path == data::TextReader::standard_input) {
     refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
   }
@@ -213,6 +245,7 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
                                .loss = plan.problem.loss,
                                .label_bound = label_bound_of(plan),
                                .has_unit = plan.has_unit(),
+                               .has_classes = has_classes,
                                .rows = rows_of(features, is_csv, says_rows)},
                               known);
   const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;

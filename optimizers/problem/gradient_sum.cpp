@@ -119,7 +119,7 @@ namespace {
 
 /// The derivatives of one record by its K scores; all 0 for a label that is no class.
 void class_derivatives(const RowView& row, double label, ObjectiveRef objective, std::span<const double> weights,
-                       std::span<const double> class_weights, std::span<double> derivatives, std::span<double> signs) {
+                       std::span<const double> class_weights, ClassesBy by, std::span<double> derivatives, std::span<double> signs) {
   const std::size_t classes = class_weights.size();
   const bool is_known = label >= 0 && label < static_cast<double>(classes) && std::floor(label) == label;
   std::fill(derivatives.begin(), derivatives.end(), 0.0);
@@ -130,14 +130,15 @@ void class_derivatives(const RowView& row, double label, ObjectiveRef objective,
     derivatives[k] = row.dot(weights.subspan(k * d, d));
     signs[k] = k == own ? 1 : -1;
   }
-  objective.derivatives(derivatives, signs);
+  by == ClassesBy::softmax ? softmax_derivatives(own, derivatives) : objective.derivatives(derivatives, signs);
   for (double& derivative : derivatives) derivative *= class_weights[own];
 }
 
 }  // namespace
 
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
-                         std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads, const RowMap& map) {
+                         std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads, const RowMap& map,
+                         ClassesBy by) {
   const std::size_t d = data.features();
   detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
     data::RowReader reader{data};
@@ -148,7 +149,7 @@ void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<
     for (std::size_t i = begin; i < end; ++i) {
       RowView row = reader.row(i);
       if (map) data::map_in_room(map, {&row, 1}, room);
-      class_derivatives(row, data.label(i), objective, weights, class_weights, derivatives, signs);
+      class_derivatives(row, data.label(i), objective, weights, class_weights, by, derivatives, signs);
       std::fill(stacked.begin(), stacked.end(), 0.0);
       for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));
       part.add(stacked);
