@@ -25,7 +25,7 @@ nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
   }
   if (labels.empty()) return nlohmann::json::object();
   if (const std::size_t classes = model.classes(); classes > 1) {
-    const auto found = class_scores(values, labels, classes);
+    const auto found = class_scores(values, labels, classes, model.classes_by);
     const auto constant = constant_class_scores(labels, classes);
     return {{"log_loss", {{"model", found.log_loss}, {"constant", constant.log_loss}}},
             {"accuracy", {{"model", found.accuracy}, {"constant", constant.accuracy}}}};
@@ -138,8 +138,10 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
   if (known.model.classes() > 1) {
     std::string names;
     for (const auto& one : label->classes) names += (names.empty() ? "" : ", ") + one_line(one);
-    facts.lines.emplace_back("classes", names);
+    facts.lines.emplace_back("classes",
+                             names + (known.model.classes_by == ClassesBy::softmax ? ", by softmax" : ", each against the rest"));
     facts.fields["classes"] = label->classes;
+    facts.fields["classes_by"] = name(known.model.classes_by);
   }
   const bool are_units = plan_.has_unit();
   if (are_units) facts.fields[is_count_public() ? "units" : "units_not_private"] = units_;

@@ -57,9 +57,13 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
     table.add("clip-share", own.clip_share, "Of what a record's gradient is expected to be at most, in the new coordinates", AnyNumber{})
         .standard("from the size of the noise");
     table.add("classes", shared.problem.classes,
-              "Several texts of the label's column, as text,text,..., one with a comma in quotes: one model for each against the rest, "
+              "Several texts of the label's column, as text,text,..., one with a comma in quotes: a score for each, "
               "under one charge; a record of another text "
               "counts as damaged");
+    table.add(
+        "classes-by", shared.problem.classes_by,
+        "What scores of several classes are: one-against-the-rest, log-odds of each, or softmax, of all together",
+        OneOfWords{{std::string{optimizers::name(ClassesBy::one_against_the_rest)}, std::string{optimizers::name(ClassesBy::softmax)}}});
     table.add("class-weight", own.class_weights, "text=number: what a record of this class weighs; may be repeated").standard("1");
     table.add("shape", own.shape, "The power of the second moment that coordinates are divided by; 0 for none", AnyNumber{});
     table.add("matrix-share", own.matrix_share, "Of the budget, for the second moment", AnyNumber{});
@@ -83,6 +87,10 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
                                   .shape = ShapeExponent{own.shape}};
     if (own.steps) settings.steps = Count{*own.steps};
     settings.class_weights = class_weights_of(own, shared.source);
+    settings.classes_by = parse_classes_by(shared.problem.classes_by);
+    if (settings.classes_by == ClassesBy::softmax && shared.problem.classes.empty()) {
+      refuse_plan("@classes-by is {}, must be said of several @classes", shared.problem.classes_by);
+    }
     if (own.clip_share && !(*own.clip_share > 0 && *own.clip_share <= 1)) {
       refuse_plan("@clip-share is {}, must be greater than 0 and at most 1", *own.clip_share);
     }

@@ -34,6 +34,31 @@ int steps_for(double nu) {
   return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps)));
 }
 
+// Several classes, fitted on tables of docs/results/classes.md: there are more scores to learn than of one model, so fewer than so many steps do not pay. Of many
+// features noise lengthens all eigenvalues of the second moment, which shortens steps: more of them, and no more of a ridge than without a rule.
+constexpr double least_steps_for_classes = 20;
+constexpr double least_steps_for_classes_of_many = 30;
+constexpr std::size_t many_features_for_classes = 30;
+constexpr const char* ridge_for_classes = "0.1";
+constexpr const char* ridge_for_classes_of_many = "0.03";
+
+struct Counted {
+  double nu;
+  std::size_t features;
+};
+
+/// \param counted nothing where no number of records is known
+Choice choice_for_classes(std::optional<Counted> counted, std::string why) {
+  const bool are_many = counted && counted->features > many_features_for_classes;
+  const double least = are_many ? least_steps_for_classes_of_many : least_steps_for_classes;
+  const double steps = counted ? std::max<double>(steps_for(counted->nu), least) : least;
+  return {.algorithm = std::string{ShapedDescentPlan::name},
+          .fields = {{"steps", std::to_string(std::lround(steps))},
+                     {"ridge", are_many ? ridge_for_classes_of_many : ridge_for_classes},
+                     {"classes-by", std::string{name(ClassesBy::softmax)}}},
+          .why = std::move(why)};
+}
+
 /// In the label's unit: to the last bit, so that a plan for labels of twice the size is twice this one.
 std::string exact_text(double value) { return fmt::format("{}", value); }
 
@@ -89,13 +114,17 @@ Choice shaped(double nu, const std::string& facts) {
 
 /// An owner of K rows adds the mean of their gradients, which is between 1 and 1 / sqrt(K) as long as one of them: as if it were K^(-1/4), its square is
 /// 1 / sqrt(K) of a row's, and so is the share of it that is clipped to. The noise falls with the clip.
+double owners_nu(double nu, Count rows) { return nu * std::pow(static_cast<double>(rows.value()), -0.25); }
+std::pair<std::string, std::string> owners_clip_share(double nu, Count rows) {
+  return {"clip-share", fmt::format("{:.3g}", shaped_clip_share(nu) / std::sqrt(static_cast<double>(rows.value())))};
+}
+
 std::vector<Choice> choices_for_owners(double nu, const PublicNumbers& numbers, const std::string& facts) {
-  const double root = std::sqrt(static_cast<double>(numbers.unit_rows->value()));
-  const double owners_nu = nu / std::sqrt(root);
+  const double of_owners = owners_nu(nu, *numbers.unit_rows);
   std::vector<Choice> found;
-  if (owners_nu > nothing_learned && !numbers.label_bound) found.push_back(constant(facts));
-  found.push_back(shaped(owners_nu, facts));
-  found.back().fields.emplace_back("clip-share", fmt::format("{:.3g}", shaped_clip_share(nu) / root));
+  if (of_owners > nothing_learned && !numbers.label_bound) found.push_back(constant(facts));
+  found.push_back(shaped(of_owners, facts));
+  found.back().fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
   if (numbers.label_bound) found.back().fields.emplace_back("clip", exact_text(owners_clip * *numbers.label_bound));
   return found;
 }
@@ -112,6 +141,12 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const std::string facts =
       fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records", numbers.features, nu);
 
+  if (numbers.has_classes) {
+    const double for_steps = numbers.unit_rows ? owners_nu(nu, *numbers.unit_rows) : nu;
+    Choice choice = choice_for_classes(Counted{.nu = for_steps, .features = numbers.features}, facts);
+    if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
+    return {choice};
+  }
   const Choice plain{.algorithm = "gradient-descent", .fields = {}, .why = facts};
   if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
     return {{.algorithm = plain.algorithm, .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
@@ -181,7 +216,13 @@ Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>&
 
 Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known) {
   const auto& [held_out, records, says_rows] = own;
-  if (known.size() == 1) return {.algorithm = known.front(), .fields = {}, .why = "knows what was asked for"};
+  const bool has_classes = !plan.problem.classes.empty();
+  const bool has_one_file = plan.source.path != data::TextReader::standard_input && plan.source.paths_of_ranks.empty();
+  const bool may_count = plan.target.adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
+  if (known.size() == 1 && !(has_classes && has_one_file && (records || may_count))) {
+    constexpr const char* why = "knows what was asked for";
+    return has_classes ? choice_for_classes(std::nullopt, why) : Choice{.algorithm = known.front(), .fields = {}, .why = why};
+  }
   if (plan.source.path == data::TextReader::standard_input) {
     refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
   }
@@ -208,6 +249,7 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
                                .loss = plan.problem.loss,
                                .label_bound = label_bound_of(plan),
                                .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
+                               .has_classes = has_classes,
                                .rows = rows_of(features, is_csv, says_rows)},
                               known);
   const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;

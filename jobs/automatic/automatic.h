@@ -49,6 +49,7 @@ struct PublicNumbers {
   std::string loss;
   std::optional<double> label_bound = {};
   std::optional<Count> unit_rows = {};  ///< K, where neighbours differ in units
+  bool has_classes = false;             ///< more than two
   RowLength rows = RowLength::unit;
 };
 
@@ -71,7 +72,8 @@ struct AutomaticPlan {
 
 /// The first of the rule's choices that is one of `known`, with a public count where the number of records is private. Reads the header, and where
 /// `records` is not said and their number is public, counts the records.
-/// \param plan but for its algorithm. \param known algorithms that know all that was said; where there is one alone, it is chosen and nothing is read
+/// \param plan but for its algorithm. \param known algorithms that know all that was said; where there is one alone, it is chosen and nothing is read, but for
+/// several classes where records can be counted, of which the number of steps follows
 /// \throws PlanError without `records` where the number of records is private or each of several ranks has a file of its own, for standard input, and
 ///         where no choice of the rule is known.
 [[nodiscard]] Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known);

@@ -80,9 +80,10 @@ struct Problem {
   std::optional<double> label_bound = {};
   std::optional<std::string> label_bounds = {};  ///< "lower,upper", in the place of `label_bound`
   std::optional<double> smoothing = {};
-  std::optional<double> clip = {};    ///< each algorithm says what holds without it
-  std::optional<double> radius = {};  ///< likewise
-  std::string classes = {};           ///< several, with commas between
+  std::optional<double> clip = {};                  ///< each algorithm says what holds without it
+  std::optional<double> radius = {};                ///< likewise
+  std::string classes = {};                         ///< several, with commas between
+  std::string classes_by = "one-against-the-rest";  ///< of these, or softmax
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 

@@ -106,7 +106,7 @@ Predicted predict_each(const optimizers::Model& model, data::SparseMatrix rows, 
 }
 
 std::vector<double> predictions(const optimizers::Model& model, std::span<const double> scores) {
-  if (model.classes() > 1) return optimizers::class_probabilities(scores);
+  if (model.classes() > 1) return optimizers::class_probabilities(scores, model.classes_by);
   return {optimizers::predict(model, scores.front())};
 }
 

@@ -92,9 +92,9 @@ ChosenText chosen_text(std::string_view text, std::optional<GivenRows::Rows> row
 
   options["algorithm"] = choice.algorithm;
   // What the rule itself knows of records is no number that an algorithm must be told.
-  if (known.size() != 1) options.erase("records");
   const auto all = all_algorithms();
   const auto& algorithm = **std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->name() == choice.algorithm; });
+  if (known.size() != 1 || TrainFields{algorithm}.table().find("records") == nullptr) options.erase("records");
   const auto tried = plan.search.tune ? searched_over(plan, algorithm, {}) : std::vector<std::string>{};
   ChosenText found{.text = {}, .chosen = choice.algorithm};
   for (const auto& [field, value] : choice.fields) {

@@ -132,6 +132,7 @@ optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private)
           .label_centre = labels ? labels->centre : 0,
           .features = *features_,
           .weights = std::move(weights),
+          .classes_by = optimizers::parse_classes_by(plan_->problem.classes_by),
           .guarantee = {.target = plan_->target, .event = noise_->event, .not_private = not_private, .unit = plan_->unit}};
 }
 

@@ -30,8 +30,9 @@ struct FullGradientOptions {
   std::optional<Count> public_count = {};  ///< n; default the number of records or units, which add-or-remove-one keeps private
   std::size_t threads = 1;                 ///< results do not depend on it
   UnitEnds unit_ends = {};                 ///< where neighbours differ in units of several rows
-  std::vector<double> class_weights = {};  ///< of several classes, one against the rest (`add_class_gradients`); none for one model
-  RowMap row_map = {};                     ///< what becomes of each row before anything else; as it is where there is none
+  std::vector<double> class_weights = {};  ///< of several classes (`add_class_gradients`); none for one model
+  ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of these
+  RowMap row_map = {};  ///< what becomes of each row before anything else; as it is where there is none
 };
 
 /// What the options of a method say of its full gradients.
@@ -70,6 +71,7 @@ class NoisyFullGradient {
   std::size_t threads_;
   UnitEnds unit_ends_;
   std::vector<double> class_weights_;
+  ClassesBy classes_by_;
   RowMap row_map_;
   NoiseMultiplier multiplier_;
   Event event_;

@@ -147,6 +147,23 @@ class Shape {
 
 }  // namespace
 
+namespace {
+
+/// Of the derivative of -log p in K scores, along any direction: what the variance of numbers between -1 / sqrt 2 and 1 / sqrt 2 is at most.
+constexpr double softmax_smoothness = 0.5;
+
+/// Takes from each of K vectors of d numbers, one behind the other, their mean.
+void take_what_is_common(std::span<double> gradient, std::size_t d) {
+  const std::size_t classes = gradient.size() / d;
+  for (std::size_t j = 0; j < d; ++j) {
+    double sum = 0;
+    for (std::size_t k = 0; k < classes; ++k) sum += gradient[k * d + j];
+    for (std::size_t k = 0; k < classes; ++k) gradient[k * d + j] -= sum / static_cast<double>(classes);
+  }
+}
+
+}  // namespace
+
 void require_shapeable(std::size_t features) {
   if (features > most_shaped_features) {
     invalid(fmt::format("the number of features is {}, must be at most {} for their second moment", features, most_shaped_features));
@@ -183,7 +200,8 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
   const Count records = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
   const auto count = static_cast<double>(records.value());
-  const double smoothness = require_smoothness(objective, 1, "shaped descent");
+  const bool is_softmax = classes > 1 && options.classes_by == ClassesBy::softmax;
+  const double smoothness = is_softmax ? softmax_smoothness : require_smoothness(objective, 1, "shaped descent");
   const bool is_regularized = options.regularization.value() > 0;
   const std::uint64_t steps = steps_of(options);
 
@@ -202,7 +220,8 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   const double nu = static_cast<double>(d) * unit / (count * mu);
   const double share = options.clip_share.value_or(shaped_clip_share(nu));
   const double heaviest = classes == 1 ? 1 : *std::max_element(options.class_weights.begin(), options.class_weights.end());
-  const double bound = options.derivative_bound.value_or(objective.gradient_bound(1) * (classes == 1 ? 1 : std::numbers::sqrt2 * heaviest));
+  const double of_loss = classes == 1 || is_softmax ? heaviest : std::numbers::sqrt2 * heaviest;
+  const double bound = options.derivative_bound.value_or(objective.gradient_bound(1) * of_loss);
   const ClippingNorm clip{bound * std::sqrt(share * shape.squared_norm())};
   const double noise = std::sqrt(static_cast<double>(d)) * (clip.value() / options.label_unit) * unit / (count * mu);
   const double ridge = (options.ridge ? options.ridge->value() : is_regularized ? 0 : 0.03) * noise;
@@ -220,6 +239,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
                                  .threads = options.threads,
                                  .unit_ends = options.unit_ends,
                                  .class_weights = options.class_weights,
+                                 .classes_by = options.classes_by,
                                  .row_map = map},
                                 releaser};
   std::vector<double> pull(d);  // on u_j, by penalties
@@ -230,7 +250,8 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
     step[j] = 1 / (smoothness * heaviest * shape.curvature(j) + penalty + damping);
   }
   const auto descend = [&](std::vector<double>& from) {
-    const auto gradient = gradient_at(from);
+    auto gradient = gradient_at(from);
+    if (is_softmax) take_what_is_common(gradient, d);
     for (std::size_t j = 0; j < from.size(); ++j) from[j] -= step[j % d] * (gradient[j] + pull[j % d] * from[j]);
   };
 

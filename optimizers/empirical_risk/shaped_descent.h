@@ -20,9 +20,10 @@
 //
 // A unit of several rows adds the mean of its x_i x_i^T, and the mean of its gradients in the new coordinates, clipped as one vector.
 //
-// Several classes are K models, one against the rest, in the same coordinates: the gradients of one record are one vector of K d numbers, which is
-// clipped as one, so the charge is that of one model. G is then sqrt 2 times the bound of one derivative: a record is pushed away from one wrong
-// class and towards its own.
+// Several classes are K models in the same coordinates, one against the rest or by softmax: the gradients of one record are one vector of K d numbers,
+// which is clipped as one, so the charge is that of one model. One against the rest G is then sqrt 2 times the bound of one derivative: a record is pushed
+// away from one wrong class and towards its own. By softmax G is that bound, which only records go beyond whose class is thought to be unlikely, beta is
+// 1/2, and what released gradients of all classes have in common is taken away from each.
 //
 // Constants were fitted on public data (docs/decisions/optimization.md). No guarantee depends on any of them.
 #pragma once
@@ -37,6 +38,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/problem/classes.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/unit_rows.h>
@@ -68,21 +70,22 @@ using ShapeExponent = Quantity<ShapeExponentRule>;
 struct ShapedDescentOptions {
   NoiseMultiplier noise_multiplier;  ///< z, of gradients
   Adjacency adjacency = Adjacency::replace_one;
-  std::optional<Count> steps = {};                   ///< T; default 30, with regularization 15
-  Regularization regularization{0};                  ///< lambda
-  MatrixShare matrix_share{0.1};                     ///< of mu^2
-  ShapeExponent shape{0.5};                          ///< p; 0 for coordinates as they are, which are then rotated alone
-  std::optional<double> clip_share = {};             ///< k, from 0 to 1; default as above
-  std::optional<double> derivative_bound = {};       ///< G; default the loss's gradient bound at row norm 1
-  double label_unit = 1;                             ///< B: what derivatives are measured in; of squared loss the bound of its labels
-  std::optional<NoiseFactor> ridge = {};             ///< c_2; default .03, with regularization 0
-  std::optional<NoiseFactor> damping = {};           ///< c_0; default .5, with regularization 0
-  ClippingNorm row_norm{1};                          ///< R: rows are clipped to it in the second moment
-  std::vector<double> class_weights = {};            ///< c: K of them for labels 0, ..., K - 1; none for one model
-  std::optional<Count> public_count = {};            ///< n; default the number of records or units, which add-or-remove-one keeps private
-  UnitEnds unit_ends = {};                           ///< where neighbours differ in units of several rows: each adds means over its rows
-  std::size_t threads = 1;                           ///< results do not depend on it
-  std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
+  std::optional<Count> steps = {};                         ///< T; default 30, with regularization 15
+  Regularization regularization{0};                        ///< lambda
+  MatrixShare matrix_share{0.1};                           ///< of mu^2
+  ShapeExponent shape{0.5};                                ///< p; 0 for coordinates as they are, which are then rotated alone
+  std::optional<double> clip_share = {};                   ///< k, from 0 to 1; default as above
+  std::optional<double> derivative_bound = {};             ///< G; default the loss's gradient bound at row norm 1
+  double label_unit = 1;                                   ///< B: what derivatives are measured in; of squared loss the bound of its labels
+  std::optional<NoiseFactor> ridge = {};                   ///< c_2; default .03, with regularization 0
+  std::optional<NoiseFactor> damping = {};                 ///< c_0; default .5, with regularization 0
+  ClippingNorm row_norm{1};                                ///< R: rows are clipped to it in the second moment
+  std::vector<double> class_weights = {};                  ///< c: K of them for labels 0, ..., K - 1; none for one model
+  ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of several; by softmax the objective is not asked for derivatives
+  std::optional<Count> public_count = {};                  ///< n; default the number of records or units, which add-or-remove-one keeps private
+  UnitEnds unit_ends = {};                                 ///< where neighbours differ in units of several rows: each adds means over its rows
+  std::size_t threads = 1;                                 ///< results do not depend on it
+  std::function<void(std::uint64_t)> progress = {};        ///< called with the number of steps done, which is public, after each
 };
 
 struct ShapedDescentResult {

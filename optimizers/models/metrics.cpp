@@ -79,14 +79,14 @@ BinaryScores constant_scores(std::span<const double> labels) {
       .log_loss = entropy(positives) + entropy(negatives), .area_under_the_curve = 0.5, .accuracy = std::max(positives, negatives) / count};
 }
 
-ClassScores class_scores(std::span<const double> scores, std::span<const double> labels, std::size_t classes) {
+ClassScores class_scores(std::span<const double> scores, std::span<const double> labels, std::size_t classes, ClassesBy by) {
   require_predictions(scores.size() / classes, labels.size());
   double log_loss = 0;
   double right = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto own = static_cast<std::size_t>(labels[i]);
     const auto of_record = scores.subspan(i * classes, classes);
-    log_loss -= std::log(std::max(class_probabilities(of_record)[own], std::numeric_limits<double>::min()));
+    log_loss -= std::log(std::max(class_probabilities(of_record, by)[own], std::numeric_limits<double>::min()));
     if (static_cast<std::size_t>(std::max_element(of_record.begin(), of_record.end()) - of_record.begin()) == own) ++right;
   }
   const auto count = static_cast<double>(labels.size());

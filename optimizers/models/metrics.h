@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include <surety/optimizers/problem/classes.h>
+
 namespace surety::optimizers {
 
 /// Scores of predicted log-odds against labels -1 and +1.
@@ -30,7 +32,8 @@ struct ClassScores {
 };
 
 /// \param scores K of them for each label, in its order. \pre labels are 0, ..., K - 1. \throws Error{invalid_argument} when there are none.
-[[nodiscard]] ClassScores class_scores(std::span<const double> scores, std::span<const double> labels, std::size_t classes);
+[[nodiscard]] ClassScores class_scores(std::span<const double> scores, std::span<const double> labels, std::size_t classes,
+                                       ClassesBy by = ClassesBy::one_against_the_rest);
 /// Of the shares of the classes: their entropy, and the largest. \pre as above
 [[nodiscard]] ClassScores constant_class_scores(std::span<const double> labels, std::size_t classes);
 

@@ -21,8 +21,8 @@ namespace {
 
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
 // scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale; version 6 has units that say their rule;
-// version 7 has labels with a centre.
-constexpr int newest_version = 7;
+// version 7 has labels with a centre; version 8 has classes by softmax.
+constexpr int newest_version = 8;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -52,6 +52,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
+  if (model.classes_by == ClassesBy::softmax) return 8;
   if (model.label_centre != 0) return 7;
   const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);
   if (const auto& unit = model.guarantee.unit; !unit.is_row() && unit.says_rule()) return 6;
@@ -72,9 +73,12 @@ Model model_from_json(const nlohmann::json& json) {
   const bool has_classes = json.contains("classes");
   const bool has_centre = json.contains("label_centre");
   std::vector<std::string_view> known{"surety_model", "loss", "label", "features", "weights", "guarantee"};
+  const bool has_classes_by = json.contains("classes_by");
   if (has_classes) known.emplace_back("classes");
+  if (has_classes_by) known.emplace_back("classes_by");
   if (has_centre) known.emplace_back("label_centre");
   accounting::require_fields(json, known, "model");
+  if (has_classes_by && json["classes_by"] != name(ClassesBy::softmax)) invalid_model("classes_by is not softmax");
   if (has_centre && !(json["label_centre"].is_number() && json["label_centre"] != 0))
     invalid_model("the label's centre is not a number other than 0");
   if (!json["weights"].is_array()) invalid_model("weights are not a list");
@@ -88,6 +92,7 @@ Model model_from_json(const nlohmann::json& json) {
               .label_centre = has_centre ? json["label_centre"].get<double>() : 0,
               .features = data::feature_map_from_json(json["features"]),
               .weights = std::move(weights),
+              .classes_by = has_classes_by ? parse_classes_by(text_field(json, "classes_by")) : ClassesBy::one_against_the_rest,
               .guarantee = guarantee_from_json(json["guarantee"])};
   if (has_classes) {
     if (!model.label) invalid_model("it has classes and no label");
@@ -144,6 +149,7 @@ void Model::validate() const {
   if (classes() > 1 && loss != LogisticLoss::name) {
     invalid_model(fmt::format("loss is {}, must be {} for several classes", loss, LogisticLoss::name));
   }
+  if (classes_by == ClassesBy::softmax && classes() == 1) invalid_model("its classes are told by softmax, must be several");
   if (label_centre != 0 && !(loss == SquaredLoss::name && std::isfinite(label_centre))) {
     invalid_model(fmt::format("the label's centre is {}, must be finite, and 0 unless the loss is {}", label_centre, SquaredLoss::name));
   }
@@ -170,6 +176,7 @@ std::string write_model(const Model& model) {
   if (model.label) json["label"] = describe(*model.label);
   if (model.label_centre != 0) json["label_centre"] = model.label_centre;
   if (model.classes() > 1) json["classes"] = model.label->classes;
+  if (model.classes_by == ClassesBy::softmax) json["classes_by"] = name(model.classes_by);
   json["features"] = data::to_json(model.features);
   json["weights"] = model.weights;
   json["guarantee"] = {{"private", !guarantee.not_private},
@@ -217,17 +224,6 @@ std::vector<double> scores(const Model& model, const data::RowView& row) {
   const std::size_t d = model.features.features();
   std::vector<double> result;
   for (std::size_t k = 0; k < model.classes(); ++k) result.push_back(row.dot(std::span{model.weights}.subspan(k * d, d)));
-  return result;
-}
-
-std::vector<double> class_probabilities(std::span<const double> scores) {
-  // The logarithm of each against the rest, less the largest, so that not all are 0.
-  std::vector<double> result;
-  for (const double score : scores) result.push_back(score < 0 ? score - std::log1p(std::exp(score)) : -std::log1p(std::exp(-score)));
-  const double largest = *std::max_element(result.begin(), result.end());
-  double sum = 0;
-  for (double& value : result) sum += value = std::exp(value - largest);
-  for (double& value : result) value /= sum;
   return result;
 }
 

@@ -22,6 +22,7 @@
 #include <surety/accounting/system/new_file.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>
+#include <surety/optimizers/problem/classes.h>
 #include <surety/optimizers/problem/dataset.h>
 
 namespace surety::optimizers {
@@ -40,10 +41,11 @@ struct Model {
   double label_centre = 0;  ///< of squared loss: what predictions add to the score; in the file where it is not 0, from version 7 on
   data::FeatureMap features;
   std::vector<double> weights;  ///< features.features() of them, for each class of the label where it has several
+  ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of several classes; in the file where it is softmax, from version 8 on
   Guarantee guarantee;
 
   /// \throws Error{invalid_argument} unless the loss is known, the label's centre is finite, and 0 but for squared loss, the weights are finite and as
-  ///         many as the features, the feature map is valid, and target and event have one adjacency.
+  ///         many as the features, `classes_by` is softmax of several classes alone, the feature map is valid, and target and event have one adjacency.
   void validate() const;
 
   /// How many classes its label has; 1 where one model says +1 or -1, or a number.
@@ -62,8 +64,6 @@ struct Model {
 [[nodiscard]] std::vector<double> scores(const Model& model, const Dataset& data);
 /// The K scores of one row. \pre as many features
 [[nodiscard]] std::vector<double> scores(const Model& model, const data::RowView& row);
-/// The probabilities of K classes by their scores: those of each class against the rest, divided by their sum.
-[[nodiscard]] std::vector<double> class_probabilities(std::span<const double> scores);
 /// The class of the largest score, the first of equal ones. \pre scores.size() == model.classes() > 1
 [[nodiscard]] const std::string& predicted_class(const Model& model, std::span<const double> scores);
 

@@ -119,7 +119,7 @@ namespace {
 
 /// The derivatives of one record by its K scores; all 0 for a label that is no class.
 void class_derivatives(const RowView& row, double label, ObjectiveRef objective, std::span<const double> weights,
-                       std::span<const double> class_weights, std::span<double> derivatives, std::span<double> signs) {
+                       std::span<const double> class_weights, ClassesBy by, std::span<double> derivatives, std::span<double> signs) {
   const std::size_t classes = class_weights.size();
   const bool is_known = label >= 0 && label < static_cast<double>(classes) && std::floor(label) == label;
   std::fill(derivatives.begin(), derivatives.end(), 0.0);
@@ -130,7 +130,7 @@ void class_derivatives(const RowView& row, double label, ObjectiveRef objective,
     derivatives[k] = row.dot(weights.subspan(k * d, d));
     signs[k] = k == own ? 1 : -1;
   }
-  objective.derivatives(derivatives, signs);
+  by == ClassesBy::softmax ? softmax_derivatives(own, derivatives) : objective.derivatives(derivatives, signs);
   for (double& derivative : derivatives) derivative *= class_weights[own];
 }
 
@@ -138,7 +138,7 @@ void class_derivatives(const RowView& row, double label, ObjectiveRef objective,
 
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
                          std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads, const RowMap& map,
-                         UnitEnds ends) {
+                         ClassesBy by, UnitEnds ends) {
   const std::size_t d = data.features();
   detail::in_parts(units_in(data, ends), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
     data::RowReader reader{data};
@@ -152,7 +152,7 @@ void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<
       for (std::size_t i = rows.first; i < rows.end; ++i) {
         RowView row = reader.row(i);
         if (map) data::map_in_room(map, {&row, 1}, room);
-        class_derivatives(row, data.label(i), objective, weights, class_weights, derivatives, signs);
+        class_derivatives(row, data.label(i), objective, weights, class_weights, by, derivatives, signs);
         for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));
       }
       for (double& value : stacked) value /= static_cast<double>(rows.end - rows.first);

@@ -215,5 +215,36 @@ TEST_F(Automatic, OwnersOfSeveralRowsHaveATheorem) {
   EXPECT_EQ(plan(data, owners + Words{"--loss", "squared", "--label-bound", "2"}, "0.02")["options"]["algorithm"], "shaped-descent");
 }
 
+TEST_F(Automatic, SeveralClassesAreToldBySoftmax) {
+  const auto options_of = [&](const std::string& data, const Words& more = {}, const std::string& epsilon = "1") {
+    auto of_classes = words(data, Words{"--classes", "0,1,2", "--print-plan"} + more, epsilon);
+    of_classes[3] = "label";
+    const auto outcome = surety(of_classes);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json()["options"];
+  };
+  const auto many = data_of(3000, 3);
+  const auto options = options_of(many);
+  EXPECT_EQ(options["algorithm"], "shaped-descent");
+  EXPECT_EQ(options["classes-by"], "softmax");
+  EXPECT_EQ(options["steps"], 28);  // nu = .0124
+  EXPECT_EQ(options["ridge"], 0.1);
+  EXPECT_EQ(options_of(many, {}, "8")["steps"], 60);
+  const auto wide = data_of(500, 16);
+  EXPECT_EQ(options_of(wide)["steps"], 20);
+  const auto wider = options_of(data_of(500, 31));
+  EXPECT_EQ(wider["steps"], 30);
+  EXPECT_EQ(wider["ridge"], 0.03);
+  EXPECT_EQ(options_of(wide, {"--steps", "7", "--classes-by", "one-against-the-rest"})["steps"], 7);
+  EXPECT_EQ(options_of(wide, {"--classes-by", "one-against-the-rest"})["classes-by"], "one-against-the-rest");
+  // Where nobody may count them, and nobody says how many there are about.
+  const Words counted_by_nobody{"--adjacency", "add-or-remove-one", "--public-count", "2400"};
+  EXPECT_EQ(options_of(many, counted_by_nobody)["steps"], 20);
+  const auto guessed = options_of(many, {"--adjacency", "add-or-remove-one", "--records", "3000"});
+  EXPECT_EQ(guessed["public-count"], 2400);
+  EXPECT_FALSE(guessed.contains("records"));
+  EXPECT_FALSE(options_of(many, {"--algorithm", "shaped-descent"}).contains("classes-by"));
+}
+
 }  // namespace
 }  // namespace surety_test::automatic_test

@@ -261,12 +261,29 @@ TEST_F(TrainOnFile, TellsSeveralClasses) {
   const auto first = probabilities["predictions"][0].get<std::vector<double>>();
   EXPECT_NEAR(first[0] + first[1] + first[2], 1, 1e-12);
   EXPECT_GT(first[0], 0.5);
+  EXPECT_EQ(report["classes_by"], "one-against-the-rest");
+  EXPECT_EQ(nlohmann::json::parse(contents(path("model.json")))["surety_model"], 4);
+
+  // By softmax: predictions are of the scores, which its weights tell, and add up to 0.
+  const auto by_softmax = surety(words(data, classes + Words{"--classes-by", "softmax", "--json"}, "zero-out", "kind"));
+  ASSERT_EQ(by_softmax.code, 0) << by_softmax.err;
+  EXPECT_EQ(by_softmax.json()["classes_by"], "softmax");
+  EXPECT_EQ(by_softmax.json()["event"], report["event"]) << "the same charge";
+  EXPECT_GT(by_softmax.json()["held_out_scores_not_private"]["accuracy"]["model"], 0.9);
+  const auto model = nlohmann::json::parse(contents(path("model.json")));
+  EXPECT_EQ(model["classes_by"], "softmax");
+  const auto weights = model["weights"].get<std::vector<double>>();
+  for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(weights[j] + weights[3 + j] + weights[6 + j], 0, 1e-9);
+  const auto of_softmax = surety({"predict", path("model.json"), data, "--json"}).json()["predictions"][0].get<std::vector<double>>();
+  EXPECT_NEAR(of_softmax[0] + of_softmax[1] + of_softmax[2], 1, 1e-12);
+  EXPECT_GT(of_softmax[0], 0.5);
 
   // The default path: what knows several classes is chosen.
   given = words(data, {"auto", "--classes", "red,\"a, b\",blue"}, "zero-out", "kind");
   const auto chosen = surety(given);
   EXPECT_EQ(chosen.code, 0) << chosen.err;
   EXPECT_NE(chosen.out.find("by shaped-descent"), std::string::npos) << chosen.out;
+  EXPECT_EQ(nlohmann::json::parse(contents(path("model.json")))["classes_by"], "softmax");
   const auto refused = [&](const Words& extra, const std::string& one_said, const std::string& label = "kind") {
     expect_refused_untouched(words(data, extra, "zero-out", label), 2, {one_said});
   };
@@ -278,6 +295,7 @@ TEST_F(TrainOnFile, TellsSeveralClasses) {
   refused({"shaped-descent", "--class-weight", "red=2"}, "--class-weight names 'red', must name one of --classes", "kind==red");
   refused({"shaped-descent", "--classes", "red"}, "the number of classes is 1, must be at least 2");
   refused(classes, "must be a column where there are several classes", "kind==red");
+  refused({"shaped-descent", "--classes-by", "softmax"}, "--classes-by is softmax, must be said of several --classes", "kind==red");
 }
 
 TEST_F(TrainOnFile, TellsIntervalsOfCoefficientsWhereTheNoiseAllowsThem) {

@@ -115,10 +115,11 @@ std::vector<Records> added_or_removed(const Records& base, bool only_last) {
 
 TEST_P(Train, LetsOneRecordMoveNothingButItsReleases) {
   bool is_accepted = false;
-  for (const std::string& loss : std::vector<std::string>{"logistic", "squared", "classes"}) {
+  for (const std::string& loss : std::vector<std::string>{"logistic", "squared", "classes", "softmax"}) {
     for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
       Question question{.algorithm = GetParam(), .loss = loss, .adjacency = adjacency};
-      if (loss == "classes") question.loss = "logistic", question.classes = "0,1,7";  // of which one is a stranger's
+      if (loss == "classes" || loss == "softmax") question.loss = "logistic", question.classes = "0,1,7";  // of which one is a stranger's
+      if (loss == "softmax") question.more = {"--classes-by", "softmax"};
       // Some defaults need more records than others.
       std::size_t count = 20;
       auto base = ordinary_records(count);

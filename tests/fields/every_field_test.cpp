@@ -334,6 +334,7 @@ class EveryFieldOfTrainings : public EveryField {
         {"empty-unit", with(owners, {{field, "each"}})},
         {"clip-by", with(owners, {{field, "row"}})},
         {"classes", {{field, "0,1"}, {"label", "y"}}},
+        {"classes-by", {{field, "softmax"}, {"classes", "0,1"}, {"label", "y"}}},
         {"class-weight", {{field, "0=2"}, {"classes", "0,1"}, {"label", "y"}}},
         {"answer-at", with(searched, {{field, "one"}, {"tune-by", nullptr}})},
         {"tune", searched},

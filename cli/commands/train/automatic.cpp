@@ -30,7 +30,7 @@ std::vector<std::string> knowing(const std::vector<AlgorithmOptions>& all, const
 jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const OptionTable& given, const std::vector<std::string>& known) {
   try {
     // Where one alone knows what was asked for, it says itself what it needs.
-    if (known.size() == 1) return jobs::choose(options.plan, own, known);
+    if (known.size() == 1 && options.plan.problem.classes.empty()) return jobs::choose(options.plan, own, known);
     const auto launch = launched_by_mpirun();
     options.table.take_rank(launch ? launch->rank : 0, launch ? launch->size : 1);
     own.says_rows = given.find("--rows")->is_given();
@@ -45,6 +45,9 @@ jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const Opt
 
 OptionTable as_chosen(TrainState& state, const Command& said) {
   TrainOptions& options = state.options;
+  if (const auto* const classes = said.hidden.find("--classes"); classes != nullptr && classes->is_given()) {
+    options.plan.problem.classes = classes->given().back();  // a part of what is read
+  }
   const auto known = knowing(state.tables, said.hidden);
   const auto choice = choice_for(options, state.automatic, said.options, known);
 

@@ -18,6 +18,7 @@
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/problem/second_moment.h>
 
@@ -143,43 +144,95 @@ Dataset with_classes(const Dataset& data) {
 }
 
 TEST(ShapedDescent, OneRecordOfSeveralClassesMovesNothingButItsQueries) {
-  const auto make = [](Adjacency adjacency) {
-    return [=](const Dataset& data, auto& releaser) {
-      auto options = few_steps(adjacency);
-      options.class_weights = {1, 2, 0.5};
-      return shaped_descent(with_classes(data), LogisticLoss{}, options, releaser).weights;
+  for (const ClassesBy by : {ClassesBy::one_against_the_rest, ClassesBy::softmax}) {
+    const auto make = [by](Adjacency adjacency) {
+      return [=](const Dataset& data, auto& releaser) {
+        auto options = few_steps(adjacency);
+        options.class_weights = {1, 2, 0.5};
+        options.classes_by = by;
+        return shaped_descent(with_classes(data), LogisticLoss{}, options, releaser).weights;
+      };
     };
-  };
-  expect_nothing_but_queries_moved(check(make, optimized ? 6000 : 600, 3, 3), "largest_ratio");
+    expect_nothing_but_queries_moved(check(make, optimized ? 6000 : 600, 3, 3),
+                                     by == ClassesBy::softmax ? "largest_ratio_by_softmax" : "largest_ratio");
+  }
 }
 
-// Three models of two classes each are what one model against the rest is: by the class whose corner of the plane it is.
-TEST(ShapedDescent, LearnsSeveralClasses) {
-  std::mt19937_64 random{5};
+/// Releases what it is asked, and `common[j]` more in coordinate j of each class.
+struct WithCommonNoise {
+  ExactReleaser exact = {};
+  std::vector<double> common = {};
+  bool is_first = true;
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    auto released = exact.release(query, sensitivity, event);
+    if (!std::exchange(is_first, false)) {
+      for (std::size_t j = 0; j < released.size(); ++j) released[j] += common[j % common.size()];
+    }
+    return released;
+  }
+};
+
+/// Records of three classes around the corners of a triangle, of norm 1.
+Dataset three_corners(int size, std::uint64_t seed);
+
+// Noise that all classes share says nothing of their probabilities, and is not learned; the optimum is that of one softmax.
+TEST(ShapedDescent, BySoftmaxLearnsNothingThatIsCommonToAllClasses) {
+  const Dataset data = three_corners(600, 9);
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{1e-3}, .adjacency = Adjacency::zero_out, .steps = Count{400}};
+  options.class_weights = {1, 2, 1};
+  options.classes_by = ClassesBy::softmax;
+  options.clip_share = 1;
+  options.derivative_bound = 100;  // no clip, which would move the optimum
+  options.regularization = Regularization{0.01};
+  const auto weights_with = [&](std::vector<double> common) {
+    WithCommonNoise releaser{.common = std::move(common)};
+    return shaped_descent(data, LogisticLoss{}, options, releaser).weights;
+  };
+  const auto found = weights_with({0, 0, 0});
+  const auto noisy = weights_with({30, -20, 10});
+  for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(noisy[j], found[j], 1e-9);
+  for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(found[j] + found[3 + j] + found[6 + j], 0, 1e-9);
+  mechanisms::RecordSum sum{{.clip = ClippingNorm{100}, .grid = {.log2_step = -30}, .dimension = 9}};
+  add_class_gradients(data, LogisticLoss{}, found, options.class_weights, sum, 1, {}, ClassesBy::softmax);
+  const auto gradient = sum.reals();
+  for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(gradient[j] / 600 + 0.01 * found[j], 0, 1e-4);
+  EXPECT_GT(*std::max_element(found.begin(), found.end()), 1);
+}
+
+Dataset three_corners(int size, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
   std::normal_distribution<double> normal;
   constexpr std::array<std::array<double, 2>, 3> corners{{{1, 0}, {-0.5, 0.87}, {-0.5, -0.87}}};
   std::vector<double> values;
   std::vector<double> labels;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < size; ++i) {
     const std::size_t own = random() % 3;
     std::vector<double> row{corners[own][0] + 0.3 * normal(random), corners[own][1] + 0.3 * normal(random), 1};
     const double norm = mechanisms::l2_norm(row) * (1 + 1e-12);
     for (const double value : row) values.push_back(value / norm);
     labels.push_back(static_cast<double>(own));
   }
-  const Dataset data = Dataset::dense(3, std::move(values), std::move(labels));
+  return Dataset::dense(3, std::move(values), std::move(labels));
+}
+
+// By the class whose corner of the plane it is.
+TEST(ShapedDescent, LearnsSeveralClasses) {
+  const Dataset data = three_corners(3000, 5);
   ExactReleaser exact;
   ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{1}, .adjacency = Adjacency::zero_out};
-  options.class_weights = {1, 1, 1};
-  const auto found = shaped_descent(data, LogisticLoss{}, options, exact).weights;
-  ASSERT_EQ(found.size(), 9U);
-  int right = 0;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    std::array<double, 3> scores{};
-    for (std::size_t k = 0; k < 3; ++k) scores[k] = data.row(i).dot(std::span{found}.subspan(3 * k, 3));
-    right += std::max_element(scores.begin(), scores.end()) - scores.begin() == static_cast<std::ptrdiff_t>(data.label(i)) ? 1 : 0;
+  for (const ClassesBy by : {ClassesBy::one_against_the_rest, ClassesBy::softmax}) {
+    options.class_weights = {1, 1, 1};
+    options.classes_by = by;
+    const auto found = shaped_descent(data, LogisticLoss{}, options, exact).weights;
+    ASSERT_EQ(found.size(), 9U);
+    int right = 0;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      std::array<double, 3> scores{};
+      for (std::size_t k = 0; k < 3; ++k) scores[k] = data.row(i).dot(std::span{found}.subspan(3 * k, 3));
+      right += std::max_element(scores.begin(), scores.end()) - scores.begin() == static_cast<std::ptrdiff_t>(data.label(i)) ? 1 : 0;
+    }
+    EXPECT_GT(right, 2800) << name(by);
   }
-  EXPECT_GT(right, 2800);
   for (const double weight : {0.0, -1.0, std::nan("")}) {
     options.class_weights = {1, weight, 1};
     EXPECT_THROW(static_cast<void>(shaped_descent(data, LogisticLoss{}, options, exact)), Error);

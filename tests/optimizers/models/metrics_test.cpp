@@ -84,6 +84,10 @@ TEST(ClassScores, AreTheFormulas) {
   const double expected = std::log(p(3) / (p(3) + 1)) + std::log(0.5 / (1 + p(1))) + std::log(p(2) / (p(-1) + 0.5 + p(2)));
   EXPECT_NEAR(found.log_loss, -expected / 3, 1e-14);
   EXPECT_DOUBLE_EQ(found.accuracy, 2.0 / 3);
+  const auto by_softmax = class_scores(scores, labels, 3, ClassesBy::softmax);
+  const auto share = [](double own, double a, double b) { return std::exp(own) / (std::exp(own) + std::exp(a) + std::exp(b)); };
+  EXPECT_NEAR(by_softmax.log_loss, -(std::log(share(3, 0, 0)) + std::log(share(0, 0, 1)) + std::log(share(2, -1, 0))) / 3, 1e-14);
+  EXPECT_EQ(by_softmax.accuracy, found.accuracy);
   const auto constant = constant_class_scores(std::vector<double>{0, 0, 1, 2}, 3);
   EXPECT_DOUBLE_EQ(constant.log_loss, 0.5 * std::log(2) + 0.5 * std::log(4));
   EXPECT_DOUBLE_EQ(constant.accuracy, 0.5);

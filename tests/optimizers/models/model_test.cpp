@@ -354,6 +354,32 @@ TEST(Model, OfSeveralClassesSurvivesItsFile) {
   refused([](auto& json) { json["surety_model"] = 3; }, "version is 3, must be 4");
 }
 
+TEST(Model, BySoftmaxIsOfVersionEight) {
+  Model model = of_three_classes();
+  model.classes_by = ClassesBy::softmax;
+  const auto text = write_model(model);
+  EXPECT_EQ(nlohmann::json::parse(text)["surety_model"], 8);
+  EXPECT_EQ(nlohmann::json::parse(text)["classes_by"], "softmax");
+  const Model again = parse_model(text, "model.json");
+  EXPECT_EQ(again.classes_by, ClassesBy::softmax);
+  EXPECT_EQ(write_model(again), text);
+  const auto refused = [&](const auto& change, const std::string& said) {
+    auto json = nlohmann::json::parse(text);
+    change(json);
+    EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {said})) << said;
+  };
+  refused([](auto& json) { json["surety_model"] = 4; }, "version is 4, must be 8");
+  refused([](auto& json) { json.erase("classes_by"); }, "version is 8, must be 4");
+  refused([](auto& json) { json["classes_by"] = "one-against-the-rest"; }, "classes_by is not softmax");
+  refused([](auto& json) { json["classes_by"] = 3; }, "classes_by is not softmax");
+  refused(
+      [](auto& json) {
+        json.erase("classes");
+        json["weights"] = {1, 2, 3, 4};
+      },
+      "its classes are told by softmax, must be several");
+}
+
 TEST(ReadModel, RowsOfOneScaleAreOfVersionFive) {
   Model model = example();
   model.features.unit_norm = false;
@@ -399,6 +425,18 @@ TEST(Predict, SaysProbabilitiesOfSeveralClasses) {
   for (const double value : class_probabilities(std::vector<double>{-2000, -1999, -3000})) EXPECT_TRUE(value >= 0 && value <= 1);
   EXPECT_NEAR(class_probabilities(std::vector<double>{-2000, -1999, -3000})[1], 1 / (1 + std::exp(-1)), 1e-12);
   EXPECT_NEAR(class_probabilities(std::vector<double>{2000, 1999, -3000})[1], 0.5, 1e-12);
+}
+
+TEST(Predict, SaysProbabilitiesOfASoftmax) {
+  const std::vector<double> scores{1, -2, 1};
+  const auto found = class_probabilities(scores, ClassesBy::softmax);
+  const double sum = 2 * std::exp(1) + std::exp(-2);
+  EXPECT_NEAR(found[0], std::exp(1) / sum, 1e-15);
+  EXPECT_NEAR(found[1], std::exp(-2) / sum, 1e-15);
+  const auto far = class_probabilities(std::vector<double>{2001, -1, 2000 - 999}, ClassesBy::softmax);
+  const auto near = class_probabilities(std::vector<double>{1000, -1002, 0}, ClassesBy::softmax);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(far[k], near[k], 1e-12) << "the same where a number is added to all";
+  EXPECT_NEAR(class_probabilities(std::vector<double>{2000, 1999, -3000}, ClassesBy::softmax)[1], 1 / (1 + std::exp(1)), 1e-12);
 }
 
 }  // namespace

@@ -265,5 +265,157 @@ TEST(GradientSum, OfClassesClipsTheGradientsOfARecordAsOneVector) {
   EXPECT_GT(longest_apart, 1.5 * clip) << "clipping each class alone would not keep the sensitivity, and would be seen";
 }
 
+/// c_y -log p_y of one record, by softmax.
+double softmax_loss(std::span<const double> row, std::size_t own, std::span<const double> weights, std::span<const double> of_classes) {
+  const std::size_t d = row.size();
+  std::vector<double> scores(of_classes.size());
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    for (std::size_t j = 0; j < d; ++j) scores[k] += weights[k * d + j] * row[j];
+  }
+  double sum = 0;
+  for (const double score : scores) sum += std::exp(score);
+  return of_classes[own] * (std::log(sum) - scores[own]);
+}
+
+TEST(GradientSum, BySoftmaxIsTheDerivativeOfTheLoss) {
+  std::mt19937_64 random{11};
+  std::uniform_real_distribution<double> draw{-2, 2};
+  for (int c = 0; c < 100; ++c) {
+    const std::size_t d = 1 + random() % 4;
+    const std::size_t classes = 2 + random() % 4;
+    std::vector<double> row(d);
+    for (auto& value : row) value = draw(random);
+    std::vector<double> weights(classes * d);
+    for (auto& weight : weights) weight = draw(random);
+    std::vector<double> of_classes(classes);
+    for (auto& weight : of_classes) weight = 1.25 + draw(random) / 3;
+    const std::size_t own = random() % classes;
+    const mechanisms::RecordSum::Options settings{.clip = ClippingNorm{100}, .grid = {.log2_step = -33}, .dimension = classes * d};
+    mechanisms::RecordSum found{settings};
+    const Dataset record = Dataset::dense(d, row, {static_cast<double>(own)});
+    add_class_gradients(record, LogisticLoss{}, weights, of_classes, found, 1, {}, ClassesBy::softmax);
+    const auto gradient = found.reals();
+    constexpr double step = 1e-5;
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      auto more = weights;
+      auto less = weights;
+      more[j] += step;
+      less[j] -= step;
+      const double slope = (softmax_loss(row, own, more, of_classes) - softmax_loss(row, own, less, of_classes)) / (2 * step);
+      EXPECT_NEAR(gradient[j], slope, 1e-8);
+    }
+    EXPECT_LE(mechanisms::l2_norm(gradient), std::sqrt(2.0) * of_classes[own] * mechanisms::l2_norm(row) * (1 + 1e-12));
+    for (std::size_t j = 0; j < d; ++j) {
+      double common = 0;
+      for (std::size_t k = 0; k < classes; ++k) common += gradient[k * d + j];
+      EXPECT_NEAR(common, 0, 1e-8);
+    }
+  }
+}
+
+/// The square of how far apart two sums are, in steps of their grid: exact.
+__extension__ using Wide = unsigned __int128;
+Wide squared_distance(const GridVector& a, const GridVector& b) {
+  Wide sum = 0;
+  for (std::size_t j = 0; j < a.steps.size(); ++j) {
+    const auto apart = static_cast<Wide>(a.steps[j] > b.steps[j] ? a.steps[j] - b.steps[j] : b.steps[j] - a.steps[j]);
+    sum += apart * apart;
+  }
+  return sum;
+}
+
+/// What one record of a class, or of none, may be: ordinary, long, and zeros.
+struct ClassRecord {
+  std::vector<double> row;
+  double label;
+};
+ClassRecord drawn_class_record(std::size_t d, std::size_t classes, std::mt19937_64& random) {
+  constexpr std::array<double, 8> sizes{0, 1e-3, 0.5, 1, 30, 1e6, 1e200, 1e308};
+  ClassRecord drawn{.row = std::vector<double>(d), .label = static_cast<double>(random() % (classes + 1)) - (random() % 7 == 0 ? 0.5 : 0)};
+  const double size = sizes[random() % sizes.size()];
+  for (auto& value : drawn.row) value = size * std::uniform_real_distribution<double>{-1, 1}(random);
+  return drawn;
+}
+
+/// A clip of each class alone is what the claim does not hold for.
+enum class Clipped { as_one, class_by_class };
+
+GridVector sum_of_classes(const std::vector<ClassRecord>& records, std::size_t d, std::span<const double> weights,
+                          std::span<const double> of_classes, const mechanisms::RecordSum::Options& settings, Clipped how) {
+  mechanisms::RecordSum sum{settings};
+  for (const auto& [row, label] : records) {
+    const Dataset one = Dataset::dense(d, row, {label});
+    if (how == Clipped::as_one) {
+      add_class_gradients(one, LogisticLoss{}, weights, of_classes, sum, 1, {}, ClassesBy::softmax);
+      continue;
+    }
+    auto wide = settings;
+    wide.clip = ClippingNorm{1e3};
+    wide.grid = {.log2_step = -25};
+    mechanisms::RecordSum whole{wide};
+    add_class_gradients(one, LogisticLoss{}, weights, of_classes, whole, 1, {}, ClassesBy::softmax);
+    const auto gradient = whole.reals();
+    for (std::size_t k = 0; k < of_classes.size(); ++k) {
+      std::vector<double> alone(gradient.size());
+      std::copy_n(gradient.begin() + static_cast<std::ptrdiff_t>(k * d), d, alone.begin() + static_cast<std::ptrdiff_t>(k * d));
+      sum.add(alone);
+    }
+  }
+  return sum.sum();
+}
+
+/// The largest distance of sums of neighbours over the sensitivity that is claimed, of drawn data sets under one adjacency; at most 1 exactly where
+/// `is_kept`.
+struct Moved {
+  double ratio = 0;
+  bool is_kept = true;
+};
+Moved moved_by_one_record(Adjacency adjacency, Clipped how) {
+  std::mt19937_64 random{17};
+  Moved worst;
+  for (int c = 0; c < 3000; ++c) {
+    const std::size_t d = 1 + random() % 3;
+    const std::size_t classes = 2 + random() % 3;
+    const auto steps = static_cast<Wide>(1) << (4 + random() % 20);  // of the clip
+    const mechanisms::RecordSum::Options settings{.clip = ClippingNorm{0.25},
+                                                  .grid = {.log2_step = -2 - static_cast<int>(std::log2(static_cast<double>(steps)))},
+                                                  .dimension = classes * d};
+    std::vector<double> weights(classes * d);
+    const double size = std::array<double, 4>{0, 1, 100, 1e300}[random() % 4];
+    for (auto& weight : weights) weight = size * std::uniform_real_distribution<double>{-1, 1}(random);
+    const std::vector<double> of_classes(classes, 1.5);
+    std::vector<ClassRecord> records;
+    for (std::size_t i = 0; i < 1 + random() % 3; ++i) records.push_back(drawn_class_record(d, classes, random));
+    auto others = records;
+    if (adjacency == Adjacency::add_or_remove_one) others.push_back(drawn_class_record(d, classes, random));
+    if (adjacency == Adjacency::zero_out) others.back().row.assign(d, 0);
+    if (adjacency == Adjacency::replace_one) {
+      others.back() = drawn_class_record(d, classes, random);
+      // As far as one can be: the same class on the other side.
+      if (random() % 3 == 0) {
+        others.back() = records.back();
+        for (auto& value : others.back().row) value = -value;
+      }
+    }
+    const auto moved = squared_distance(sum_of_classes(records, d, weights, of_classes, settings, how),
+                                        sum_of_classes(others, d, weights, of_classes, settings, how));
+    const Wide claimed = adjacency == Adjacency::replace_one ? 2 * steps : steps;
+    EXPECT_EQ(mechanisms::RecordSum{settings}.sensitivity(adjacency).value() / settings.grid.step(), static_cast<double>(claimed));
+    worst.is_kept = worst.is_kept && moved <= claimed * claimed;
+    worst.ratio = std::max(worst.ratio, std::sqrt(static_cast<double>(moved)) / static_cast<double>(claimed));
+  }
+  return worst;
+}
+
+// In integers, so after all rounding: a record moves a sum by no more than is claimed, and by nearly that.
+TEST(GradientSum, BySoftmaxMovesByTheClipOfOneRecord) {
+  for (const Adjacency adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out, Adjacency::replace_one}) {
+    const auto found = moved_by_one_record(adjacency, Clipped::as_one);
+    EXPECT_TRUE(found.is_kept) << name(adjacency);
+    EXPECT_GT(found.ratio, 0.99) << name(adjacency);
+    EXPECT_FALSE(moved_by_one_record(adjacency, Clipped::class_by_class).is_kept) << name(adjacency);
+  }
+}
+
 }  // namespace
 }  // namespace surety::optimizers::gradient_sum_test
