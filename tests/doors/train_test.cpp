@@ -131,12 +131,14 @@ TEST_P(Train, LetsOneRecordMoveNothingButItsReleases) {
       is_accepted = true;
       const auto neighbours = [&](const Records& records, const std::vector<std::size_t>& places) {
         expect_untainted(question, records, count, [&](bool has_batches) {
-          return question.adjacency == "add-or-remove-one" ? added_or_removed(records, has_batches)
+          return question.adjacency == "add-or-remove-one" ? added_or_removed(records, has_batches || loss != "logistic")
                                                            : replaced(records, question.adjacency, places);
         });
       };
-      neighbours(base, {0, 1, 3, 5, 10, count - 1});
-      neighbours(lonely_records(count, 1), {1, 0, count - 1});
+      // Where a record stands is asked with one loss: no other looks at places.
+      const bool is_first = loss == "logistic";
+      neighbours(base, is_first ? std::vector<std::size_t>{0, 1, 3, 5, 10, count - 1} : std::vector<std::size_t>{3, count - 1, 5});
+      neighbours(lonely_records(count, 1), is_first ? std::vector<std::size_t>{1, 0, count - 1} : std::vector<std::size_t>{1});
       if (HasFatalFailure()) return;
     }
   }
