@@ -118,7 +118,8 @@ std::vector<Estimate> estimates_of_group(const StatisticSum& sum, std::span<cons
   const Interval number = point(static_cast<double>(records));
   const double whole = std::fma(static_cast<double>(records), sum.origin(), moved);
   const Interval interval = number * point(sum.origin()) + around(moved);
-  if (std::holds_alternative<SumOf>(sum.statistic().of)) return {opened(moved, estimate(whole, interval))};
+  if (std::holds_alternative<SumOf>(sum.statistic().of) || std::holds_alternative<UnitSumOf>(sum.statistic().of))
+    return {opened(moved, estimate(whole, interval))};
   return {clamped(opened(moved, estimate(whole / static_cast<double>(records), interval / number)))};
 }
 

@@ -34,6 +34,12 @@ Grid grid_for(const Statistic& statistic, NoiseMultiplier noise) {
   statistic.validate();
   const auto* const bounds = bounds_of(statistic);
   if (bounds == nullptr) return {.log2_step = 0};
+  if (std::holds_alternative<UnitSumOf>(statistic.of)) {
+    // Some 2^20 steps: finer than any noise, and single numbers 2^20 times as large still fit.
+    constexpr int steps_of_clip = 20;
+    const double extent = std::min(bounds->upper - bounds->lower, std::max(std::abs(bounds->lower), std::abs(bounds->upper)));
+    return {.log2_step = std::ilogb(extent) - steps_of_clip};
+  }
   const double extent = is_centred(statistic) ? bounds->upper - bounds->lower : std::max(std::abs(bounds->lower), std::abs(bounds->upper));
   return mechanisms::grid_for(L2Sensitivity{extent}, noise);
 }
@@ -168,12 +174,23 @@ std::optional<double> StatisticSum::norm_of_units(bool squared) const {
   const bool is_replaced = statistic_.adjacency == Adjacency::replace_one;
   // One text more or less for each that the unit brings, whatever is in its place brings others (docs/proofs/statistics.md#people).
   if (const auto* const distinct = std::get_if<DistinctOf>(&statistic_.of)) return static_cast<double>(distinct->most_keys.value());
+  if (std::holds_alternative<UnitSumOf>(statistic_.of)) {
+    // Where units come or go; else each stays one, and adds something between the bounds.
+    const auto moved = statistic_.adjacency == Adjacency::add_or_remove_one ? farthest() : high_ - low_;
+    return (point(moved) * point(grid_.step())).enclosure().upper;
+  }
   if (!std::holds_alternative<UnitsOf>(statistic_.of)) return std::nullopt;
   // Groups in which a unit counts, each once, and those of the unit in its place: of all groups at most.
   const std::uint64_t all = groups();
   const auto of_one = std::min<std::uint64_t>(statistic_.unit.most().value(), all);
   const auto moved = static_cast<double>(std::min(is_replaced ? 2 * of_one : of_one, all));
   return squared ? sqrt(point(moved)).enclosure().upper : moved;
+}
+
+std::int64_t StatisticSum::unclipped_steps_of(double number) const noexcept {
+  constexpr double most = 0x1p40;
+  if (std::isnan(number)) return 0;
+  return std::llround(std::clamp(number * steps_per_unit_, -most, most));
 }
 
 double StatisticSum::norm(bool squared) const {
@@ -222,6 +239,7 @@ std::string StatisticSum::what_is_released() const {
     return fmt::format("the sum{0} of d = ({1} - {2}) and of 2 d^2 / {3:.6g} - {3:.6g}{4}", of_each, *column_of(statistic_), origin_, half,
                        beside);
   }
+  if (std::holds_alternative<UnitSumOf>(statistic_.of)) return "the sum of what units add";
   if (weight_ == 0) return fmt::format("the sum{}", of_each);
   return fmt::format("the sum{} of ({} - {}), and {:.6g} times that on the count", of_each, *column_of(statistic_), origin_,
                      1 / (static_cast<double>(weight_) * grid_.step()));

@@ -5,6 +5,7 @@
 //
 //   count      1 for every record that meets the condition; or for every unit that has one, once in each group; or for every different text
 //   sum        the number in the column, clamped to the bounds and rounded to the grid
+//   of units   what each unit's numbers, rounded to the grid, add up to, clipped to the bounds
 //   mean       where the number of records is public, the same sum, divided afterwards;
 //              else the sum of (number - middle of the bounds), and beside it the count with a weight: half the bounds' width, or under
 //              replace-one beside Gaussian noise sqrt 3 times that, with which a record that comes moves no more than one that changes
@@ -62,7 +63,13 @@ class StatisticSum {
   void add_damaged(std::size_t group = 0);
   /// Adds one record, unit or text to a count.
   void add_to_count(std::size_t group = 0) { add_steps(group, 0, 1); }
-  /// Adds so many. \pre count < 2^63
+  /// A number of a unit whose sum is clipped, in steps: to the nearest, at most 2^40 in magnitude; a NaN counts as 0.
+  [[nodiscard]] std::int64_t unclipped_steps_of(double number) const noexcept;
+  /// Adds what a unit's numbers add up to, clipped.
+  void add_unit(ExactInteger steps) {
+    add_steps(0, 0, static_cast<std::int64_t>(std::clamp<ExactInteger>(steps, ExactInteger{low_}, ExactInteger{high_})));
+  }
+  /// Adds so many to a count. \pre count < 2^63
   void add_to_count_times(std::uint64_t count) { add_steps(0, 0, static_cast<std::int64_t>(count)); }
 
   /// Each coordinate of the sum, saturating at 2^62 grid steps.

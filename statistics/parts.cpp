@@ -95,7 +95,8 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
   } else if (const auto* const quantile = std::get_if<QuantileOf>(&statistic.of)) {
     facts.other_cells = fmt::format("numbers are clamped to {}", between(quantile->bounds));
   } else if (const auto* const bounds = bounds_of(statistic)) {
-    facts.other_cells = fmt::format("numbers are clamped to {}", between(*bounds));
+    facts.other_cells = std::holds_alternative<UnitSumOf>(statistic.of) ? fmt::format("what a unit adds is clipped to {}", between(*bounds))
+                                                                        : fmt::format("numbers are clamped to {}", between(*bounds));
     if (std::holds_alternative<GroupMeansOf>(statistic.of)) {
       facts.other_cells += fmt::format("; texts of more than {} bytes are no groups", KeyCounts::longest_key);
     }
@@ -167,6 +168,37 @@ DistinctPart::DistinctPart(StatisticSum sum) : SumPart{std::move(sum)}, counts_{
 
 std::vector<Answer> DistinctPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
   add_to_count_times(counts_.size());
+  return SumPart::release(reservation, bits, records);
+}
+
+void UnitSumPart::start(Rows& rows) {
+  const auto& statistic = sum().statistic();
+  number_ = rows.position(*column_of(statistic), CellUse::number);
+  owner_.emplace(statistic, rows);
+  if (statistic.where) where_.emplace(*statistic.where, rows);
+}
+
+void UnitSumPart::add(Rows& rows) {
+  const bool meets = !where_ || where_->is_met(rows);
+  const auto number = rows.number(number_);
+  const auto steps = meets && number ? sum().unclipped_steps_of(*number) : 0;
+  // Every unit adds something, if it is 0, clipped.
+  if (const auto* const unit = owner_->find(rows)) {
+    of_unit_[*unit] += steps;
+  } else {
+    add_unit(steps);
+  }
+}
+
+QueryTotal UnitSumPart::total() const {
+  auto all = sum();
+  for (const auto& [unit, steps] : of_unit_) all.add_unit(steps);
+  return all.total();
+}
+
+std::vector<Answer> UnitSumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  for (const auto& [unit, steps] : of_unit_) add_unit(steps);
+  of_unit_.clear();
   return SumPart::release(reservation, bits, records);
 }
 
@@ -383,6 +415,8 @@ Parts adding_parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily
       parts.push_back(std::make_unique<PublicCountPart>(query.statistic));
     } else if (std::holds_alternative<DistinctOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<DistinctPart>(sum_of(query, event_of(query, family, scale), family)));
+    } else if (std::holds_alternative<UnitSumOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<UnitSumPart>(sum_of(query, event_of(query, family, scale), family)));
     } else {
       parts.push_back(std::make_unique<SumPart>(sum_of(query, event_of(query, family, scale), family)));
     }
@@ -427,6 +461,8 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
     }
     if (std::holds_alternative<DistinctOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<DistinctPart>(std::move(sum), found->second.noise, found->second.reach));
+    } else if (std::holds_alternative<UnitSumOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<UnitSumPart>(std::move(sum), found->second.noise, found->second.reach));
     } else {
       parts.push_back(std::make_unique<SumPart>(std::move(sum), found->second.noise, found->second.reach));
     }

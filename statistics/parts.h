@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
@@ -144,6 +145,7 @@ class SumPart : public Part {
 
  protected:
   void add_to_count_times(std::uint64_t count) { sum_.add_to_count_times(count); }
+  void add_unit(ExactInteger steps) { sum_.add_unit(steps); }
 
  private:
   StatisticSum sum_;
@@ -170,6 +172,24 @@ class DistinctPart final : public SumPart {
  private:
   KeyCounts counts_;
   std::optional<KeyReader> reader_;
+};
+
+/// The sum of what units add, each clipped, with noise.
+class UnitSumPart final : public SumPart {
+ public:
+  using SumPart::SumPart;
+
+  void start(Rows& rows) override;
+  void add(Rows& rows) override;
+  [[nodiscard]] bool add_batch(const data::ArrowReader& /*batch*/) override { return false; }
+  [[nodiscard]] QueryTotal total() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  std::size_t number_ = 0;
+  std::optional<OwnerReader> owner_;
+  std::optional<data::RowCondition> where_;
+  std::unordered_map<std::string, ExactInteger> of_unit_;  ///< what its numbers add up to so far, in steps
 };
 
 /// The number of all units, which is public: no noise, and no charge.

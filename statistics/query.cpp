@@ -21,7 +21,8 @@ void validate_texts(const Statistic& statistic, Count most_keys, std::string_vie
 }
 
 bool tells_units_apart(const Statistic& statistic) {
-  return std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<DistinctOf>(statistic.of) || keys_of(statistic) != nullptr;
+  return std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<UnitSumOf>(statistic.of) ||
+         std::holds_alternative<DistinctOf>(statistic.of) || keys_of(statistic) != nullptr;
 }
 
 }  // namespace
@@ -43,6 +44,7 @@ void Statistic::validate() const {
   }
   if (const auto* const keys = keys_of(*this)) validate_texts(*this, keys->most_keys, "keys");
   if (const auto* const distinct = std::get_if<DistinctOf>(&of)) validate_texts(*this, distinct->most_keys, "different texts");
+  if (std::holds_alternative<UnitSumOf>(of) && by) invalid(fmt::format("{} is of units, must be asked without groups", describe(*this)));
   if (tells_units_apart(*this) && unit.most().value() > 1 && owner_of(*this) == nullptr) {
     invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
   }
@@ -71,7 +73,7 @@ bool has_public_size(Adjacency adjacency, const UnitOfPrivacy& unit) noexcept {
 }
 
 bool Statistic::has_public_count() const noexcept {
-  return !where && !by && !leaves_out_missing_cells(*this) && has_public_size(adjacency, unit);
+  return !where && !by && !std::holds_alternative<UnitSumOf>(of) && !leaves_out_missing_cells(*this) && has_public_size(adjacency, unit);
 }
 
 bool is_public(const Statistic& statistic) noexcept {
@@ -85,13 +87,13 @@ bool leaves_out_missing_cells(const Statistic& statistic) noexcept {
 
 std::string describe(const Statistic& statistic) {
   const auto* const column = column_of(statistic);
-  const char* const function = std::visit(
-      Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; }, [](const MeanOf&) { return "mean"; },
-               [](const VarianceOf&) { return "variance"; },
-               [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
-               [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; }, [](const UnitsOf&) { return "count"; },
-               [](const DistinctOf&) { return "count"; }, [](const GroupMeansOf&) { return "mean"; }},
-      statistic.of);
+  const char* const function = std::visit(Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; },
+                                                   [](const MeanOf&) { return "mean"; }, [](const VarianceOf&) { return "variance"; },
+                                                   [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
+                                                   [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; },
+                                                   [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; },
+                                                   [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }},
+                                          statistic.of);
   const auto* const means = std::get_if<GroupMeansOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
   const std::string asked = quantile != nullptr && !is_median(*quantile) ? fmt::format(", {}", quantile->fraction.value()) : "";
@@ -109,6 +111,7 @@ const RowOwner* owner_of(const Statistic& statistic) noexcept {
   const auto found = [](const std::optional<RowOwner>& owner) { return owner ? &*owner : nullptr; };
   if (const auto* const units = std::get_if<UnitsOf>(&statistic.of)) return found(units->owner);
   if (const auto* const distinct = std::get_if<DistinctOf>(&statistic.of)) return found(distinct->owner);
+  if (const auto* const sum = std::get_if<UnitSumOf>(&statistic.of)) return found(sum->owner);
   if (const auto* const keys = keys_of(statistic)) return found(keys->owner);
   return nullptr;
 }
@@ -130,6 +133,7 @@ const Bounds* bounds_of(const Statistic& statistic) noexcept {
   if (const auto* const sum = std::get_if<SumOf>(&statistic.of)) return &sum->bounds;
   if (const auto* const mean = std::get_if<MeanOf>(&statistic.of)) return &mean->bounds;
   if (const auto* const means = std::get_if<GroupMeansOf>(&statistic.of)) return &means->mean.bounds;
+  if (const auto* const sum = std::get_if<UnitSumOf>(&statistic.of)) return &sum->clip;
   if (const auto* const variance = std::get_if<VarianceOf>(&statistic.of)) return &variance->bounds;
   return nullptr;
 }

@@ -42,6 +42,13 @@ struct SumOf {
   data::Bounds bounds;
   friend bool operator==(const SumOf&, const SumOf&) = default;
 };
+/// The sum over units of what each adds up to, clipped once to the bounds: who has many rows may use them all, and one that has none adds 0, clipped.
+struct UnitSumOf {
+  std::string column;
+  data::Bounds clip;
+  std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
+  friend bool operator==(const UnitSumOf&, const UnitSumOf&) = default;
+};
 struct MeanOf {
   std::string column;
   data::Bounds bounds;
@@ -97,7 +104,7 @@ enum class MissingCells {
 
 /// What is asked of the data. Public in every part.
 struct Statistic {
-  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf, GroupMeansOf> of;
+  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf, GroupMeansOf, UnitSumOf> of;
   std::optional<data::Condition> where = std::nullopt;  ///< only records that meet it are counted
   Adjacency adjacency;
   std::optional<Groups> by = std::nullopt;
@@ -135,7 +142,7 @@ struct Statistic {
 [[nodiscard]] const RowOwner* owner_of(const Statistic& statistic) noexcept;
 /// The column that is counted, summed or cut into cells; nullptr for a count of records or units.
 [[nodiscard]] const std::string* column_of(const Statistic& statistic) noexcept;
-/// The bounds of a sum, mean or variance; nullptr for others.
+/// The bounds of a sum, mean or variance, or of what a unit adds; nullptr for others.
 [[nodiscard]] const data::Bounds* bounds_of(const Statistic& statistic) noexcept;
 /// A sum, mean or variance without the records whose cell is missing.
 [[nodiscard]] bool leaves_out_missing_cells(const Statistic& statistic) noexcept;

@@ -34,6 +34,7 @@ struct SaidOfQuery {
   bool is_object = false;  ///< in JSON, where most-keys is most_keys
   std::optional<std::string> where = {};
   std::optional<Bounds> bounds = {};
+  std::optional<Bounds> clip_unit_sum = {};  ///< in the place of bounds
   std::optional<std::uint64_t> bins = {};
   std::optional<Categories> categories = {};
   std::optional<std::uint64_t> candidates = {};
@@ -199,6 +200,8 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   } else if (column.empty()) {
     said.refuse("@query is '{}', must name a column", one_line(said.query));
   }
+  if (function != "sum") refuse_field(said.clip_unit_sum.has_value(), "@clip-unit-sum");
+  if (said.clip_unit_sum) refuse_field(said.bounds.has_value(), "@bounds beside @clip-unit-sum");
   if (!is_histogram) {
     refuse_field(said.bins.has_value(), "@bins");
     refuse_field(said.categories.has_value(), "@categories");
@@ -220,6 +223,8 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     statistic.of = UnitsOf{owner_of(context.unit)};
   } else if (const auto counted = function == "count" ? distinct_column(column) : std::nullopt) {
     statistic.of = DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context.unit)};
+  } else if (said.clip_unit_sum) {
+    statistic.of = UnitSumOf{column, *said.clip_unit_sum, owner_of(context.unit)};
   } else if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
   } else if (function == "mean" && said.discovers_keys) {
@@ -325,6 +330,8 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
       said.where = field.text();
     } else if (name == "bounds") {
       said.bounds = field.bounds();
+    } else if (name == "clip_unit_sum") {
+      said.clip_unit_sum = field.bounds();
     } else if (name == "bins") {
       said.bins = field.whole();
     } else if (name == "categories") {
@@ -348,8 +355,9 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
     } else if (name == "weight") {
       said.weight = field.number();
     } else {
-      constexpr std::array<std::string_view, 13> fields{"query", "where", "bounds",     "bins",     "categories", "candidates", "most_keys",
-                                                        "by",    "keys",  "key_bounds", "key_bins", "types",      "weight"};
+      constexpr std::array<std::string_view, 14> fields{"query",      "where",     "bounds", "clip_unit_sum", "bins",       "categories",
+                                                        "candidates", "most_keys", "by",     "keys",          "key_bounds", "key_bins",
+                                                        "types",      "weight"};
       said.refuse("unknown field '{}'{}", one_line(name), did_you_mean(name, fields));
     }
   }
@@ -378,7 +386,7 @@ SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   if (needs_bounds && column != nullptr && (column->type == "text" || column->type == "date")) {
     said.refuse("@query is '{}', whose column is a {} by @schema, must be one of numbers", one_line(said.query), *column->type);
   }
-  if (needs_bounds && !said.bounds) said.bounds = bounds_in(column);
+  if (needs_bounds && !said.bounds && !said.clip_unit_sum) said.bounds = bounds_in(column);
   if (!said.by) return said;
   const auto* const groups = schema->find(*said.by);
   if (!said.keys && !said.discovers_keys && !said.key_bounds && !said.key_bins) said.keys = categories_in(groups);
@@ -413,6 +421,7 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
     return Bounds{lower, upper};
   };
   if (options.bounds) said.bounds = ends(*options.bounds, "bounds");
+  if (options.clip_unit_sum) said.clip_unit_sum = ends(*options.clip_unit_sum, "clip-unit-sum");
   if (options.categories) said.categories = Categories{parse_values(*options.categories, "categories")};
   said.discovers_keys = options.keys && trimmed(*options.keys) == discovered;
   if (options.keys && !said.discovers_keys) said.keys = Categories{parse_values(*options.keys, "keys")};
@@ -431,6 +440,8 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
   if (!has_most_keys(asked) && !said.discovers_keys) said.most_keys.reset();
   if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
   if (said.categories) said.bins.reset();
+  if (function != "sum") said.clip_unit_sum.reset();
+  if (said.clip_unit_sum) said.bounds.reset();
   if (function != "median" && function != "quantile") said.candidates.reset();
   return said;
 }
@@ -458,6 +469,9 @@ void QueryFields::add(FieldTable& table) {
       "'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and "
       "present(column) ask for it. A column that @schema calls a date is compared with days: 'admission>=2017-06-01'");
   table.add("bounds", bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
+  table.add("clip-unit-sum", clip_unit_sum,
+            "Sum, in the place of @bounds: lower,upper, known without looking at the data, to which what all used rows of a unit add up to "
+            "is clipped");
   table.add("bins", bins, "Histogram: this many cells of equal width between the bounds", WholeNumber{2, most_cells});
   table.add("categories", categories,
             "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
@@ -548,6 +562,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     if (in_words > 1) said = with_what_it_needs(std::move(said));
     if (said.where) unused.where.reset();
     if (said.bounds) unused.bounds.reset();
+    if (said.clip_unit_sum) unused.clip_unit_sum.reset();
     if (said.bins) unused.bins.reset();
     if (said.categories) unused.categories.reset();
     if (said.candidates) unused.candidates.reset();
@@ -564,6 +579,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   };
   refuse_unused(unused.where.has_value(), "where");
   refuse_unused(unused.bounds.has_value(), "bounds");
+  refuse_unused(unused.clip_unit_sum.has_value(), "clip-unit-sum");
   refuse_unused(unused.bins.has_value(), "bins");
   refuse_unused(unused.categories.has_value(), "categories");
   refuse_unused(unused.candidates.has_value(), "candidates");

@@ -32,6 +32,7 @@ struct QueryFields {
   std::optional<std::string> file = {};
   std::optional<std::string> where = {};
   std::optional<std::string> bounds = {};
+  std::optional<std::string> clip_unit_sum = {};
   std::optional<std::uint64_t> bins = {};
   std::optional<std::string> categories = {};
   std::optional<std::uint64_t> candidates = {};

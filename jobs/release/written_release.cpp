@@ -98,6 +98,10 @@ json json_of(const WeightedStatistic& query) {
                         object["keys"] = discovered;
                         object["most_keys"] = its.keys.most_keys.value();
                       },
+                      [&](const UnitSumOf& its) {
+                        of_column("sum", its.column);
+                        object["clip_unit_sum"] = json_of(its.clip);
+                      },
                       [&](const UnitsOf&) { object["query"] = "count(units)"; },
                       [&](const DistinctOf& its) {
                         object["query"] = fmt::format("count(distinct {})", its.column);

@@ -70,6 +70,7 @@ json query_schema() {
            {{"query", text},
             {"where", text},
             {"bounds", bounds},
+            {"clip_unit_sum", bounds},
             {"bins", count},
             {"categories", texts},
             {"candidates", count},

@@ -494,6 +494,11 @@ TEST_F(ReleaseRefusal, OfQueries) {
   expect_usage("count(units)", {"--where", "x>0", "--most-keys", "1"}, {"--most-keys is not for count()"});
   expect_usage("sum()", {"--bounds", "0,1"}, {"must name a column"});
   expect_usage("sum(x)", {}, {"--bounds is missing"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--clip-unit-sum", "0,1"}, {"--bounds beside --clip-unit-sum"});
+  expect_usage("mean(x)", {"--clip-unit-sum", "0,1"}, {"--clip-unit-sum is not for mean()"});
+  expect_usage("sum(x)", {"--clip-unit-sum", "1,0"}, {"bounds"});
+  expect_usage("sum(x)", {"--clip-unit-sum", "0,1", "--by", "label", "--keys", "0,1"},
+               {"sum(x) by label is of units, must be asked without groups"});
   expect_usage("mean(x)", {}, {"--bounds is missing"});
   expect_usage("variance(x)", {}, {"--bounds is missing"});
   expect_usage("median(x)", {}, {"--bounds is missing"});

@@ -113,6 +113,7 @@ class ReleaseInParts : public ::testing::Test {
     ask({.of = GroupMeansOf{MeanOf{"y", Bounds{0, 10}}, keys}, .adjacency = {}});
     ask({.of = DistinctOf{"town", Count{1}, keys.owner}, .adjacency = {}});
     ask({.of = UnitsOf{keys.owner}, .adjacency = {}});
+    ask({.of = UnitSumOf{"y", Bounds{1, 12}, keys.owner}, .adjacency = {}});
     return plan;
   }
   /// A ticket that cannot be finished, but takes no calibration, of queries of each kind that take no milliseconds either.

@@ -167,6 +167,7 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
                     KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}}});
   push(DistinctOf{.column = "town) of", .most_keys = Count{2}, .owner = RowOwner{"row", true}});
   push(UnitsOf{.owner = RowOwner{"row", true}});
+  push(UnitSumOf{.column = "age, of", .clip = {-1, 90}, .owner = RowOwner{"row", true}});
   EXPECT_EQ(jobs::read_release_plan(jobs::plan_text(plan)).plan, plan);
 
   const auto refused = [&](const auto& change) {

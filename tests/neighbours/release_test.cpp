@@ -62,6 +62,8 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
   if (has_private_count) ask({"--query", "count()", "--query", "sum(x)", "--bounds", "-2,20"});
   ask({"--query", "sum(x)", "--bounds", "-2,20"});
   ask({"--query", "sum(x)", "--bounds", "5,7"});
+  ask({"--query", "sum(x)", "--clip-unit-sum", "0,20"});
+  gaussian({"--query", "sum(x)", "--clip-unit-sum", "-9,-3", "--where", "x!=1"});
   gaussian({"--query", "sum(x)", "--bounds", "-9,-3"});
   ask({"--query", "mean(x)", "--bounds", "1,5"});
   gaussian({"--query", "mean(x)", "--bounds", "10,20", "--query", "variance(x)"});

@@ -59,6 +59,36 @@ TEST(People, MoveByWhatIsChargedAtMostAndReachIt) {
   }
 }
 
+// Under zero-out all is reached where 0 is at a bound or beyond one.
+TEST(People, AddWhatIsClippedOnce) {
+  SmallFiles files;
+  const std::vector<std::string> numbers{"900,p", "-900,p", "2,q", ",p", "1e300,r"};
+  for (const auto adjacency : all_adjacencies) {
+    for (const std::uint64_t most : {1U, 2U, 3U}) {
+      for (const data::Bounds& clip : {data::Bounds{-3, 10}, data::Bounds{2, 5}, data::Bounds{-7, -1}, data::Bounds{0, 6}}) {
+        auto statistic = statistic_of(UnitSumOf{"x", clip, owner}, adjacency, most);
+        const double allowed =
+            adjacency == Adjacency::add_or_remove_one ? std::max(std::abs(clip.lower), std::abs(clip.upper)) : clip.upper - clip.lower;
+        for (const bool has_condition : {false, true}) {
+          if (has_condition) statistic.where = data::parse_condition("x>0 or t==p");
+          const auto text = describe(statistic) + " under " + std::string{name(adjacency)} + " of " + std::to_string(most);
+          const auto found = reach_of(statistic, numbers, files);
+          const auto noise = charged(statistic);
+          EXPECT_LE(found.l1, noise.l1) << text;
+          EXPECT_LE(found.l2, noise.l2) << text;
+          EXPECT_NEAR(noise.l1, allowed, 1e-4 * allowed) << text;
+          EXPECT_NEAR(noise.l2, allowed, 1e-4 * allowed) << text;
+          const bool is_reached = adjacency != Adjacency::zero_out || clip.lower >= 0 || clip.upper <= 0;
+          EXPECT_GE(found.l1, noise.l1 * (is_reached ? 1 - 1e-12 : 0.7)) << text;
+        }
+      }
+    }
+  }
+  // a: 3 + 4 - 1, b: 100 at 10, c: nothing at 1, nobody: 2.5.
+  const auto sum = statistic_of(UnitSumOf{"x", {1, 10}, owner}, Adjacency::replace_one, 3);
+  EXPECT_NEAR(files.added(sum, {"a,3,p", "a,4,p", "a,-1,p", "b,50,p", "b,50,p", "c,,p", ",2.5,q"})["0"], 6 + 10 + 1 + 2.5, 1e-3);
+}
+
 TEST(People, MoveByNumbersOfGroupsAndNotByTheirRows) {
   const auto of_groups = [](Adjacency adjacency, std::uint64_t most) {
     auto statistic = statistic_of(UnitsOf{owner}, adjacency, most);
@@ -117,6 +147,9 @@ TEST(People, CountOnceInEachGroup) {
 }
 
 TEST(People, NeedTheirColumn) {
+  EXPECT_TRUE(refusal_of([] {
+                statistic_of(UnitSumOf{"x", {0, 1}}, Adjacency::replace_one, 2).validate();
+              }).says(ErrorCode::invalid_argument, "sum(x) needs the column that names the owner of a row"));
   EXPECT_TRUE(refusal_of([] {
                 statistic_of(UnitsOf{}, Adjacency::replace_one, 2).validate();
               }).says(ErrorCode::invalid_argument, "count(units) needs the column that names the owner of a row"));

@@ -35,7 +35,8 @@ class SmallFiles {
     const auto total = parts.front()->total();
     Vector result;
     if (const auto* const steps = std::get_if<StepTotal>(&total)) {
-      for (std::size_t k = 0; k < steps->steps.size(); ++k) result[std::to_string(k)] = static_cast<double>(steps->steps[k]);
+      const double step = grid_for(statistic, NoiseMultiplier{1}).step();
+      for (std::size_t k = 0; k < steps->steps.size(); ++k) result[std::to_string(k)] = static_cast<double>(steps->steps[k]) * step;
     } else if (const auto* const groups = std::get_if<GroupTotal>(&total)) {
       const GroupMeans means{statistic};
       const double step = means.frame().grid().step();

@@ -88,6 +88,7 @@ _HOW = {
     "key_bounds": _arguments.pair,
     "key_bins": _arguments.whole,
     "bounds": _arguments.pair,
+    "clip_unit_sum": _arguments.pair,
     "bins": _arguments.whole,
     "categories": _arguments.texts,
     "candidates": _arguments.whole,
@@ -127,10 +128,12 @@ def count_distinct(column: str, *, most_keys: SupportsIndex | None = None, **mor
     return _made("count", f"distinct {_arguments.text('column', column)}", _SOME, more, most_keys=most_keys)
 
 
-def sum(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
+def sum(column: str, *, bounds: Pair | None = None, clip_unit_sum: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
     """The sum of a column, whose numbers are clamped to ``bounds``, (lower, upper), known without looking at the data; a schema may say them instead.
-    The other keywords are those of ``Statistic``."""
-    return _made("sum", column, _GROUPS, more, bounds=bounds)
+    The other keywords are those of ``Statistic``.
+
+    With ``clip_unit_sum``, (lower, upper), in the place of ``bounds``, what all used rows of a unit add up to is clipped, once; it is of no groups."""
+    return _made("sum", column, _GROUPS, more, bounds=bounds, clip_unit_sum=clip_unit_sum)
 
 
 def mean(column: str, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic:

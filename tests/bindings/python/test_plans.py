@@ -48,7 +48,7 @@ def test_every_word_of_a_plan_reaches_the_library() -> None:
     """The keywords are the rows of the library, and each is passed on as the plan spells it."""
     rows = {name for name, *_ in surety._library.release_fields()}
     elsewhere = {"data", "query", "queries", "svg", "ledger", "ledger_must_exist", "unit", "most"}
-    of_queries = {"where", "bounds", "bins", "categories", "candidates", "most_keys", "by", "keys", "key_bounds", "key_bins"}
+    of_queries = {"where", "bounds", "clip_unit_sum", "bins", "categories", "candidates", "most_keys", "by", "keys", "key_bounds", "key_bins"}
     from surety._release import PlanFields
 
     assert set(PlanFields.__annotations__) == rows - elsewhere - of_queries
@@ -97,6 +97,7 @@ def test_every_statistic_is_a_query_of_the_language() -> None:
         "categories": surety.histogram("g", categories=["a", "b"]),
         "keys": surety.keys("g", most_keys=1),
         "units": surety.count_units(where="x > 1"),
+        "clipped": surety.sum("x", clip_unit_sum=(0, 1)),
         "discovered": surety.mean("x", bounds=(0, 1), by="g", keys="discovered", most_keys=1),
         "distinct": surety.count_distinct("g", most_keys=1),
     }
@@ -105,8 +106,8 @@ def test_every_statistic_is_a_query_of_the_language() -> None:
     assert queries[0] == {"query": "count()", "where": "x > 1", "types": {"x": "number"}, "by": "g", "keys": ["a", "b"]}
     assert queries[1] == {"query": "sum(x)", "bounds": [0, 1], "by": "g", "key_bounds": [0, 9], "key_bins": 3}
     assert [one["query"] for one in queries[4:6]] == ["median(x)", "quantile(x, 0.9)"] and queries[8]["most_keys"] == 1
-    assert queries[9] == {"query": "count(units)", "where": "x > 1"} and queries[11] == {"query": "count(distinct g)", "most_keys": 1}
-    assert queries[10] == {"query": "mean(x)", "bounds": [0, 1], "by": "g", "keys": "discovered", "most_keys": 1}
+    assert queries[9] == {"query": "count(units)", "where": "x > 1"} and queries[12] == {"query": "count(distinct g)", "most_keys": 1}
+    assert queries[10] == {"query": "sum(x)", "clip_unit_sum": [0, 1]} and queries[11] == {"query": "mean(x)", "bounds": [0, 1], "by": "g", "keys": "discovered", "most_keys": 1}
     assert repr(made["mean"]) == "<Statistic mean(x), bounds=[-1.0, 1.5], weight=2.0>"
     assert surety.mean("x", bounds=[-1, 1.5], weight=2) == made["mean"] != made["sum"]  # type: ignore[arg-type]
     assert len({*made.values(), pickle.loads(pickle.dumps(made["bins"]))}) == len(made)
