@@ -26,6 +26,7 @@ template <class Options, class Describe>
 [[nodiscard]] Command curve_command();
 [[nodiscard]] Command train_command(const PlannedArguments& given);
 [[nodiscard]] Command predict_command();
+[[nodiscard]] Command show_command();
 [[nodiscard]] Command release_command(const PlannedArguments& given);
 [[nodiscard]] Command schema_command();
 [[nodiscard]] Command convert_command();

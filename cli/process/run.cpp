@@ -38,6 +38,7 @@ Command surety_command(const PlannedArguments& given) {
   surety.commands.push_back(train_command(given));
   surety.commands.push_back(convert_command());
   surety.commands.push_back(predict_command());
+  surety.commands.push_back(show_command());
   surety.commands.push_back(schema_command());
   surety.commands.push_back(simulate_command(given.words));
   surety.commands.push_back(audit_command());

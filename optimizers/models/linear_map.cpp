@@ -18,16 +18,12 @@ struct Line {
   double offset = 0;
 };
 
+/// \pre it does not enter by its logarithm
 Line line_of(const data::Column& column) {
   return std::visit(
       [&](const auto& map) -> Line {
         using Map = std::decay_t<decltype(map)>;
-        if constexpr (std::is_same_v<Map, data::SignedLogarithm>) {
-          throw Error{
-              ErrorCode::unsupported,
-              fmt::format("coefficients in units of the columns are of linear models: column '{}' has no bounds and enters as asinh(x)",
-                          one_line(column.name))};
-        } else if constexpr (std::is_same_v<Map, data::Bounds>) {
+        if constexpr (std::is_same_v<Map, data::Bounds>) {
           // In halves, whose difference does not overflow.
           const double half = map.upper / 2 - map.lower / 2;
           return {1 / half, -(map.lower / 2 + map.upper / 2) / half};
@@ -43,11 +39,23 @@ Line line_of(const data::Column& column) {
 
 }  // namespace
 
+std::optional<std::string> why_not_linear(const Model& model) {
+  const auto& map = model.features;
+  if (map.unit_norm) return "each row is divided by its norm, where rows are not scaled";
+  if (const auto* const columns = std::get_if<data::NamedColumns>(&map.inputs)) {
+    for (const auto& column : *columns) {
+      if (std::holds_alternative<data::SignedLogarithm>(column.map)) {
+        return fmt::format("column '{}' has no bounds and enters as asinh(x)", one_line(column.name));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 LinearMap linear_map(const Model& model) {
   const auto& map = model.features;
-  if (map.unit_norm) {
-    throw Error{ErrorCode::unsupported,
-                "coefficients in units of the columns are of linear models: each row is divided by its norm, where rows are not scaled"};
+  if (const auto why = why_not_linear(model)) {
+    throw Error{ErrorCode::unsupported, fmt::format("coefficients in units of the columns are of linear models: {}", *why)};
   }
   LinearMap linear{.names = data::feature_names(map), .coefficients = {}, .intercepts = {}};
   const std::size_t features = linear.names.size();

@@ -1,6 +1,8 @@
 // A model as a linear map of the cells of its columns, where it is one.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <surety/data/features.h>
@@ -17,7 +19,10 @@ struct LinearMap {
   std::vector<double> intercepts;  ///< one, or one for each class
 };
 
-/// \throws Error{unsupported} naming what is not linear: rows that are divided by their norms, or a column that enters by its logarithm.
+/// What is not linear: rows that are divided by their norms, or a column that enters by its logarithm; nothing where all is. O(columns).
+[[nodiscard]] std::optional<std::string> why_not_linear(const Model& model);
+
+/// \throws Error{unsupported} with what is not linear.
 /// \pre model.validate() passes. \complexity O(weights)
 [[nodiscard]] LinearMap linear_map(const Model& model);
 

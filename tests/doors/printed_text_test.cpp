@@ -167,6 +167,7 @@ TEST_F(PrintedText, OfAnyOptionOfAnyCommandEndsNoLineAndMovesNoTerminal) {
       {train_command(given), train(small)},
       {convert_command(), {"convert", path("data.csv"), path("out.rec"), "--label", "y>0", "--drop", "who", "--drop", "town"}},
       {predict_command(), {"predict", path("kept.json"), path("data.csv")}},
+      {show_command(), {"show", path("kept.json")}},
       {schema_command(), {"schema", path("data.csv")}},
       {simulate_command({}), {"simulate", "--algorithm", "hdb", "--steps", "20", "--seeds", "1", "--arms", "2", "--without-noise"}},
       {audit_command(), {"audit", path("kept.db"), "--delta", "1e-5"}},

@@ -30,6 +30,7 @@ class TrainingFields(TypedDict, total=False):
     categories: Mapping[str, Iterable[str]] | None
     class_weight: Mapping[str, float] | None
     classes: Values | None
+    classes_by: str | None
     clip: SupportsFloat | None
     clip_by: str | None
     clip_share: SupportsFloat | None

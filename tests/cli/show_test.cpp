@@ -1,0 +1,96 @@
+// surety show: coefficients in units of the columns, or why there are none.
+#include <support/surety_process.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace surety_test::show_test {
+namespace {
+
+class Show : public CommandTest {
+ protected:
+  /// Trains on 300 rows of age from 20 to 69, a town and whether y > 0, of which the classes are 0, 1, 2.
+  void train(const Words& more) {
+    std::string text = "age,town,y\n";
+    for (int i = 0; i < 300; ++i) {
+      text += std::to_string(20 + i * 7 % 50) + (i % 2 == 0 ? ",Rome," : ",Oslo,") + std::to_string(i * i % 3) + "\n";
+    }
+    write(path("data.csv"), text);
+    const auto trained = surety(Words{"train", path("data.csv"), "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"), "--model",
+                                      path("model.json"), "--categories", "town=Rome,Oslo"} +
+                                more);
+    ASSERT_EQ(trained.code, 0) << trained.err;
+  }
+  [[nodiscard]] nlohmann::json shown() const { return surety({"show", path("model.json"), "--json"}).json(); }
+};
+
+// Of every cell within its bounds, and of those beyond, which count as the bound.
+TEST_F(Show, SaysWhatPredictAddsUp) {
+  train({"--label", "y", "--loss", "squared", "--label-bounds", "0,4", "--bounds", "age=20,60", "--rows", "scaled"});
+  const auto before = contents(path("run.db"));
+  const auto json = shown();
+  EXPECT_EQ(contents(path("run.db")), before) << "nothing is charged";
+  EXPECT_TRUE(json["why_not_linear"].is_null());
+  EXPECT_EQ(json["label_centre"], 2);
+  ASSERT_EQ(json["coefficients"].size(), 3U);
+  const auto& age = json["coefficients"][0];
+  EXPECT_EQ(age["column"], "age");
+  EXPECT_EQ(age["from"], 20);
+  EXPECT_EQ(age["to"], 60);
+  EXPECT_TRUE(age["category"].is_null());
+  EXPECT_EQ(json["coefficients"][2]["category"], "Oslo");
+  EXPECT_TRUE(json["coefficients"][2]["from"].is_null());
+  write(path("new.csv"), "age,town\n30,Rome\n60,Oslo\n90,Oslo\n");
+  const auto predicted = surety({"predict", path("model.json"), path("new.csv"), "--json"}).json()["predictions"];
+  const auto value = [&](std::size_t k) { return json["coefficients"][k]["values"][0].get<double>(); };
+  const double start = json["intercepts"][0];
+  EXPECT_NEAR(predicted[0], start + 30 * value(0) + value(1), 1e-12);
+  EXPECT_NEAR(predicted[1], start + 60 * value(0) + value(2), 1e-12);
+  EXPECT_EQ(predicted[2], predicted[1]);
+
+  const auto said = surety({"show", path("model.json")});
+  EXPECT_EQ(said.code, 0) << said.err;
+  for (const char* part : {"promise      epsilon = 1 at delta = 1e-05", "unit         one row", "of what is predicted", "town=Oslo"}) {
+    EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
+  }
+  char number[40] = {};
+  std::snprintf(number, sizeof number, "%.6g", value(0));
+  EXPECT_NE(said.out.find("age          20    60  " + std::string{number} + "\n"), std::string::npos) << said.out;
+}
+
+TEST_F(Show, HasACoefficientForEachClass) {
+  train({"--label", "y", "--classes", "0,1,2", "--bounds", "age=20,60", "--rows", "scaled"});
+  const auto json = shown();
+  EXPECT_EQ(json["classes_by"], "softmax");
+  EXPECT_EQ(json["intercepts"].size(), 3U);
+  for (const auto& one : json["coefficients"]) {
+    ASSERT_EQ(one["values"].size(), 3U);
+    EXPECT_NEAR(one["values"][0].get<double>() + one["values"][1].get<double>() + one["values"][2].get<double>(), 0, 1e-9);
+  }
+  const auto said = surety({"show", path("model.json")}).out;
+  EXPECT_NE(said.find("in whose softmax differences alone count"), std::string::npos) << said;
+}
+
+TEST_F(Show, SaysWhatIsNotLinear) {
+  train({"--label", "y>0", "--bounds", "age=20,60"});
+  EXPECT_TRUE(shown()["coefficients"].is_null());
+  EXPECT_EQ(shown()["why_not_linear"], "each row is divided by its norm, where rows are not scaled");
+  const auto said = surety({"show", path("model.json")});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("coefficients none: each row is divided by its norm"), std::string::npos) << said.out;
+}
+
+TEST_F(Show, SaysWhichColumnIsNotLinear) {
+  train({"--label", "y>0", "--rows", "scaled"});
+  EXPECT_EQ(shown()["why_not_linear"], "column 'age' has no bounds and enters as asinh(x)");
+}
+
+TEST_F(Show, RefusesWhatIsNoModel) {
+  write(path("none.json"), "{}");
+  expect_refused({"show", path("none.json")}, 3, {"not a model of surety"});
+}
+
+}  // namespace
+}  // namespace surety_test::show_test
