@@ -161,6 +161,16 @@ const std::string& ArrowReader::text(std::size_t position) {
   return missing != nullptr && trimmed(result).empty() ? missing->text : result;
 }
 
+const std::string& ArrowReader::owner(std::size_t position) {
+  auto& result = texts_[position];
+  result.clear();
+  if (!batch().is_null(place_) && !cells_[position]->is_null(place_)) {
+    const auto found = cells_[position]->text(place_, result);
+    if (found.data() != result.data()) result.assign(found);
+  }
+  return result;
+}
+
 std::string ArrowReader::shown(std::size_t position) {
   if (stream_.columns()[position].can_be(CellUse::text)) return in_quotes(cells_[position]->text(place_, texts_[position]));
   return in_quotes(fmt::format("{}", parsed(position).value));

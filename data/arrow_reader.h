@@ -54,6 +54,8 @@ class ArrowReader {
   /// What is in a cell of the row in hand, or what it counts as where it is missing: as those of CsvReader.
   /// \throws Error{bad_data} in place of nothing where the form is public, with `advice` when the cell is a text.
   [[nodiscard]] const std::string& text(std::size_t position);
+  /// The identifier of the row's owner, also of a row with nothing else in it; empty where there is none. \pre `position` is that of the owners' column
+  [[nodiscard]] const std::string& owner(std::size_t position);
   [[nodiscard]] std::optional<double> number(std::size_t position, std::string_view advice = {});
   [[nodiscard]] std::optional<Date> date(std::size_t position);
   [[nodiscard]] bool is_missing(std::size_t position, CellKind kind);

@@ -32,13 +32,26 @@ const DataPolicy& checked(const DataPolicy& policy) {
   return policy;
 }
 
+/// Whether Latin letters are two bytes each, of which one is zero: UTF-16 that does not say which byte comes first.
+bool is_every_other_byte_zero(std::string_view header) {
+  const std::size_t first_zero = header.starts_with('\0') ? 0 : 1;
+  std::size_t zeros = 0;
+  for (std::size_t i = first_zero; i < header.size(); i += 2) zeros += header[i] == '\0' ? 1 : 0;
+  return header.size() >= 4 && 2 * zeros + 2 >= header.size();
+}
+
 /// What a header is not the text of, by its first bytes: "a Parquet file"; empty where it may be a header.
 std::string_view foreign_format(std::string_view header) {
   const bool has_zero = header.find('\0') != std::string_view::npos;
   const bool has_control = std::any_of(header.begin(), header.end(), [](char byte) { return byte >= '\0' && byte < ' ' && byte != '\t'; });
   if (header.starts_with("PK\x03\x04")) return "a ZIP archive, as files of spreadsheets are";
+  if (header.starts_with("7z\xbc\xaf\x27\x1c")) return "a 7z archive";
+  if (header.starts_with("\xfd" "7zXZ")) return "a file compressed by xz";
   if (header.starts_with("PAR1") && has_control) return "a Parquet file";
-  if ((header.starts_with("\xff\xfe") || header.starts_with("\xfe\xff")) && has_zero) return "UTF-16 text";
+  if (header.starts_with("ARROW1") && has_control) return "an Arrow file";
+  if (header.starts_with("SQLite format 3") && has_zero) return "an SQLite database";
+  const bool has_byte_order = header.starts_with("\xff\xfe") || header.starts_with("\xfe\xff");
+  if (has_zero && (has_byte_order || is_every_other_byte_zero(header))) return "UTF-16 text";
   return "";
 }
 

@@ -38,9 +38,10 @@ Grid grid_for(const Statistic& statistic, NoiseMultiplier noise) {
   return mechanisms::grid_for(L2Sensitivity{extent}, noise);
 }
 
-StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law) : statistic_{std::move(statistic)}, grid_{grid} {
+StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law, std::optional<double> weight)
+    : statistic_{std::move(statistic)}, grid_{grid} {
   statistic_.validate();
-  if (std::holds_alternative<QuantileOf>(statistic_.of) || std::holds_alternative<KeysOf>(statistic_.of)) {
+  if (std::holds_alternative<QuantileOf>(statistic_.of) || keys_of(statistic_) != nullptr) {
     invalid(fmt::format("{} is no sum of records", describe(statistic_)));
   }
   if (const auto* const bounds = bounds_of(statistic_)) {
@@ -55,7 +56,7 @@ StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law) : stati
     low_ = steps_of(bounds_.lower);
     high_ = steps_of(bounds_.upper);
     if (is_ratio(statistic_)) {
-      weight_ = weight_beside_sum(law);
+      weight_ = weight ? std::llround(*weight * static_cast<double>(farthest())) : weight_beside_sum(law);
       coordinates_ = 2;
     } else if (is_variance()) {
       weight_ = has_count_of_variance(statistic_) ? farthest() : 0;
@@ -163,7 +164,20 @@ void StatisticSum::add_total(const StepTotal& total, std::uint64_t records) {
   for (std::size_t k = 0; k < sum_.size(); ++k) sum_[k] += total.steps[k];
 }
 
+std::optional<double> StatisticSum::norm_of_units(bool squared) const {
+  const bool is_replaced = statistic_.adjacency == Adjacency::replace_one;
+  // One text more or less for each that the unit brings, whatever is in its place brings others (docs/proofs/statistics.md#people).
+  if (const auto* const distinct = std::get_if<DistinctOf>(&statistic_.of)) return static_cast<double>(distinct->most_keys.value());
+  if (!std::holds_alternative<UnitsOf>(statistic_.of)) return std::nullopt;
+  // Groups in which a unit counts, each once, and those of the unit in its place: of all groups at most.
+  const std::uint64_t all = groups();
+  const auto of_one = std::min<std::uint64_t>(statistic_.unit.most().value(), all);
+  const auto moved = static_cast<double>(std::min(is_replaced ? 2 * of_one : of_one, all));
+  return squared ? sqrt(point(moved)).enclosure().upper : moved;
+}
+
 double StatisticSum::norm(bool squared) const {
+  if (const auto of_units = norm_of_units(squared)) return *of_units;
   const auto joint = [&](std::int64_t a, std::int64_t b) {
     return squared ? sqrt(point(a) * point(a) + point(b) * point(b)) : point(a) + point(b);
   };
@@ -199,6 +213,8 @@ std::vector<std::string> StatisticSum::names() const {
 std::string StatisticSum::what_is_released() const {
   const char* const of_each = statistic_.by ? " of each group" : "";
   if (is_histogram()) return fmt::format("each cell{}", of_each);
+  if (std::holds_alternative<UnitsOf>(statistic_.of)) return fmt::format("the number of units{}", of_each);
+  if (std::holds_alternative<DistinctOf>(statistic_.of)) return "the number of different texts";
   if (counts()) return fmt::format("the count{}", of_each);
   if (is_variance()) {
     const double half = static_cast<double>(farthest()) * grid_.step();

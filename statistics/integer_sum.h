@@ -3,7 +3,7 @@
 // Each record becomes a vector of integers, in steps of a public grid, that depends on that record and public options alone; the vectors
 // are added in integers. So the sensitivity below holds for what the machine computes, whatever the cells hold and in every order:
 //
-//   count      1 for every record that meets the condition
+//   count      1 for every record that meets the condition; or for every unit that has one, once in each group; or for every different text
 //   sum        the number in the column, clamped to the bounds and rounded to the grid
 //   mean       where the number of records is public, the same sum, divided afterwards;
 //              else the sum of (number - middle of the bounds), and beside it the count with a weight: half the bounds' width, or under
@@ -47,8 +47,8 @@ class StatisticSum {
  public:
   /// The sum over no records, for noise of this law: it decides the weight of a count beside a sum, and every weight is right for every law.
   /// \throws Error{invalid_argument} as `Statistic::validate`, or when the grid has fewer than 1 or more than 2^40 steps between the origin
-  /// and a bound.
-  StatisticSum(Statistic statistic, Grid grid, NoiseLaw law = NoiseLaw::laplace);
+  /// and a bound. \param weight of the count beside a sum in the place of that, as a share of the largest number in steps
+  StatisticSum(Statistic statistic, Grid grid, NoiseLaw law = NoiseLaw::laplace, std::optional<double> weight = std::nullopt);
 
   /// Adds one record that meets the condition to its group, by the cell of the statistic's column. A text is looked up among the categories, or is
   /// ignored otherwise; a number is clamped, a NaN counts as the lower bound. Never throws. O(log cells).
@@ -60,7 +60,7 @@ class StatisticSum {
   /// Adds one record that meets the condition and whose cell is missing: nothing where such are left out, else 0, clamped to the bounds; in a
   /// histogram it is in no cell. Under zero-out, where a zeroed record is such a one, it is none where records are counted beside their numbers.
   void add_damaged(std::size_t group = 0);
-  /// Adds one record to a count.
+  /// Adds one record, unit or text to a count.
   void add_to_count(std::size_t group = 0) { add_steps(group, 0, 1); }
   /// Adds so many. \pre count < 2^63
   void add_to_count_times(std::uint64_t count) { add_steps(0, 0, static_cast<std::int64_t>(count)); }
@@ -87,8 +87,11 @@ class StatisticSum {
   [[nodiscard]] std::string what_is_released() const;
   [[nodiscard]] bool is_histogram() const noexcept { return std::holds_alternative<HistogramOf>(statistic_.of); }
   [[nodiscard]] bool is_variance() const noexcept { return std::holds_alternative<VarianceOf>(statistic_.of); }
-  /// Every number asked for counts records, so it is whole.
-  [[nodiscard]] bool counts() const noexcept { return is_histogram() || std::holds_alternative<CountOf>(statistic_.of); }
+  /// Every number asked for counts records, units or texts, so it is whole.
+  [[nodiscard]] bool counts() const noexcept {
+    return is_histogram() || std::holds_alternative<CountOf>(statistic_.of) || std::holds_alternative<UnitsOf>(statistic_.of) ||
+           std::holds_alternative<DistinctOf>(statistic_.of);
+  }
   [[nodiscard]] const Statistic& statistic() const noexcept { return statistic_; }
   [[nodiscard]] Grid grid() const noexcept { return grid_; }
   /// What counts as zero in a sum, in data units.
@@ -100,10 +103,6 @@ class StatisticSum {
   [[nodiscard]] std::int64_t farthest() const noexcept { return std::max(std::abs(low_), std::abs(high_)); }
   [[nodiscard]] std::int64_t weight() const noexcept { return weight_; }
 
- private:
-  using Integer = ExactInteger;
-
-  void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
   /// The clamped number in steps from the origin, to the nearest, of two the one further from 0: as `std::llround` (docs/proofs/statistics.md#blocks).
   [[nodiscard]] std::int64_t steps_of(double number) const noexcept {
     const double clamped = std::min(number >= bounds_.lower ? number : bounds_.lower, bounds_.upper);
@@ -111,9 +110,16 @@ class StatisticSum {
     constexpr double below_half = 0x1.fffffffffffffp-2;
     return static_cast<std::int64_t>(steps + std::copysign(below_half, steps));
   }
+
+ private:
+  using Integer = ExactInteger;
+
+  void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
   /// The weight of the count beside a sum, in steps.
   [[nodiscard]] std::int64_t weight_beside_sum(NoiseLaw law) const;
   [[nodiscard]] double norm(bool squared) const;
+  /// The same where units or texts are counted; nothing elsewhere.
+  [[nodiscard]] std::optional<double> norm_of_units(bool squared) const;
 
   Statistic statistic_;
   Grid grid_;

@@ -105,10 +105,15 @@ double appearance_probability(const StatisticNoise& noise, Count most_keys, std:
   // 1 + noise > threshold: the noise, the integer nearest to Z, is at least `threshold`, so Z >= threshold - 1/2.
   const double least = static_cast<double>(threshold) - 0.5;
   if (least <= 0) return 1;
-  const auto both_sides = std::visit(
-      Overload{[&](const mechanisms::Gaussian& gaussian) { return exceedance(NoiseLaw::gaussian, std::vector{gaussian.sigma()}, least); },
-               [&](const mechanisms::Laplace& laplace) { return exceedance(NoiseLaw::laplace, std::vector{laplace.scale()}, least); }},
-      noise);
+  const double in_steps =
+      std::visit([](const auto& mechanism) { return mechanism.options().grid.steps_per_unit(); }, noise);  // a power of 2
+  const auto both_sides = std::visit(Overload{[&](const mechanisms::Gaussian& gaussian) {
+                                                return exceedance(NoiseLaw::gaussian, std::vector{gaussian.sigma() * in_steps}, least);
+                                              },
+                                              [&](const mechanisms::Laplace& laplace) {
+                                                return exceedance(NoiseLaw::laplace, std::vector{laplace.scale() * in_steps}, least);
+                                              }},
+                                     noise);
   const Interval one = exactly(both_sides) / exactly(2);
   return -(expm1(exactly(static_cast<double>(most_keys.value())) * log1p(-one))).enclosure().lower;
 }

@@ -67,10 +67,10 @@ class KeyCounts {
 };
 
 /// At least the probability that one of `most_keys` keys of count 1 exceeds `threshold`, by interval arithmetic from the law of the rounded
-/// noise. \pre `threshold` is whole.
+/// noise, both in steps of its grid: a count of one step. \pre `threshold` is whole.
 [[nodiscard]] double appearance_probability(const StatisticNoise& noise, Count most_keys, std::int64_t threshold);
 
-/// The smallest whole threshold with an appearance probability of at most `delta`. \throws Error{unsupported} where delta is 0: every noise
+/// The smallest whole threshold, in steps, with an appearance probability of at most `delta`. \throws Error{unsupported} where delta is 0: every noise
 /// lets a key of one unit through at times.
 [[nodiscard]] std::int64_t key_threshold(const StatisticNoise& noise, Count most_keys, Delta delta);
 

@@ -34,17 +34,24 @@ Event noise_at(const WeightedStatistic& query, NoiseFamily family, double scale)
 
 }  // namespace
 
+Event free_event(Adjacency adjacency) { return pure(Epsilon{0}, adjacency); }
+
 Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  if (is_public(query.statistic)) return free_event(query.statistic.adjacency);
   if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
     const double own = scale / std::sqrt(query.weight);
     return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
   }
   const Event noise = noise_at(query, family, scale);
-  const auto* const keys = std::get_if<KeysOf>(&query.statistic.of);
+  const auto* const keys = keys_of(query.statistic);
   return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
 }
 
 std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
+    const GroupMeans means{query.statistic};
+    return means.threshold(means.noise_for(noise_at(query, family, scale)));
+  }
   const auto& keys = std::get<KeysOf>(query.statistic.of);
   const KeyCounts counts{keys.most_keys, query.statistic.adjacency};
   return key_threshold(counts.noise_for(noise_at(query, family, scale)), keys.most_keys, keys.chance);
@@ -53,15 +60,17 @@ std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family
 Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
   // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's.
   const auto kind_of = [](const Statistic& statistic) {
-    const auto* const keys = std::get_if<KeysOf>(&statistic.of);
+    const auto* const keys = keys_of(statistic);
     return std::pair{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1};
   };
   std::map<std::pair<std::pair<bool, double>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
   for (const auto& query : queries) {
+    if (is_public(query.statistic)) continue;
     auto& [one, count] = kinds[{kind_of(query.statistic), query.weight}];
     one = &query;
     ++count;
   }
+  if (kinds.empty()) return free_event(queries.front().statistic.adjacency);
   accounting::Releases all{queries.front().statistic.adjacency};
   for (const auto& [kind, found] : kinds) {
     all.add(accounting::Releases::of(repeat(Count{found.second}, event_of(*found.first, family, scale))));
@@ -87,8 +96,12 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
     facts.other_cells = fmt::format("numbers are clamped to {}", between(quantile->bounds));
   } else if (const auto* const bounds = bounds_of(statistic)) {
     facts.other_cells = fmt::format("numbers are clamped to {}", between(*bounds));
+    if (std::holds_alternative<GroupMeansOf>(statistic.of)) {
+      facts.other_cells += fmt::format("; texts of more than {} bytes are no groups", KeyCounts::longest_key);
+    }
   } else {
-    facts.other_cells = fmt::format("texts of more than {} bytes are no keys", KeyCounts::longest_key);
+    facts.other_cells = fmt::format("texts of more than {} bytes {}", KeyCounts::longest_key,
+                                    std::holds_alternative<DistinctOf>(statistic.of) ? "do not count" : "are no keys");
   }
   return facts;
 }
@@ -127,6 +140,9 @@ void SumPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.a
 void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<RankTotal>(total), records); }
 void KeysPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
 
+void DistinctPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
+void PublicCountPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.add_total(of_kind<StepTotal>(total), records); }
+
 std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
   const auto released = statistics::release(sum_, noise(), reservation, bits);
   const auto estimates = estimates_of(sum_, released, reach_.value(), records);
@@ -137,6 +153,40 @@ std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mecha
   answers.reserve(estimates.size());
   for (std::size_t k = 0; k < estimates.size(); ++k) answers.push_back({groups[k / cells.size()], cells[k % cells.size()], estimates[k]});
   return answers;
+}
+
+namespace {
+
+KeyCounts counts_of(const StatisticSum& sum) { return {std::get<DistinctOf>(sum.statistic().of).most_keys, sum.statistic().adjacency}; }
+
+}  // namespace
+
+DistinctPart::DistinctPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach)
+    : SumPart{std::move(sum), std::move(noise), std::move(reach)}, counts_{counts_of(this->sum())} {}
+DistinctPart::DistinctPart(StatisticSum sum) : SumPart{std::move(sum)}, counts_{counts_of(this->sum())} {}
+
+std::vector<Answer> DistinctPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  add_to_count_times(counts_.size());
+  return SumPart::release(reservation, bits, records);
+}
+
+PartFacts PublicCountPart::facts() const {
+  return {.query = describe(sum_.statistic()),
+          .noise = "none",
+          .standard_deviation = {},
+          .noise_is_on = fmt::format("{}, which is public under {}", sum_.what_is_released(), name(sum_.statistic().adjacency)),
+          .l1_sensitivity = {},
+          .l2_sensitivity = {},
+          .grid_step = {},
+          .is_whole = true,
+          .has_groups = false,
+          .has_cells = false};
+}
+
+std::vector<Answer> PublicCountPart::release(accounting::Reservation& /*reservation*/, mechanisms::BitsRef /*bits*/,
+                                             std::uint64_t /*records*/) {
+  const auto units = static_cast<double>(sum_.sum().steps.front());
+  return {{"", "", {units, units, units}}};
 }
 
 namespace {
@@ -212,22 +262,18 @@ KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confid
 KeysPart::KeysPart(const Statistic& statistic)
     : statistic_{statistic}, counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency} {}
 
-void KeysPart::start(Rows& rows) {
-  const auto& keys = std::get<KeysOf>(statistic_.of);
-  column_ = rows.position(keys.column, CellUse::text);
-  if (statistic_.unit.most().value() > 1) owner_ = rows.position(keys.owner->column, CellUse::text);
-  if (statistic_.where) where_.emplace(*statistic_.where, rows);
+KeyReader::KeyReader(KeyCounts& counts, const Statistic& statistic, Rows& rows)
+    : counts_{counts}, column_{rows.position(*column_of(statistic), CellUse::text)}, owner_{statistic, rows} {
+  if (statistic.where) where_.emplace(*statistic.where, rows);
 }
 
-void KeysPart::add(Rows& rows) {
+void KeyReader::add(Rows& rows) {
   if (where_ && !where_->is_met(rows)) return;
   const std::string& key = rows.text(column_);
-  // A unit of one row is that row.
-  const bool is_alone = !owner_ || (std::get<KeysOf>(statistic_.of).owner->empty_is_each && rows.text(*owner_).empty());
-  if (is_alone) {
-    counts_.add(key);
+  if (const auto* const unit = owner_.find(rows)) {
+    counts_.add(*unit, key);
   } else {
-    counts_.add(rows.text(*owner_), key);
+    counts_.add(key);
   }
 }
 
@@ -257,6 +303,62 @@ std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mech
   return answers;
 }
 
+GroupMeansPart::GroupMeansPart(const Statistic& statistic, const Event& noise, double confidence)
+    : means_{statistic},
+      noise_{means_.noise_for(noise)},
+      threshold_{means_.threshold(*noise_)},
+      reach_{reach_of(means_.frame(), *noise_, confidence)} {}
+
+void GroupMeansPart::start(Rows& rows) {
+  const auto& statistic = means_.statistic();
+  number_ = rows.position(*column_of(statistic), CellUse::number);
+  key_ = rows.position(keys_of(statistic)->column, CellUse::text);
+  owner_.emplace(statistic, rows);
+  if (statistic.where) where_.emplace(*statistic.where, rows);
+}
+
+void GroupMeansPart::add(Rows& rows) {
+  const auto& statistic = means_.statistic();
+  const bool meets = !where_ || where_->is_met(rows);
+  auto number = rows.number(number_);
+  // Under zero-out a zeroed row is one without a number.
+  if (!number && statistic.missing != MissingCells::left_out && statistic.adjacency != Adjacency::zero_out) number = 0;
+  if (meets && number) means_.add(owner_->find(rows), rows.text(key_), *number);
+}
+
+void GroupMeansPart::add_total(const QueryTotal& total, std::uint64_t records) { means_.add_total(of_kind<GroupTotal>(total), records); }
+
+Event GroupMeansPart::event() const { return event_of_keys(event_of(noise_.value()), keys_of(means_.statistic())->chance); }
+
+PartFacts GroupMeansPart::facts() const {
+  const auto& frame = means_.frame();
+  const double step = frame.grid().step();
+  return with_cells(
+      {.query = describe(means_.statistic()),
+       .noise = std::string{name(noise_.value())},
+       .standard_deviation = statistics::standard_deviation(noise_.value()),
+       .noise_is_on = fmt::format("the sum of each group of ({} - {}), to which a unit adds its mean there, and {:.6g} times that on the "
+                                  "number of its units, of which those above {:.6g} are shown",
+                                  *column_of(means_.statistic()), frame.origin(), 1 / (static_cast<double>(frame.weight()) * step),
+                                  means_.units(static_cast<double>(threshold_))),
+       .l1_sensitivity = means_.l1_sensitivity().value(),
+       .l2_sensitivity = means_.l2_sensitivity().value(),
+       .grid_step = step,
+       .is_whole = false,
+       .has_groups = true,
+       .has_cells = false},
+      means_.statistic());
+}
+
+std::vector<Answer> GroupMeansPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  reservation.spend(event());
+  std::vector<Answer> answers;
+  for (const auto& shown : draw_groups(means_, noise_.value(), threshold_, bits)) {
+    answers.push_back({shown.key, "", estimates_of(means_.frame(), {shown.sum, shown.count}, reach_.value(), records).front()});
+  }
+  return answers;
+}
+
 namespace {
 
 /// On the grid of the noise of its event.
@@ -275,6 +377,12 @@ Parts adding_parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily
       parts.push_back(std::make_unique<QuantilePart>(query.statistic));
     } else if (std::holds_alternative<KeysOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<KeysPart>(query.statistic));
+    } else if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<GroupMeansPart>(query.statistic));
+    } else if (is_public(query.statistic)) {
+      parts.push_back(std::make_unique<PublicCountPart>(query.statistic));
+    } else if (std::holds_alternative<DistinctOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<DistinctPart>(sum_of(query, event_of(query, family, scale), family)));
     } else {
       parts.push_back(std::make_unique<SumPart>(sum_of(query, event_of(query, family, scale), family)));
     }
@@ -292,6 +400,10 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
   Parts parts;
   for (const auto& query : queries) {
     query.validate();
+    if (is_public(query.statistic)) {
+      parts.push_back(std::make_unique<PublicCountPart>(query.statistic));
+      continue;
+    }
     const Event event = event_of(query, family, scale);
     if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<QuantilePart>(query.statistic, event, confidence));
@@ -299,6 +411,10 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
     }
     if (std::holds_alternative<KeysOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<KeysPart>(query.statistic, noise_at(query, family, scale), confidence));
+      continue;
+    }
+    if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<GroupMeansPart>(query.statistic, noise_at(query, family, scale), confidence));
       continue;
     }
     auto sum = sum_of(query, event, family);
@@ -309,7 +425,11 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
       const auto noise = noise_for(sum, event);
       found = made.emplace(key, Made{noise, reach_of(sum, noise, confidence)}).first;
     }
-    parts.push_back(std::make_unique<SumPart>(std::move(sum), found->second.noise, found->second.reach));
+    if (std::holds_alternative<DistinctOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<DistinctPart>(std::move(sum), found->second.noise, found->second.reach));
+    } else {
+      parts.push_back(std::make_unique<SumPart>(std::move(sum), found->second.noise, found->second.reach));
+    }
   }
   return parts;
 }

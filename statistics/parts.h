@@ -17,6 +17,7 @@
 #include <surety/data/csv.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/statistics/estimates.h>
+#include <surety/statistics/group_means.h>
 #include <surety/statistics/keys.h>
 #include <surety/statistics/quantile.h>
 #include <surety/statistics/query.h>
@@ -40,13 +41,16 @@ struct WeightedStatistic {
 
 enum class NoiseFamily { laplace, gaussian };
 
+/// What an answer that is public costs, nothing: pure(0).
+[[nodiscard]] Event free_event(Adjacency adjacency);
+
 /// What the release of one query costs at the common scale: laplace(s / sqrt(w)) or gaussian(s / sqrt(w)); of a quantile
 /// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
-/// concentrated privacy.
+/// concentrated privacy. Nothing where the answer is public.
 [[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
-/// The threshold that a query for keys has at the common scale. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
+/// The threshold that a query for keys, or for means of groups that nobody listed, has at the common scale, in steps of its grid. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
 [[nodiscard]] std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale);
-/// What all of them cost together, each different release once with its count: that of the query itself where there is one.
+/// What all of them cost together, each different release once with its count: that of the query itself where there is one; public ones cost nothing.
 /// \pre `queries` is not empty and of one adjacency.
 [[nodiscard]] Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale);
 
@@ -103,6 +107,21 @@ class Part {
                                                     std::uint64_t records) = 0;
 };
 
+/// Gives the texts of a column to the counts of their keys, each to its unit.
+class KeyReader {
+ public:
+  /// `counts` must stay where it is. \pre `statistic` is of keys or of different texts. \throws Error{bad_data} for a column that is missing.
+  KeyReader(KeyCounts& counts, const Statistic& statistic, Rows& rows);
+  /// The row in hand.
+  void add(Rows& rows);
+
+ private:
+  KeyCounts& counts_;
+  std::size_t column_;
+  OwnerReader owner_;
+  std::optional<data::RowCondition> where_;
+};
+
 /// A count, sum, mean or histogram with the noise of an event: an integer vector with noise on each coordinate.
 class SumPart : public Part {
  public:
@@ -123,10 +142,52 @@ class SumPart : public Part {
   [[nodiscard]] const StatisticSum& sum() const noexcept { return sum_; }
   [[nodiscard]] const StatisticNoise& noise() const { return noise_.value(); }
 
+ protected:
+  void add_to_count_times(std::uint64_t count) { sum_.add_to_count_times(count); }
+
  private:
   StatisticSum sum_;
   std::optional<StatisticNoise> noise_;
   std::optional<NoiseReach> reach_;
+  std::optional<SumReader> reader_;
+};
+
+/// How many different texts a column holds, with noise.
+class DistinctPart final : public SumPart {
+ public:
+  /// As SumPart, of a sum over no texts.
+  DistinctPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach);
+  /// One that adds alone.
+  explicit DistinctPart(StatisticSum sum);
+
+  void start(Rows& rows) override { reader_.emplace(counts_, sum().statistic(), rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] bool add_batch(const data::ArrowReader& /*batch*/) override { return false; }
+  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  KeyCounts counts_;
+  std::optional<KeyReader> reader_;
+};
+
+/// The number of all units, which is public: no noise, and no charge.
+class PublicCountPart final : public Part {
+ public:
+  /// \pre `is_public(statistic)`
+  explicit PublicCountPart(const Statistic& statistic) : sum_{statistic, grid_for(statistic, NoiseMultiplier{1})} {}
+
+  void start(Rows& rows) override { reader_.emplace(sum_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] QueryTotal total() const override { return sum_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override { return free_event(sum_.statistic().adjacency); }
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  StatisticSum sum_;
   std::optional<SumReader> reader_;
 };
 
@@ -163,8 +224,8 @@ class KeysPart : public Part {
   /// One that adds alone.
   explicit KeysPart(const Statistic& statistic);
 
-  void start(Rows& rows) override;
-  void add(Rows& rows) override;
+  void start(Rows& rows) override { reader_.emplace(counts_, statistic_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
   [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
   void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] Event event() const override;
@@ -178,8 +239,34 @@ class KeysPart : public Part {
   std::optional<StatisticNoise> noise_;
   std::int64_t threshold_ = 0;
   double reach_ = 0;
-  std::size_t column_ = 0;
-  std::optional<std::size_t> owner_;
+  std::optional<KeyReader> reader_;
+};
+
+/// Means of groups that nobody listed: of those whose noisy count is above a threshold.
+class GroupMeansPart : public Part {
+ public:
+  /// \param noise laplace or gaussian, as of KeysPart. \throws Error{invalid_argument} as `Statistic::validate`.
+  GroupMeansPart(const Statistic& statistic, const Event& noise, double confidence);
+  /// One that adds alone.
+  explicit GroupMeansPart(const Statistic& statistic) : means_{statistic} {}
+
+  void start(Rows& rows) override;
+  void add(Rows& rows) override;
+  [[nodiscard]] QueryTotal total() const override { return means_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override;
+  [[nodiscard]] PartFacts facts() const override;
+  /// The interval of a mean knows nothing of the choice of its group, as that of a key.
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  GroupMeans means_;
+  std::optional<StatisticNoise> noise_;
+  std::int64_t threshold_ = 0;
+  std::optional<NoiseReach> reach_;
+  std::size_t number_ = 0;
+  std::size_t key_ = 0;
+  std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;
 };
 

@@ -12,6 +12,18 @@ namespace {
 
 bool is_median(const QuantileOf& quantile) { return quantile.fraction == Fraction::median(); }
 
+/// \throws Error{invalid_argument} for the texts of a unit beyond its rows, and for groups.
+void validate_texts(const Statistic& statistic, Count most_keys, std::string_view what) {
+  if (statistic.by) invalid(fmt::format("{} is of {}, must be asked without groups", describe(statistic), what));
+  if (most_keys.value() > statistic.unit.most().value()) {
+    invalid(fmt::format("the keys of a unit are {}, must be at most the {} of its rows", most_keys.value(), statistic.unit.most().value()));
+  }
+}
+
+bool tells_units_apart(const Statistic& statistic) {
+  return std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<DistinctOf>(statistic.of) || keys_of(statistic) != nullptr;
+}
+
 }  // namespace
 
 void Statistic::validate() const {
@@ -29,12 +41,10 @@ void Statistic::validate() const {
     static_cast<void>(candidates_of(*quantile));
     if (by) invalid(fmt::format("{} is a quantile, must be asked without groups", describe(*this)));
   }
-  if (const auto* const keys = std::get_if<KeysOf>(&of)) {
-    if (by) invalid(fmt::format("{} is of keys, must be asked without groups", describe(*this)));
-    if (keys->most_keys.value() > unit.most().value()) {
-      invalid(fmt::format("the keys of a unit are {}, must be at most the {} of its rows", keys->most_keys.value(), unit.most().value()));
-    }
-    if (!keys->owner && unit.most().value() > 1) invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
+  if (const auto* const keys = keys_of(*this)) validate_texts(*this, keys->most_keys, "keys");
+  if (const auto* const distinct = std::get_if<DistinctOf>(&of)) validate_texts(*this, distinct->most_keys, "different texts");
+  if (tells_units_apart(*this) && unit.most().value() > 1 && owner_of(*this) == nullptr) {
+    invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
   }
   if (by) {
     statistics::validate(by->keys);
@@ -64,33 +74,62 @@ bool Statistic::has_public_count() const noexcept {
   return !where && !by && !leaves_out_missing_cells(*this) && has_public_size(adjacency, unit);
 }
 
+bool is_public(const Statistic& statistic) noexcept {
+  return std::holds_alternative<UnitsOf>(statistic.of) && !statistic.where && !statistic.by &&
+         statistic.adjacency != Adjacency::add_or_remove_one;
+}
+
 bool leaves_out_missing_cells(const Statistic& statistic) noexcept {
   return bounds_of(statistic) != nullptr && statistic.missing == MissingCells::left_out;
 }
 
 std::string describe(const Statistic& statistic) {
   const auto* const column = column_of(statistic);
-  const char* const function = std::visit(Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; },
-                                                   [](const MeanOf&) { return "mean"; }, [](const VarianceOf&) { return "variance"; },
-                                                   [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
-                                                   [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; }},
-                                          statistic.of);
+  const char* const function = std::visit(
+      Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; }, [](const MeanOf&) { return "mean"; },
+               [](const VarianceOf&) { return "variance"; },
+               [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
+               [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; }, [](const UnitsOf&) { return "count"; },
+               [](const DistinctOf&) { return "count"; }, [](const GroupMeansOf&) { return "mean"; }},
+      statistic.of);
+  const auto* const means = std::get_if<GroupMeansOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
   const std::string asked = quantile != nullptr && !is_median(*quantile) ? fmt::format(", {}", quantile->fraction.value()) : "";
-  return fmt::format("{}({}{}){}{}", function, column != nullptr ? *column : "", asked,
-                     statistic.by ? " by " + statistic.by->column : std::string{},
+  const char* const what = std::holds_alternative<UnitsOf>(statistic.of)      ? "units"
+                           : std::holds_alternative<DistinctOf>(statistic.of) ? "distinct "
+                                                                              : "";
+  return fmt::format("{}({}{}{}){}{}", function, what, column != nullptr ? *column : "", asked,
+                     statistic.by       ? " by " + statistic.by->column
+                     : means != nullptr ? " by discovered " + means->keys.column
+                                        : std::string{},
                      statistic.where ? " where " + describe(*statistic.where) : std::string{});
 }
 
+const RowOwner* owner_of(const Statistic& statistic) noexcept {
+  const auto found = [](const std::optional<RowOwner>& owner) { return owner ? &*owner : nullptr; };
+  if (const auto* const units = std::get_if<UnitsOf>(&statistic.of)) return found(units->owner);
+  if (const auto* const distinct = std::get_if<DistinctOf>(&statistic.of)) return found(distinct->owner);
+  if (const auto* const keys = keys_of(statistic)) return found(keys->owner);
+  return nullptr;
+}
+
+const KeysOf* keys_of(const Statistic& statistic) noexcept {
+  if (const auto* const means = std::get_if<GroupMeansOf>(&statistic.of)) return &means->keys;
+  return std::get_if<KeysOf>(&statistic.of);
+}
+
 const std::string* column_of(const Statistic& statistic) noexcept {
-  return std::visit(Overload{[](const CountOf&) -> const std::string* { return nullptr; },
-                             [](const auto& of) -> const std::string* { return &of.column; }},
-                    statistic.of);
+  return std::visit(
+      Overload{[](const CountOf&) -> const std::string* { return nullptr; }, [](const UnitsOf&) -> const std::string* { return nullptr; },
+               [](const GroupMeansOf& of) -> const std::string* { return &of.mean.column; },
+               [](const auto& of) -> const std::string* { return &of.column; }},
+      statistic.of);
 }
 
 const Bounds* bounds_of(const Statistic& statistic) noexcept {
   if (const auto* const sum = std::get_if<SumOf>(&statistic.of)) return &sum->bounds;
   if (const auto* const mean = std::get_if<MeanOf>(&statistic.of)) return &mean->bounds;
+  if (const auto* const means = std::get_if<GroupMeansOf>(&statistic.of)) return &means->mean.bounds;
   if (const auto* const variance = std::get_if<VarianceOf>(&statistic.of)) return &variance->bounds;
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// What is asked of the data: a count, sum, mean, variance, quantile or histogram, with its condition, its groups, its adjacency and whom it protects. Public in
+// What is asked of the data: a count of rows, of units or of different texts, a sum, mean, variance, quantile or histogram, with its condition, its groups, its adjacency and whom it protects. Public in
 // every part.
 #pragma once
 
@@ -16,8 +16,26 @@
 
 namespace surety::statistics {
 
+/// By which column the owner of a row is found, where a unit has several rows.
+struct RowOwner {
+  std::string column;
+  bool empty_is_each;  ///< a row without an identifier is a unit of its own
+  friend bool operator==(const RowOwner&, const RowOwner&) = default;
+};
 struct CountOf {
   friend bool operator==(const CountOf&, const CountOf&) = default;
+};
+/// How many units there are, or have a used row that meets the condition; of groups, how many have such a row in each.
+struct UnitsOf {
+  std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
+  friend bool operator==(const UnitsOf&, const UnitsOf&) = default;
+};
+/// How many different texts a column holds, where each unit brings so many of its own at most: the first of its used rows, as `KeysOf` has them.
+struct DistinctOf {
+  std::string column;
+  Count most_keys{1};                            ///< of each unit, at most as many as it has rows
+  std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
+  friend bool operator==(const DistinctOf&, const DistinctOf&) = default;
 };
 struct SumOf {
   std::string column;
@@ -50,17 +68,18 @@ struct HistogramOf {
 };
 /// The texts that a column holds and nobody listed, each with the number of units that hold it, as far as that is above a threshold (keys.h).
 struct KeysOf {
-  /// Of the rows of one unit where it has several.
-  struct Owner {
-    std::string column;
-    bool empty_is_each;  ///< a row without an identifier is a unit of its own
-    friend bool operator==(const Owner&, const Owner&) = default;
-  };
   std::string column;
-  Count most_keys{1};                         ///< of each unit, at most as many as it has rows
-  Delta chance{0};                            ///< of the promised delta, for a key that one unit alone holds to appear
-  std::optional<Owner> owner = std::nullopt;  ///< needed where a unit has several rows
+  Count most_keys{1};                            ///< of each unit, at most as many as it has rows
+  Delta chance{0};                               ///< of the promised delta, for a key that one unit alone holds to appear
+  std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
   friend bool operator==(const KeysOf&, const KeysOf&) = default;
+};
+/// The mean in each group of a column that nobody listed, of those groups that are shown as `KeysOf` shows keys (group_means.h): of each unit's own mean of
+/// its rows in the group. Without units of several rows that is the mean of the rows.
+struct GroupMeansOf {
+  MeanOf mean;
+  KeysOf keys;  ///< the groups
+  friend bool operator==(const GroupMeansOf&, const GroupMeansOf&) = default;
 };
 /// The statistic once for the records of each cell of a column, so that a record is in one group or in none.
 struct Groups {
@@ -78,7 +97,7 @@ enum class MissingCells {
 
 /// What is asked of the data. Public in every part.
 struct Statistic {
-  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf> of;
+  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf, GroupMeansOf> of;
   std::optional<data::Condition> where = std::nullopt;  ///< only records that meet it are counted
   Adjacency adjacency;
   std::optional<Groups> by = std::nullopt;
@@ -88,9 +107,9 @@ struct Statistic {
   static constexpr std::size_t most_numbers = std::size_t{1} << 20;  ///< of all groups
 
   /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
-  ///         whose squares are no numbers, for keys without the owner that several rows have, or more of a unit than it has rows, for more than `most_numbers` cells of all groups, for a quantile
-  ///         or keys of groups, and for a
-  ///         count of all records where their number is public.
+  ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
+  ///         has rows, for more than `most_numbers` cells of all groups, for a quantile, different texts or keys of groups, and for a count of all
+  ///         records where their number is public.
   void validate() const;
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the
   /// adjacency keeps the number of units, of one record each. A unit of several may have fewer or more of them.
@@ -104,10 +123,17 @@ struct Statistic {
 /// \throws Error{invalid_argument} as `Candidates`.
 [[nodiscard]] Candidates candidates_of(const QuantileOf& quantile);
 
-/// "count() where visits>0", "sum(age)", "mean(age) by sex where visits>0".
+/// The answer is public: the number of all units, which the adjacency keeps. It has no noise and no charge.
+[[nodiscard]] bool is_public(const Statistic& statistic) noexcept;
+
+/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town".
 [[nodiscard]] std::string describe(const Statistic& statistic);
 
-/// The column that is counted, summed or cut into cells; nullptr for a count of records.
+/// The keys that nobody listed which are asked for, or whose means are; else nullptr.
+[[nodiscard]] const KeysOf* keys_of(const Statistic& statistic) noexcept;
+/// By which column owners are found where units have several rows and the statistic tells them apart; else nullptr.
+[[nodiscard]] const RowOwner* owner_of(const Statistic& statistic) noexcept;
+/// The column that is counted, summed or cut into cells; nullptr for a count of records or units.
 [[nodiscard]] const std::string* column_of(const Statistic& statistic) noexcept;
 /// The bounds of a sum, mean or variance; nullptr for others.
 [[nodiscard]] const data::Bounds* bounds_of(const Statistic& statistic) noexcept;

@@ -27,6 +27,11 @@ const std::string& Rows::text(std::size_t position) {
   return std::get<ArrowReader>(reader_).text(position);
 }
 
+const std::string& Rows::owner(std::size_t position) {
+  if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.text(csv->cells, position);
+  return std::get<ArrowReader>(reader_).owner(position);
+}
+
 std::optional<double> Rows::number(std::size_t position) {
   auto& parsed = parsed_[position];
   if (parsed.row == row_) return parsed.number;
@@ -55,6 +60,20 @@ void Rows::refuse_emptiness() const {
   ArrowReader::refuse_file("has no rows");
 }
 
+OwnerReader::OwnerReader(const Statistic& statistic, Rows& rows) {
+  const auto* const owner = owner_of(statistic);
+  // A unit of one row is that row.
+  if (owner == nullptr || statistic.unit.most().value() == 1) return;
+  column_ = rows.position(owner->column, CellUse::text);
+  empty_is_each_ = owner->empty_is_each;
+}
+
+const std::string* OwnerReader::find(Rows& rows) const {
+  if (!column_) return nullptr;
+  const auto& name = rows.owner(*column_);
+  return empty_is_each_ && name.empty() ? nullptr : &name;
+}
+
 SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum} {
   const auto& statistic = sum.statistic();
   const auto position = [&](const std::string& column, bool is_text) {
@@ -68,6 +87,7 @@ SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum} {
     groups_.emplace(statistic.by->keys);
     by_ = position(statistic.by->column, groups_->is_text());
   }
+  if (std::holds_alternative<UnitsOf>(statistic.of)) owner_.emplace(statistic, rows);
 }
 
 std::optional<std::size_t> SumReader::find(const CellFinder& cells, std::size_t position, Rows& rows) {
@@ -82,7 +102,14 @@ void SumReader::add(Rows& rows) {
   const auto number = !column_ || is_text_ ? std::nullopt : rows.number(*column_);
   const auto group = groups_ ? find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
-  if (!column_) {
+  if (owner_) {
+    if (const auto* const unit = owner_->find(rows)) {
+      auto& groups = seen_in_[*unit];
+      if (std::find(groups.begin(), groups.end(), *group) != groups.end()) return;
+      groups.push_back(*group);
+    }
+    sum_.add_to_count(*group);
+  } else if (!column_) {
     sum_.add_to_count(*group);
   } else if (is_text_) {
     sum_.add(rows.text(*column_), *group);
@@ -94,7 +121,7 @@ void SumReader::add(Rows& rows) {
 }
 
 bool SumReader::add_batch(const ArrowReader& batch) {
-  if (where_ || groups_ || is_text_ || (column_ && batch.missing(*column_))) return false;
+  if (where_ || groups_ || is_text_ || owner_ || (column_ && batch.missing(*column_))) return false;
   if (!column_) {
     sum_.add_to_count_times(batch.rows_of_batch());
     return true;

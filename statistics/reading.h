@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -43,6 +44,8 @@ class Rows {
 
   /// Of the row in hand, as its reader gives them. \throws Error{bad_data} for a number in place of nothing, where the form of the table is public.
   [[nodiscard]] const std::string& text(std::size_t position);
+  /// The identifier of the row's owner, also of a row with nothing else in it; empty where there is none. \pre the column names owners
+  [[nodiscard]] const std::string& owner(std::size_t position);
   [[nodiscard]] std::optional<double> number(std::size_t position);
   [[nodiscard]] std::optional<data::Date> date(std::size_t position);
   [[nodiscard]] bool is_missing(std::size_t position, data::CellKind kind);
@@ -63,6 +66,19 @@ class Rows {
   std::variant<Csv, data::ArrowReader> reader_;
   std::uint64_t row_ = 0;
   std::vector<Parsed> parsed_;
+};
+
+/// Whose the row in hand is.
+class OwnerReader {
+ public:
+  /// \throws Error{bad_data} for a column that is missing. \pre `statistic` tells units apart
+  OwnerReader(const Statistic& statistic, Rows& rows);
+  /// A text that tells units apart; nullptr where the row is a unit of its own.
+  [[nodiscard]] const std::string* find(Rows& rows) const;
+
+ private:
+  std::optional<std::size_t> column_;
+  bool empty_is_each_ = false;
 };
 
 /// Adds rows to a sum, as its statistic says.
@@ -86,6 +102,8 @@ class SumReader {
   std::optional<std::size_t> by_;
   std::optional<CellFinder> groups_;
   bool is_text_;
+  std::optional<OwnerReader> owner_;                                        ///< where units are counted
+  std::unordered_map<std::string, std::vector<std::size_t>> seen_in_ = {};  ///< of a unit the groups in which it was counted
 };
 
 /// Gives each row to `add`. \return the number of rows. \throws Error{bad_data} as `Rows`; for a table without rows where their number is

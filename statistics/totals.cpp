@@ -16,6 +16,8 @@ Whole sum_of(Whole a, Whole b) {
   return sum;
 }
 
+GroupSum sum_of(const GroupSum& a, const GroupSum& b) { return {sum_of(a.units, b.units), sum_of(a.steps, b.steps)}; }
+
 void add_to(StepTotal& total, const StepTotal& more) {
   if (total.steps.size() != more.steps.size()) invalid("totals of parts have another number of sums, must be of one plan");
   for (std::size_t k = 0; k < total.steps.size(); ++k) total.steps[k] = sum_of(total.steps[k], more.steps[k]);
@@ -45,6 +47,7 @@ void add_counts(Total& total, const Total& more) {
 }
 void add_to(RankTotal& total, const RankTotal& more) { add_counts(total, more); }
 void add_to(KeyTotal& total, const KeyTotal& more) { add_counts(total, more); }
+void add_to(GroupTotal& total, const GroupTotal& more) { add_counts(total, more); }
 
 }  // namespace
 

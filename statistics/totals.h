@@ -30,7 +30,18 @@ struct KeyTotal {
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   friend bool operator==(const KeyTotal&, const KeyTotal&) = default;
 };
-using QueryTotal = std::variant<StepTotal, RankTotal, KeyTotal>;
+/// Of a group that nobody listed: the units in it, and the sum of what they add, in grid steps.
+struct GroupSum {
+  std::uint64_t units = 0;
+  ExactInteger steps = 0;
+  friend bool operator==(const GroupSum&, const GroupSum&) = default;
+};
+/// Of means of such groups: each that some unit is in, ascending by its bytes.
+struct GroupTotal {
+  std::vector<std::pair<std::string, GroupSum>> counts;
+  friend bool operator==(const GroupTotal&, const GroupTotal&) = default;
+};
+using QueryTotal = std::variant<StepTotal, RankTotal, KeyTotal, GroupTotal>;
 
 /// Adds that of other records. Associative and commutative. \throws Error{invalid_argument} for one of another kind or length, or where a number would
 /// not fit; then `total` is of no use. \complexity linear in both

@@ -175,15 +175,17 @@ void settle_promise(TrainState& state, const OptionTable& given, std::size_t ran
 int train(const TrainState& state, const OptionTable& given, Team& team) {
   const TrainOptions& options = state.options;
   const jobs::Algorithm& its = state.chosen().its();
-  if (options.run.has_unit() && !its.why_no_units().empty()) {
-    throw Error{ErrorCode::unsupported, fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), its.why_no_units())};
+  const jobs::TrainPlan plan = plan_of(options, state.chosen().own());
+  if (const auto why = plan.has_unit() ? its.why_no_units(plan) : ""; !why.empty()) {
+    throw Error{ErrorCode::unsupported,
+                fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), jobs::with_marks(why, mark_of_options))};
   }
   const bool shows_progress = isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   const jobs::TrainContext context{.team = team,
                                    .run = {.progress = shows_progress ? show_progress : nullptr},
                                    .weights = print_weights,
                                    .budget_knows = [&run = options.run](const Event& event) { return budget_knows(run, event); }};
-  jobs::TrainJob job{plan_of(options, state.chosen().own()), context, fields_of(given)};
+  jobs::TrainJob job{plan, context, fields_of(given)};
   if (!team.is_first()) return follow(job, options, given, team);
 
   // Parameters, budget and entropy fail here, before private data are read.

@@ -112,8 +112,9 @@ class Algorithm {
   /// Whether it runs on several ranks, and how long one waits for the others.
   [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
   [[nodiscard]] virtual std::chrono::milliseconds timeout(const TrainPlan& /*plan*/) const { return optimizers::default_timeout; }
-  /// Why it has no theorem for units of several rows, in words that follow "is not for NAME: "; empty where it has one.
-  [[nodiscard]] virtual std::string why_no_units() const = 0;
+  /// Why it has no theorem for the units of a plan, in words that follow "is not for NAME: "; empty where it has one.
+  /// \pre plan.has_unit(), and it is for this algorithm
+  [[nodiscard]] virtual std::string why_no_units(const TrainPlan& plan) const = 0;
   /// What candidates of a search differ in where nobody says it: "steps=10,30". Public.
   [[nodiscard]] virtual std::vector<std::string> tuned_over() const { return {}; }
   /// The files that it reads.

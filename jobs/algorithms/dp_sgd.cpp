@@ -82,7 +82,7 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
 
 class DpSgd final : public FileAlgorithm<DpSgdPlan> {
  public:
-  [[nodiscard]] std::string why_no_units() const override { return {}; }
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   DpSgd() : FileAlgorithm{"Stochastic gradient descent on secret batches, each record's gradient clipped."} {}
 
@@ -98,7 +98,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
               OneOfWords{{"constant", "inverse-root", "inverse"}});
     table.add("momentum", own.momentum, "The share of the last direction", AnyNumber{});
     add_regularization(table, own.regularization);
-    add_clip(table, shared, "the loss's bound for rows of norm 1");
+    add_clip(table, shared, "the loss's bound for rows of norm 1; of a unit of K rows K^(-1/4) of it");
     add_radius(table, shared, "everywhere");
     add_l1(table, own.l1);
     table
@@ -121,7 +121,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
              "at most @largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
              OneOfWords{{"poisson", "allocated", "truncated", "fixed"}})
         .standard("poisson");
-    add_batch_size(table, own.batch_size, "1/200 of the records trained on");
+    add_batch_size(table, own.batch_size, "1/200 of the records trained on; of n units 4 sqrt(n), if that is more");
     table.add("largest-batch", own.largest_batch, "Of @sampling truncated: what is drawn beyond so many records is left out, at random",
               WholeNumber{1, max_count});
     table.add("microbatch", own.microbatch, "Under replace-one: the mean gradient of so many successive records is clipped",
@@ -135,7 +135,9 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     const Sampled sampled = what_is_sampled(own, shared);
     if (context.team.size() > 1) require_what_ranks_share(own);
     const Count training = training_count(own, shared, own.records);
-    const std::uint64_t size = batch_size_of(own.batch_size, training, 200 / std::min<std::uint64_t>(own.microbatch, 200));
+    const std::uint64_t size = sampled == Sampled::unit && !own.batch_size
+                                   ? batch_of_units(training)
+                                   : batch_size_of(own.batch_size, training, 200 / std::min<std::uint64_t>(own.microbatch, 200));
     const SampledSgdOptions settings = settings_for(own, shared, context, objective, training, size);
     static_cast<void>(Penalty{own.l1, shared.problem.radius, own.regularization});
     return std::make_unique<DpSgdRun>(
@@ -154,6 +156,18 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     const auto sampling = own.sampling.value_or("poisson");
     if (sampling != "poisson") refuse_plan("@sampling is {}, must be poisson on several ranks", sampling);
     if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 on several ranks", own.microbatch);
+  }
+
+  /// Owners are fewer than records, so a batch is a larger share of few of them: the noise in its mean falls with its size.
+  [[nodiscard]] static std::uint64_t batch_of_units(Count units) {
+    const auto of_few = static_cast<std::uint64_t>(std::lround(4 * std::sqrt(static_cast<double>(units.value()))));
+    return std::min(units.value(), std::max(of_few, units.value() / 200));
+  }
+  /// What a mean of K gradients is clipped to where nobody says it, is as long as the automatic rule takes it to be (jobs/automatic).
+  [[nodiscard]] static ClippingNorm clip_for(const DpSgdPlan& own, const TrainPlan& shared, ObjectiveRef objective) {
+    const ClippingNorm clip = clip_of(shared, objective);
+    if (what_is_sampled(own, shared) != Sampled::unit || shared.problem.clip) return clip;
+    return ClippingNorm{clip.value() * std::pow(static_cast<double>(shared.unit.most().value()), -0.25)};
   }
 
   [[nodiscard]] static SampledSgdOptions settings_for(const DpSgdPlan& own, const TrainPlan& shared, const TrainContext& context,
@@ -182,7 +196,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
                                .microbatch = Count{own.microbatch},
                                .schedule = schedule_of(own),
                                .momentum = MomentumFactor{own.momentum},
-                               .clip = clip_of(shared, objective),
+                               .clip = clip_for(own, shared, objective),
                                .public_count = training,
                                .progress = context.progress_of(steps)};
     if (own.step_size) settings.step_size = StepSize{*own.step_size};

@@ -312,7 +312,7 @@ class Gossip final : public AlgorithmOf<GossipPlan> {
     return files;
   }
 
-  [[nodiscard]] std::string why_no_units() const override {
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override {
     return "a record's learner follows from its place in the file, and its proof is about one record of one learner";
   }
 

@@ -47,7 +47,7 @@ class FullGradients : public FileAlgorithm<Own> {
  public:
   using FileAlgorithm<Own>::FileAlgorithm;
 
-  [[nodiscard]] std::string why_no_units() const override { return {}; }
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
 
  protected:

@@ -232,6 +232,7 @@ void FileRun::split_kept(const KeptRows& kept) {
   auto [parts, ends] = split_units(found_->data, kept, how_.held_out_fraction);
   parts_.emplace(std::move(parts));
   unit_ends_ = std::move(ends);
+  check(parts_->training);
 }
 
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {

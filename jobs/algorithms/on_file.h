@@ -189,6 +189,14 @@ class FileAlgorithm : public AlgorithmOf<Own> {
     for (const auto& path : plan.source.paths_of_ranks) files.push_back({"the data file", path});
     return files;
   }
+
+ protected:
+  /// `why` for units of several rows. Of one row each a unit is a record, which may stand anywhere in the file: for what does not depend on the
+  /// order of records. Where a part is held out by identifiers, how many are trained on is private, which records are not. Empty otherwise.
+  [[nodiscard]] static std::string unless_records(const TrainPlan& plan, std::string why) {
+    if (plan.unit.most() != Count{1}) return why;
+    return std::get<Own>(plan.algorithm).held_out == 0 ? "" : std::move(why) + "; with @held-out 0 each of these units is a record";
+  }
 };
 
 }  // namespace surety::jobs

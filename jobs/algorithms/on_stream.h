@@ -103,7 +103,7 @@ class BallAlgorithm : public AlgorithmOf<Own> {
  public:
   using AlgorithmOf<Own>::AlgorithmOf;
 
-  [[nodiscard]] std::string why_no_units() const final {
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const final {
     return "its records have public places in batches or in time, where a unit's rows may be anywhere, and its proof is about one record";
   }
 };

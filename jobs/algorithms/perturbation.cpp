@@ -80,7 +80,9 @@ class OutputPerturbation final : public Perturbation<OutputPerturbationPlan> {
     add_public_count(table, own.public_count);
   }
 
-  [[nodiscard]] std::string why_no_units() const override { return "its proof is about what one record moves the minimum by"; }
+  [[nodiscard]] std::string why_no_units(const TrainPlan& plan) const override {
+    return this->unless_records(plan, "its proof is about what one record moves the minimum by");
+  }
   std::unique_ptr<TrainingRun> run_of(const OutputPerturbationPlan& own, const TrainPlan& shared,
                                       const TrainContext& /*context*/) const override {
     const AnyConvexObjective objective = smooth_objective_of(shared);
@@ -151,8 +153,8 @@ class ObjectivePerturbation final : public Perturbation<ObjectivePerturbationPla
     add_records(table, own.records);
   }
 
-  [[nodiscard]] std::string why_no_units() const override {
-    return "its proof needs a Hessian of rank one from whatever is replaced, which is one record";
+  [[nodiscard]] std::string why_no_units(const TrainPlan& plan) const override {
+    return this->unless_records(plan, "its proof needs a Hessian of rank one from whatever is replaced, which is one record");
   }
   std::unique_ptr<TrainingRun> run_of(const ObjectivePerturbationPlan& own, const TrainPlan& shared,
                                       const TrainContext& /*context*/) const override {

@@ -30,7 +30,8 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
 
  protected:
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
-    const auto its = noisy(noise, units);
+    auto its = noisy(noise, units);
+    its.unit_ends = units.ends;
     return doors.learn([&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
   }
   void check(const Dataset& data) const override { require_shapeable(data.features()); }
@@ -41,7 +42,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
   ShapedDescent() : FileAlgorithm{"Descent on noisy gradients in coordinates that a release of the features' second moment gives."} {}
 
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
-  [[nodiscard]] std::string why_no_units() const override { return "its second moment is a sum over rows, of which a unit has several"; }
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] std::vector<std::string> tuned_over() const override { return {"steps=10,20,30", "clip-share=0.3,1"}; }
 
  protected:
@@ -141,7 +142,8 @@ class ConstantRun final : public OptionsRun<RankRun, ConstantLearnerOptions> {
 
  protected:
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
-    const auto its = noisy(noise, units);
+    auto its = noisy(noise, units);
+    its.unit_ends = units.ends;
     std::vector<double> weights(data.features(), 0.0);
     return doors.learn([&](ReleaserRef releaser) {
       weights.back() = constant_learner(data, its, releaser);
@@ -156,7 +158,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
   Constant() : FileAlgorithm{"The same answer for every record: the share of a class, or the mean label, from one release."} {}
 
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
-  [[nodiscard]] std::string why_no_units() const override { return "its sum is over rows, of which a unit has several"; }
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 
  protected:
   void fields(FieldTable& table, ConstantPlan& own, TrainPlan& shared) const override {

@@ -45,7 +45,8 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
 
  protected:
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
-    const auto its = noisy(noise, units);
+    auto its = noisy(noise, units);
+    its.unit_ends = units.ends;
     return doors.learn([&](ReleaserRef releaser) {
       const auto moments = release_moments(data, its, releaser);
       intervals_ = coefficient_intervals(moments, confidence());
@@ -66,7 +67,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
   SufficientStatistics() : FileAlgorithm{"Least squares from one release of the second moment of features and label together."} {}
 
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
-  [[nodiscard]] std::string why_no_units() const override { return "its sum is over rows, of which a unit has several"; }
+  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 
  protected:
   void fields(FieldTable& table, SufficientStatisticsPlan& own, TrainPlan& shared) const override {

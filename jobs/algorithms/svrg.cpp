@@ -74,8 +74,8 @@ class Svrg final : public FileAlgorithm<Own> {
     return {{"steps", fmt::format("is not for {}, which takes @inner-steps in each of its @epochs", Own::name)}};
   }
 
-  [[nodiscard]] std::string why_no_units() const override {
-    return "its account is about what one record adds to full gradients and to batches";
+  [[nodiscard]] std::string why_no_units(const TrainPlan& plan) const override {
+    return this->unless_records(plan, "its account is about what one record adds to full gradients and to batches");
   }
   std::unique_ptr<TrainingRun> run_of(const Own& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);

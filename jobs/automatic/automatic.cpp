@@ -42,22 +42,16 @@ constexpr std::size_t many_features_for_classes = 30;
 constexpr const char* ridge_for_classes = "0.1";
 constexpr const char* ridge_for_classes_of_many = "0.03";
 
-struct Counted {
-  double nu;
-  std::size_t features;
-};
-
-/// \param counted nothing where no number of records is known
-Choice choice_for_classes(std::optional<Counted> counted, std::string why) {
-  const bool are_many = counted && counted->features > many_features_for_classes;
-  const double least = are_many ? least_steps_for_classes_of_many : least_steps_for_classes;
-  const double steps = counted ? std::max<double>(steps_for(counted->nu), least) : least;
+Choice by_softmax(double steps, bool are_many, std::string why) {
   return {.algorithm = std::string{ShapedDescentPlan::name},
           .fields = {{"steps", std::to_string(std::lround(steps))},
                      {"ridge", are_many ? ridge_for_classes_of_many : ridge_for_classes},
                      {"classes-by", std::string{name(ClassesBy::softmax)}}},
           .why = std::move(why)};
 }
+
+/// Where no number of records is known.
+Choice choice_for_uncounted_classes(std::string why) { return by_softmax(least_steps_for_classes, false, std::move(why)); }
 
 /// In the label's unit: to the last bit, so that a plan for labels of twice the size is twice this one.
 std::string exact_text(double value) { return fmt::format("{}", value); }
@@ -101,27 +95,44 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
   return found;
 }
 
-// Owners of several rows, fitted on the panel of docs/results/owners.md: noise beyond which few long steps are better than accelerated ones, where there are fewest
-// of them, and the share of one derivative's bound that an owner may add.
-constexpr double much_noise_for_owners = 0.1;
-constexpr double much_noise_for_owners_of_squares = 0.02;
-constexpr double fewest_steps_noise = 0.3;
-constexpr double fewest_steps = 10;
-constexpr double most_long_steps = 20;
-constexpr double share_of_owner = 0.25;
+// Of owners' rows, on the panel of docs/results/owners.md and held against the others there: the share of the label bound that derivatives are clipped to.
+constexpr double owners_clip = 0.5;
 
-/// Where noise is much: what an owner adds is clipped to a quarter of one
-/// derivative's bound, so that nearly all add a direction, and the mean over owners, not rows, is followed for a few long steps, which are averaged.
-Choice few_long_steps(double nu, const PublicNumbers& numbers, const std::string& facts) {
-  const double steps = std::clamp(fewest_steps * std::sqrt(fewest_steps_noise / nu), fewest_steps, most_long_steps);
-  return {.algorithm = "gradient-descent",
-          .fields = {{"steps", std::to_string(std::lround(steps))},
-                     {"iterate", "average"},
-                     {"clip", exact_text(share_of_owner * numbers.label_bound.value_or(1))},
-                     {"step-size", "2"},
-                     {"regularization", "0"},
-                     {"public-count", std::to_string(numbers.records.value())}},
-          .why = "few steps for units and much noise; " + facts};
+Choice constant(const std::string& facts) {
+  return {.algorithm = "constant",
+          .fields = {},
+          .why = facts + ": noise would drown the features, so the share of the class alone is released"};
+}
+
+Choice shaped(double nu, const std::string& facts) {
+  return {.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}}, .why = facts};
+}
+
+/// An owner of K rows adds the mean of their gradients, which is between 1 and 1 / sqrt(K) as long as one of them: as if it were K^(-1/4), its square is
+/// 1 / sqrt(K) of a row's, and so is the share of it that is clipped to. The noise falls with the clip.
+double owners_noise(double nu, Count rows) { return nu / std::sqrt(std::sqrt(static_cast<double>(rows.value()))); }
+std::pair<std::string, std::string> owners_clip_share(double nu, Count rows) {
+  return {"clip-share", fmt::format("{:.3g}", shaped_clip_share(nu) / std::sqrt(static_cast<double>(rows.value())))};
+}
+
+std::vector<Choice> choices_for_owners(double nu, const PublicNumbers& numbers, const std::string& facts) {
+  const double owners_nu = owners_noise(nu, *numbers.unit_rows);
+  std::vector<Choice> found;
+  if (owners_nu > nothing_learned && !numbers.label_bound) found.push_back(constant(facts));
+  found.push_back(shaped(owners_nu, facts));
+  found.back().fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
+  if (numbers.label_bound) found.back().fields.emplace_back("clip", exact_text(owners_clip * *numbers.label_bound));
+  return found;
+}
+
+/// Of owners as for two classes.
+Choice choice_for_classes(double nu, const PublicNumbers& numbers, const std::string& facts) {
+  const bool are_many = numbers.features > many_features_for_classes;
+  const double least = are_many ? least_steps_for_classes_of_many : least_steps_for_classes;
+  const double noise = numbers.unit_rows ? owners_noise(nu, *numbers.unit_rows) : nu;
+  auto choice = by_softmax(std::max<double>(steps_for(noise), least), are_many, facts);
+  if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
+  return choice;
 }
 
 }  // namespace
@@ -133,32 +144,26 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
   const auto d = static_cast<double>(numbers.features);
   const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
-  const std::string facts =
-      fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.has_unit ? "units" : "records", numbers.features, nu);
+  const std::string facts = fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records",
+                                        numbers.features, nu);
 
-  if (numbers.has_classes) return {choice_for_classes(Counted{.nu = nu, .features = numbers.features}, facts)};
+  if (numbers.has_classes) return {choice_for_classes(nu, numbers, facts)};
   const Choice plain{.algorithm = "gradient-descent", .fields = {}, .why = facts};
   if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
     return {{.algorithm = plain.algorithm, .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
   }
   std::vector<Choice> found;
-  const bool is_shapeable = !numbers.has_unit && numbers.features <= most_shaped_features;
-  if (is_shapeable && numbers.loss == SquaredLoss::name) {
+  const bool is_shapeable = numbers.features <= most_shaped_features;
+  if (is_shapeable && numbers.unit_rows) {
+    found = choices_for_owners(nu, numbers, facts);
+  } else if (is_shapeable && numbers.loss == SquaredLoss::name) {
     found = choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), numbers.rows, facts);
   } else if (is_shapeable) {
-    if (nu > nothing_learned) {
-      found.push_back({.algorithm = "constant",
-                       .fields = {},
-                       .why = facts + ": noise would drown the features, so the share of the class alone is released"});
-    }
-    found.push_back({.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}}, .why = facts});
+    if (nu > nothing_learned) found.push_back(constant(facts));
+    found.push_back(shaped(nu, facts));
   }
-  if (numbers.has_unit && nu > (numbers.loss == SquaredLoss::name ? much_noise_for_owners_of_squares : much_noise_for_owners))
-    found.push_back(few_long_steps(nu, numbers, facts));
   Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
-  if (numbers.has_unit) {
-    accelerated.why = "has a theorem for units; " + facts;
-  } else if (!is_shapeable) {
+  if (!is_shapeable) {
     accelerated.why = "takes no matrix of all pairs of features; " + facts;
   }
   if (nu > 0.5) {
@@ -217,7 +222,7 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   const bool may_count = plan.target.adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
   if (known.size() == 1 && !(has_classes && has_one_file && (records || may_count))) {
     constexpr const char* why = "knows what was asked for";
-    return has_classes ? choice_for_classes(std::nullopt, why) : Choice{.algorithm = known.front(), .fields = {}, .why = why};
+    return has_classes ? choice_for_uncounted_classes(why) : Choice{.algorithm = known.front(), .fields = {}, .why = why};
   }
   if (plan.source.path == data::TextReader::standard_input) {
     refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
@@ -244,8 +249,8 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
                                .target = plan.target,
                                .loss = plan.problem.loss,
                                .label_bound = label_bound_of(plan),
-                               .has_unit = plan.has_unit(),
                                .has_classes = has_classes,
+                               .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
                                .rows = rows_of(features, is_csv, says_rows)},
                               known);
   const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;

@@ -4,9 +4,8 @@
 // in the mean gradient over that of a gradient):
 //
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
-//     units of several rows             accelerated-gradient-descent, which has a theorem for them; but for nu > .1 (squared loss: .02) gradient-descent with
-//                                       10 (nu / .3)^(-1/2) steps of length 2, from 10 to 20, averaged, a unit clipped to a quarter of a derivative's bound
-//                                       and sums divided by the number of units
+//     units of at most K rows           as records of logistic loss, with nu K^(-1/4) in the place of nu and 1 / sqrt(K) of the clip share of records;
+//                                       squared loss likewise, derivatives clipped to half the label bound, and never the constant
 //     more features than a second moment is taken of   accelerated-gradient-descent
 //     logistic, nu > 1                  constant: the share of the class
 //     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
@@ -49,8 +48,8 @@ struct PublicNumbers {
   Target target;
   std::string loss;
   std::optional<double> label_bound = {};
-  bool has_unit = false;     ///< which is clipped as one, like a record
-  bool has_classes = false;  ///< more than two
+  bool has_classes = false;             ///< several, which shaped descent alone knows
+  std::optional<Count> unit_rows = {};  ///< K, where neighbours differ in units
   RowLength rows = RowLength::unit;
 };
 

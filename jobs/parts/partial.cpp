@@ -25,7 +25,7 @@ constexpr SealedKind partial_kind{.magic = "SURETYPT", .version = 1, .name = "pa
 constexpr ExactInteger most_steps_of_a_record = ExactInteger{1} << 42;
 constexpr std::uint64_t most_coordinates = 3 * Statistic::most_numbers;
 
-enum class TotalKind : std::uint8_t { steps, ranks, keys };
+enum class TotalKind : std::uint8_t { steps, ranks, keys, groups };
 
 void put(SealedWriter& out, const StepTotal& total) {
   out.put(static_cast<std::uint64_t>(TotalKind::steps), one_byte);
@@ -47,6 +47,17 @@ void put(SealedWriter& out, const KeyTotal& total) {
     out.put(key.size(), four_bytes);
     out.put(key);
     out.put(count, eight_bytes);
+  }
+}
+
+void put(SealedWriter& out, const GroupTotal& total) {
+  out.put(static_cast<std::uint64_t>(TotalKind::groups), one_byte);
+  out.put(total.counts.size(), eight_bytes);
+  for (const auto& [key, sum] : total.counts) {
+    out.put(key.size(), four_bytes);
+    out.put(key);
+    out.put(sum.units, eight_bytes);
+    out.put(sum.steps);
   }
 }
 
@@ -99,11 +110,30 @@ KeyTotal read_keys(SealedReader& in, std::uint64_t records) {
   return total;
 }
 
+GroupTotal read_groups(SealedReader& in, std::uint64_t records) {
+  const auto size = in.number(eight_bytes);
+  in.require_room(size, four_bytes + 1 + eight_bytes + sizeof(ExactInteger));
+  GroupTotal total;
+  total.counts.reserve(static_cast<std::size_t>(size));
+  for (std::uint64_t k = 0; k < size; ++k) {
+    const auto length = in.number(four_bytes);
+    in.require(length >= 1 && length <= KeyCounts::longest_key);
+    std::string key{in.text(static_cast<std::size_t>(length))};
+    in.require(k == 0 || total.counts.back().first < key);
+    GroupSum sum{.units = read_count(in, records), .steps = in.exact()};
+    const ExactInteger most = most_steps_of_a_record * sum.units;
+    in.require(sum.steps >= -most && sum.steps <= most);
+    total.counts.emplace_back(std::move(key), sum);
+  }
+  return total;
+}
+
 QueryTotal read_total(SealedReader& in, std::uint64_t records) {
   switch (static_cast<TotalKind>(in.number(one_byte))) {
     case TotalKind::steps: return read_steps(in, records);
     case TotalKind::ranks: return read_ranks(in, records);
     case TotalKind::keys: return read_keys(in, records);
+    case TotalKind::groups: return read_groups(in, records);
   }
   in.refuse("holds what cannot be");
 }

@@ -40,6 +40,7 @@ struct SaidOfQuery {
   std::optional<std::uint64_t> most_keys = {};
   std::optional<std::string> by = {};
   std::optional<Categories> keys = {};
+  bool discovers_keys = false;  ///< in the place of keys
   std::optional<Bounds> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
   std::map<std::string, std::string> types = {};
@@ -87,7 +88,8 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
   const auto query = trimmed(text);
   if (open == std::string::npos || !query.ends_with(')')) {
     said.refuse(
-        "@query is '{}', must be count(), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), "
+        "@query is '{}', must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), "
+        "median(column), quantile(column, fraction), "
         "histogram(column) or keys(column)",
         one_line(text));
   }
@@ -96,6 +98,21 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
 }
 
 constexpr std::array<std::string_view, 8> functions{"count", "sum", "mean", "variance", "median", "quantile", "histogram", "keys"};
+
+/// Of "distinct town", what is behind "distinct"; nothing of others.
+std::optional<std::string> distinct_column(const std::string& counted) {
+  constexpr std::string_view word = "distinct";
+  if (!counted.starts_with(word)) return std::nullopt;
+  const auto rest = std::string_view{counted}.substr(word.size());
+  if (!rest.starts_with(' ') || trimmed(rest).empty()) return std::nullopt;
+  return std::string{trimmed(rest)};
+}
+
+/// Whether it is of texts of which a unit has so many at most.
+bool has_most_keys(const std::pair<std::string, std::string>& function_and_column) {
+  const auto& [function, column] = function_and_column;
+  return function == "keys" || (function == "count" && distinct_column(column));
+}
 
 /// "age, 0.9" as a column and a fraction.
 std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, const std::string& text) {
@@ -116,14 +133,15 @@ std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, co
 
 std::optional<Groups> groups_of(const SaidOfQuery& said) {
   if (!said.by) {
-    if (said.keys) said.refuse("@keys is given without @by, the column of the groups");
+    if (said.keys || said.discovers_keys) said.refuse("@keys is given without @by, the column of the groups");
     if (said.key_bounds) said.refuse("@key-bounds is given without @by, the column of the groups");
     if (said.key_bins) said.refuse("@key-bins is given without @by, the column of the groups");
     return std::nullopt;
   }
   if (said.by->empty()) said.refuse("@by is empty, must name a column");
-  if (said.keys) {
+  if (said.keys || said.discovers_keys) {
     if (said.key_bounds || said.key_bins) said.refuse("@key-bounds and @key-bins are not for @keys, must be left out");
+    if (said.discovers_keys) return std::nullopt;
     return Groups{*said.by, *said.keys};
   }
   if (!said.key_bounds || !said.key_bins) {
@@ -143,19 +161,18 @@ ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std
     if (column.type == "number" || column.bounds) kinds.emplace(column.name, CellKind::number);
   }
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
-  const bool is_number = histogram != nullptr
-                             ? std::holds_alternative<Bins>(histogram->cells)
-                             : !std::holds_alternative<CountOf>(statistic.of) && !std::holds_alternative<KeysOf>(statistic.of);
+  const bool is_number = histogram != nullptr ? std::holds_alternative<Bins>(histogram->cells)
+                                              : bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
   if (is_number) kinds.emplace(*column_of(statistic), CellKind::number);
   if (statistic.by && std::holds_alternative<Bins>(statistic.by->keys)) kinds.emplace(statistic.by->column, CellKind::number);
   return kinds;
 }
 
 /// Whose rows are whose; nothing where the unit is a row.
-std::optional<KeysOf::Owner> owner_of(const UnitOfPrivacy& unit) {
+std::optional<RowOwner> owner_of(const UnitOfPrivacy& unit) {
   const auto column = column_of(unit);
   if (!column) return std::nullopt;
-  return KeysOf::Owner{*column, unit.rule().empty == EmptyUnit::each};
+  return RowOwner{*column, unit.rule().empty == EmptyUnit::each};
 }
 
 /// \throws PlanError for a field that is missing or out of place.
@@ -174,7 +191,10 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
-    if (!column.empty()) said.refuse("@query is '{}', must be count(): a condition goes to @where", one_line(said.query));
+    if (!column.empty() && column != "units" && !distinct_column(column)) {
+      said.refuse("@query is '{}', must be count(), count(units) or count(distinct column): a condition goes to @where",
+                  one_line(said.query));
+    }
     refuse_field(said.bounds.has_value(), "@bounds");
   } else if (column.empty()) {
     said.refuse("@query is '{}', must name a column", one_line(said.query));
@@ -184,14 +204,27 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     refuse_field(said.categories.has_value(), "@categories");
   }
   if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), "@candidates");
-  if (function != "keys") refuse_field(said.most_keys.has_value(), "@most-keys");
+  if (said.discovers_keys && function != "mean") {
+    said.refuse(
+        "@keys is {} for {}(), must be a list there: means alone are of groups that nobody listed, and keys({}) counts the units of each",
+        discovered, function, said.by.value_or("column"));
+  }
+  if (!has_most_keys({function, column}) && !said.discovers_keys) refuse_field(said.most_keys.has_value(), "@most-keys");
   if (function == "keys") refuse_field(said.bounds.has_value(), "@bounds");
   WeightedStatistic query{
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
       .weight = said.weight};
   auto& statistic = query.statistic;
-  if (function == "sum") {
+  const auto most_keys = [&] { return Count{said.most_keys.value_or(context.unit.most().value())}; };
+  if (function == "count" && column == "units") {
+    statistic.of = UnitsOf{owner_of(context.unit)};
+  } else if (const auto counted = function == "count" ? distinct_column(column) : std::nullopt) {
+    statistic.of = DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context.unit)};
+  } else if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
+  } else if (function == "mean" && said.discovers_keys) {
+    statistic.of =
+        GroupMeansOf{.mean = {column, bounds()}, .keys = {.column = *said.by, .most_keys = most_keys(), .owner = owner_of(context.unit)}};
   } else if (function == "mean") {
     statistic.of = MeanOf{column, bounds()};
   } else if (function == "variance") {
@@ -202,8 +235,7 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     const auto asked = column_and_fraction(said, column);
     statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
   } else if (function == "keys") {
-    statistic.of =
-        KeysOf{.column = column, .most_keys = Count{said.most_keys.value_or(context.unit.most().value())}, .owner = owner_of(context.unit)};
+    statistic.of = KeysOf{.column = column, .most_keys = most_keys(), .owner = owner_of(context.unit)};
   } else if (is_histogram && said.categories) {
     refuse_field(said.bounds.has_value(), "@bounds beside @categories");
     refuse_field(said.bins.has_value(), "@bins beside @categories");
@@ -303,6 +335,8 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
       said.most_keys = field.whole();
     } else if (name == "by") {
       said.by = field.text();
+    } else if (name == "keys" && value == discovered) {
+      said.discovers_keys = true;
     } else if (name == "keys") {
       said.keys = field.texts();
     } else if (name == "key_bounds") {
@@ -347,7 +381,7 @@ SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   if (needs_bounds && !said.bounds) said.bounds = bounds_in(column);
   if (!said.by) return said;
   const auto* const groups = schema->find(*said.by);
-  if (!said.keys && !said.key_bounds && !said.key_bins) said.keys = categories_in(groups);
+  if (!said.keys && !said.discovers_keys && !said.key_bounds && !said.key_bins) said.keys = categories_in(groups);
   if (said.key_bins && !said.key_bounds) said.key_bounds = bounds_in(groups);
   return said;
 }
@@ -380,19 +414,21 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
   };
   if (options.bounds) said.bounds = ends(*options.bounds, "bounds");
   if (options.categories) said.categories = Categories{parse_values(*options.categories, "categories")};
-  if (options.keys) said.keys = Categories{parse_values(*options.keys, "keys")};
+  said.discovers_keys = options.keys && trimmed(*options.keys) == discovered;
+  if (options.keys && !said.discovers_keys) said.keys = Categories{parse_values(*options.keys, "keys")};
   if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "key-bounds");
   return said;
 }
 
 /// Leaves to a query what it needs of options that several share.
 SaidOfQuery with_what_it_needs(SaidOfQuery said) {
-  const auto function = function_and_column(said).first;
+  const auto asked = function_and_column(said);
+  const auto& function = asked.first;
   if (function != "histogram") {
     said.bins.reset();
     said.categories.reset();
   }
-  if (function != "keys") said.most_keys.reset();
+  if (!has_most_keys(asked) && !said.discovers_keys) said.most_keys.reset();
   if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
   if (said.categories) said.bins.reset();
   if (function != "median" && function != "quantile") said.candidates.reset();
@@ -403,8 +439,8 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 
 void QueryFields::add(FieldTable& table) {
   table.add("query", queries,
-            "count(), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column) or "
-            "keys(column), "
+            "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), "
+            "quantile(column, fraction), histogram(column) or keys(column), "
             "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
             "noise of its own. "
             "Or a JSON object, as in @queries");
@@ -432,11 +468,16 @@ void QueryFields::add(FieldTable& table) {
       "whole numbers among them where both bounds are",
       WholeNumber{2, Candidates::most});
   table.add("most-keys", most_keys,
-            "Keys: how many different ones of a unit count, at most; as many as its rows unless given. Those are texts that nobody listed, "
+            "Keys, discovered groups and different texts: how many of a unit count, at most; as many as its rows unless given. Keys are "
+            "texts that nobody listed, "
             "each shown where more units hold it than a threshold, at delta > 0",
             WholeNumber{1, std::uint64_t{1} << 20});
   table.add("by", by, "Each statistic for each group of this column, where @keys, or @key-bounds and @key-bins, say which there are");
-  table.add("keys", keys, "text,text,...: the groups, known without looking at the data and written as @categories; others are in none");
+  table.add("keys", keys,
+            "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Or, for a mean, "
+            "discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0, with the "
+            "mean of its "
+            "units' own means. Of a unit @most-keys groups count");
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
   table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
 }
@@ -467,7 +508,10 @@ bool QueryFields::take_file() {
 namespace {
 
 void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
-  const auto keys_of = [](WeightedStatistic& query) { return std::get_if<KeysOf>(&query.statistic.of); };
+  const auto keys_of = [](WeightedStatistic& query) {
+    auto* const means = std::get_if<GroupMeansOf>(&query.statistic.of);
+    return means != nullptr ? &means->keys : std::get_if<KeysOf>(&query.statistic.of);
+  };
   const auto sharing = std::count_if(queries.begin(), queries.end(), [&](WeightedStatistic& query) { return keys_of(query) != nullptr; });
   for (auto& query : queries) {
     if (auto* const keys = keys_of(query)) keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
@@ -510,6 +554,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     if (said.most_keys) unused.most_keys.reset();
     if (said.by) unused.by.reset();
     if (said.keys) unused.keys.reset();
+    if (said.discovers_keys) unused.discovers_keys = false;
     if (said.key_bounds) unused.key_bounds.reset();
     if (said.key_bins) unused.key_bins.reset();
     queries.push_back(query_of(with_schema(said, context.schema), context));
@@ -524,7 +569,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   refuse_unused(unused.candidates.has_value(), "candidates");
   refuse_unused(unused.most_keys.has_value(), "most-keys");
   refuse_unused(unused.by.has_value(), "by");
-  refuse_unused(unused.keys.has_value(), "keys");
+  refuse_unused(unused.keys.has_value() || unused.discovers_keys, "keys");
   refuse_unused(unused.key_bounds.has_value(), "key-bounds");
   refuse_unused(unused.key_bins.has_value(), "key-bins");
   share_delta(queries, context.target.delta);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <surety/accounting/events/unit.h>
@@ -22,6 +23,9 @@
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {
+
+/// In the place of a list of keys: the groups that nobody listed. A list of that one text is written in quotes, or in JSON as a list.
+inline constexpr std::string_view discovered = "discovered";
 
 struct QueryFields {
   std::vector<std::string> queries = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -39,7 +40,7 @@ std::optional<Solution> meeting(const EventOfScale& event, double value, const T
 std::optional<double> propose_laplace(const std::vector<WeightedStatistic>& queries, const Target& target) {
   if (!(target.epsilon.value() > 0)) return std::nullopt;
   const bool is_one_sum = queries.size() == 1 && !std::holds_alternative<QuantileOf>(queries.front().statistic.of) &&
-                          !std::holds_alternative<KeysOf>(queries.front().statistic.of);
+                          keys_of(queries.front().statistic) == nullptr;
   if (!is_one_sum && target.delta.value() > 0) return std::nullopt;
   double numerator = 0;
   for (const auto& query : queries) numerator += std::sqrt(query.weight);
@@ -160,6 +161,8 @@ Solution calibrated(const std::vector<WeightedStatistic>& queries, const Target&
   return solve(event, target, {.name = "noise multiplier", .lowest = lowest_scale, .highest = highest_scale}, cost);
 }
 
+double ratio_of_sensitivities(const auto& released) { return released.l1_sensitivity().value() / released.l2_sensitivity().value(); }
+
 /// Whether the sum of weight times variance over squared l2 sensitivity is smaller than with Laplace noise. The variances are s^2 / w times
 /// the squared l2 sensitivity, and 2 s^2 / w times the squared l1 sensitivity; those of quantiles are of their rank errors. Keys are not shown
 /// below a threshold, so theirs stand in the ratio of the squared thresholds, where these differ.
@@ -174,11 +177,12 @@ bool gaussian_is_better(const std::vector<WeightedStatistic>& queries, double ga
       of_laplace += laplace * laplace;
       continue;
     }
-    if (const auto* const keys = std::get_if<KeysOf>(&statistic.of)) {
-      const KeyCounts counts{keys->most_keys, statistic.adjacency};
+    if (const auto* const keys = keys_of(statistic)) {
       const auto of_family = [&](NoiseFamily family, double scale) { return static_cast<double>(key_threshold_of(query, family, scale)); };
       const double thresholds = of_family(NoiseFamily::laplace, laplace) / of_family(NoiseFamily::gaussian, gaussian);
-      const double sensitivities = counts.l1_sensitivity().value() / counts.l2_sensitivity().value();
+      const double sensitivities = std::holds_alternative<GroupMeansOf>(statistic.of)
+                                       ? ratio_of_sensitivities(GroupMeans{statistic})
+                                       : ratio_of_sensitivities(KeyCounts{keys->most_keys, statistic.adjacency});
       of_gaussian += gaussian * gaussian;
       of_laplace += thresholds != 1 ? gaussian * gaussian * thresholds * thresholds : 2 * laplace * laplace * sensitivities * sensitivities;
       continue;
@@ -212,13 +216,22 @@ constexpr accounting::Words<NoiseChoice, 3> noise_choices{
 std::string_view name(NoiseChoice noise) { return noise_choices.name(noise); }
 NoiseChoice parse_noise_choice(std::string_view text) { return noise_choices.parse(text); }
 
-CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& queries, const Target& target, NoiseChoice noise, double confidence) {
+CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, const Target& target, NoiseChoice noise, double confidence) {
   const auto with_parts = [&](Solution cost, NoiseFamily family) {
-    auto parts = parts_of(queries, family, cost.value, confidence);
+    auto parts = parts_of(asked, family, cost.value, confidence);
     return CalibratedQueries{std::move(cost), family, std::move(parts)};
   };
+  // What is public has no noise.
+  std::vector<WeightedStatistic> queries;
+  std::copy_if(asked.begin(), asked.end(), std::back_inserter(queries),
+               [](const WeightedStatistic& query) { return !is_public(query.statistic); });
+  if (queries.empty()) {
+    const Enclosure nothing{0, 0};
+    return with_parts({.value = 1, .event = free_event(target.adjacency), .epsilon = nothing, .delta = nothing, .failing = std::nullopt},
+                      NoiseFamily::laplace);
+  }
   if (noise == NoiseChoice::gaussian) return with_parts(calibrated(queries, target, NoiseFamily::gaussian), NoiseFamily::gaussian);
-  const auto is_of_keys = [](const WeightedStatistic& query) { return std::holds_alternative<KeysOf>(query.statistic.of); };
+  const auto is_of_keys = [](const WeightedStatistic& query) { return keys_of(query.statistic) != nullptr; };
   // Choices alone are the same beside either.
   if (noise == NoiseChoice::laplace || target.delta.value() == 0 || std::all_of(queries.begin(), queries.end(), is_choice)) {
     return with_parts(calibrated(queries, target, NoiseFamily::laplace), NoiseFamily::laplace);

@@ -30,7 +30,7 @@ struct CalibratedQueries {
 /// The noise asked for, or for `best` the family that is better for these queries: of which the sum of weight times
 /// variance over squared l2 sensitivity is smaller, for a single query the smaller standard deviation, or for keys the lower threshold. Public.
 /// \throws Error{unreachable, unsupported, invalid_argument} as `solve` and `SumPart`.
-[[nodiscard]] CalibratedQueries choose_noise(const std::vector<statistics::WeightedStatistic>& queries, const Target& target,
+[[nodiscard]] CalibratedQueries choose_noise(const std::vector<statistics::WeightedStatistic>& asked, const Target& target,
                                              NoiseChoice noise, double confidence);
 
 }  // namespace surety::jobs

@@ -19,6 +19,7 @@
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/plans/unit_fields.h>
+#include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
 
 namespace surety::jobs {
@@ -89,6 +90,17 @@ json json_of(const WeightedStatistic& query) {
                       },
                       [&](const KeysOf& its) {
                         of_column("keys", its.column);
+                        object["most_keys"] = its.most_keys.value();
+                      },
+                      [&](const GroupMeansOf& its) {
+                        of_numbers("mean", its.mean);
+                        object["by"] = its.keys.column;
+                        object["keys"] = discovered;
+                        object["most_keys"] = its.keys.most_keys.value();
+                      },
+                      [&](const UnitsOf&) { object["query"] = "count(units)"; },
+                      [&](const DistinctOf& its) {
+                        object["query"] = fmt::format("count(distinct {})", its.column);
                         object["most_keys"] = its.most_keys.value();
                       }},
              statistic.of);

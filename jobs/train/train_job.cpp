@@ -29,8 +29,10 @@ void require_no_search(const SearchPlan& search, const SaidFields& said) {
 
 std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& context, const SaidFields& said) {
   const auto algorithm = algorithm_of(plan);
-  if (plan.has_unit() && !algorithm->why_no_units().empty()) {
-    refuse(ErrorCode::unsupported, "@unit is not for {}: {}", algorithm->name(), algorithm->why_no_units());
+  if (plan.has_unit()) {
+    if (const auto why = algorithm->why_no_units(plan); !why.empty()) {
+      refuse(ErrorCode::unsupported, "@unit is not for {}: {}", algorithm->name(), why);
+    }
   }
   if (!plan.search.tune) require_no_search(plan.search, said);
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);

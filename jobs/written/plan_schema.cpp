@@ -15,6 +15,7 @@
 #include <surety/accounting/numbers/overload.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_json.h>
+#include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/train/train_fields.h>
 
@@ -74,7 +75,7 @@ json query_schema() {
             {"candidates", count},
             {"most_keys", count},
             {"by", text},
-            {"keys", texts},
+            {"keys", {{"anyOf", {texts, {{"const", discovered}}}}}},
             {"key_bounds", bounds},
             {"key_bins", count},
             {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date"}}}}}},

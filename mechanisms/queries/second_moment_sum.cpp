@@ -52,7 +52,28 @@ SecondMomentSum::SecondMomentSum(Options options) : options_{options}, record_{c
   most_recent_records_ = checked_cast<std::uint64_t>(0x1p53 / (record_.ratio() * record_.ratio()));
 }
 
+void SecondMomentSum::begin_unit(std::size_t rows) {
+  if (rows == 0) throw Error{ErrorCode::invalid_argument, "a unit has 0 rows, must have at least 1"};
+  rows_left_ = rows;
+  if (rows == unit_rows_) return;
+  unit_rows_ = rows;
+  const double root = std::sqrt(static_cast<double>(rows));
+  row_factor_ = 1 / root;
+  // The square of what two roundings make of C / sqrt(m), less this, is at most C^2 / m.
+  constexpr double margin = 0x1p-50;
+  const double clip = rows == 1 ? options_.clip.value() : options_.clip.value() / root * (1 - margin);
+  if (clip >= options_.grid.step()) {
+    record_ = ClippedSteps{ClippingNorm{clip}, options_.grid};
+  } else {
+    row_factor_ = 0;
+  }
+}
+
 void SecondMomentSum::count_record() {
+  if (rows_left_) {
+    if (*rows_left_ == 0) throw Error{ErrorCode::invalid_argument, "a unit has one more row than was said"};
+    --*rows_left_;
+  }
   if (recent_records_ == most_recent_records_) flush();
   ++recent_records_;
 }
@@ -61,8 +82,8 @@ void SecondMomentSum::add_scaled(double factor, std::span<const double> row, dou
   if (row.size() != options_.dimension) {
     throw Error{ErrorCode::invalid_argument, fmt::format("a record has {} coordinates, must have {}", row.size(), options_.dimension)};
   }
-  const std::span<const double> steps = record_.place(factor, row, norm);
   count_record();
+  const std::span<const double> steps = record_.place(row_factor_ * factor, row, norm);
   for (std::size_t j = 0; j < steps.size(); ++j) {
     if (steps[j] != 0) add_row(recent_.data() + j * options_.dimension + j, steps[j], steps.data() + j, steps.size() - j);
   }

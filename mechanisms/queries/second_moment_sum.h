@@ -7,13 +7,16 @@
 //     C^2            under add-or-remove-one and zero-out,
 //     sqrt(2) C^2    under replace-one: |A - B|^2 = |A|^2 + |B|^2 - 2 <A, B> <= 2 C^4,
 //
-// (docs/proofs/shaped-descent.md#second-moment). All d^2 entries are released with independent noise of one sigma; averaging the entries (j, k)
+// (docs/proofs/shaped-descent.md#second-moment). A unit of m rows adds the mean of its rows' matrices: each row is divided by sqrt(m) and clipped to
+// C / sqrt(m), so that what the unit adds is exactly positive semidefinite and of trace at most C^2, and the same numbers hold
+// (docs/proofs/shaped-descent.md#second-moment-of-units). All d^2 entries are released with independent noise of one sigma; averaging the entries (j, k)
 // and (k, j) afterwards leaves noise that is isotropic in Frobenius norm on symmetric matrices, as if each had been released once.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,6 +54,10 @@ class SecondMomentSum {
   template <std::integral Index>
   void add_scaled(double factor, std::span<const Index> indices, std::span<const double> values, double norm);
 
+  /// The next `rows` rows are those of one unit, which adds the mean of their x x^T. Where sqrt(rows) grid steps are more than C, it adds nothing.
+  /// Without this each row is a unit. Fewer may follow, more are refused. \throws Error{invalid_argument} for no rows.
+  void begin_unit(std::size_t rows);
+
   /// Adds all records of `other`, exactly. \throws Error{invalid_argument} unless it has the same options.
   void merge(const SecondMomentSum& other);
 
@@ -65,11 +72,15 @@ class SecondMomentSum {
  private:
   __extension__ using Integer = __int128;
 
+  /// \throws Error{invalid_argument} when all rows of the unit were added.
   void count_record();
   void flush();
 
   Options options_;
-  ClippedSteps record_;
+  ClippedSteps record_;             ///< of one of the rows of a unit of unit_rows_
+  double row_factor_ = 1;           ///< 1 / sqrt(unit_rows_)
+  std::size_t unit_rows_ = 1;
+  std::optional<std::size_t> rows_left_;  ///< of the unit that was begun
   std::uint64_t most_recent_records_;  ///< so many records' products sum to at most 2^53
   std::uint64_t recent_records_ = 0;
   std::vector<double> recent_;       ///< the upper triangle, of a d x d matrix, in squared steps
@@ -91,8 +102,8 @@ void SecondMomentSum::add_scaled(double factor, std::span<const Index> indices, 
   if (indices.size() != values.size()) {
     throw Error{ErrorCode::invalid_argument, "the index list of a row must have as many entries as its values"};
   }
-  const std::span<const double> steps = record_.place(factor, values, norm);
   count_record();
+  const std::span<const double> steps = record_.place(row_factor_ * factor, values, norm);
   // A coordinate that is named twice would have a longer vector than was checked: hence the increasing order.
   places_.clear();
   kept_.clear();

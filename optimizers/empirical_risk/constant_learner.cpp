@@ -17,14 +17,18 @@ double constant_learner(const Dataset& data, const ConstantLearnerOptions& optio
   if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
     invalid("under add-or-remove-one the number of records is private: give a public count to divide by");
   }
-  const auto count = static_cast<double>((options.public_count ? *options.public_count : Count{data.size()}).value());
+  const auto count = static_cast<double>((options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)}).value());
   const ClippingNorm clip{options.label_bound ? options.label_bound->value() : 0.5};
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
   mechanisms::RecordSum sum{{.clip = clip, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = 1}};
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    if (!(data.norm(i) > 0)) continue;
-    const std::array<double, 1> label{options.label_bound ? data.label(i) : data.label(i) / 2};
-    sum.add(label);
+  for (std::size_t unit = 0; unit < units_in(data, options.unit_ends); ++unit) {
+    const RecordRange rows = rows_of_unit(options.unit_ends, unit);
+    std::array<double, 1> mean{};
+    for (std::size_t i = rows.first; i < rows.end; ++i) {
+      if (data.norm(i) > 0) mean[0] += std::clamp(options.label_bound ? data.label(i) : data.label(i) / 2, -clip.value(), clip.value());
+    }
+    mean[0] /= static_cast<double>(rows.end - rows.first);
+    sum.add(mean);
   }
   // Uniform in [-clip, clip]: shares less a half, or means.
   const double variance = clip.value() * clip.value() / 3;

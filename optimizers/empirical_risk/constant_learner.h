@@ -6,7 +6,7 @@
 // where k = v / (v + (z s / n)^2) is what makes the mean square error least for a share that is uniform in [0, 1] (v = 1 / 12) or a mean that is
 // uniform in [-B, B] (v = B^2 / 3): public, near 1 where the noise is small, and near 0 where it says nothing.
 //
-// One record moves S by at most s = 1/2 or B where it appears, vanishes or is zeroed, and by twice that where it gives way to another.
+// A unit of several rows adds the mean of what its rows add, a row without a label 0. One record or unit moves S by at most s = 1/2 or B where it appears, vanishes or is zeroed, and by twice that where it gives way to another.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::optimizers {
 
@@ -25,7 +26,8 @@ struct ConstantLearnerOptions {
   NoiseMultiplier noise_multiplier;  ///< z
   Adjacency adjacency = Adjacency::replace_one;
   std::optional<LabelBound> label_bound = {};  ///< B; without it labels are classes, -1 or 1
-  std::optional<Count> public_count = {};      ///< n; default the number of records, which add-or-remove-one keeps private
+  std::optional<Count> public_count = {};      ///< n; default the number of records or units, which add-or-remove-one keeps private
+  UnitEnds unit_ends = {};                     ///< where neighbours differ in units of several rows: each adds the mean of what its rows add
 };
 
 /// What a run releases: gaussian(z). \source docs/proofs/shaped-descent.md#constant

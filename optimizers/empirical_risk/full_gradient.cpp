@@ -14,8 +14,7 @@ double divisor(const Dataset& data, const FullGradientOptions& options) {
   if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
     invalid("under add-or-remove-one the number of records is private: give a public count to divide by");
   }
-  const Count count =
-      options.public_count ? *options.public_count : Count{options.unit_ends.empty() ? data.size() : options.unit_ends.size()};
+  const Count count = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
   return static_cast<double>(count.value());
 }
 
@@ -47,11 +46,11 @@ NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective
 std::vector<double> NoisyFullGradient::operator()(std::span<const double> weights) {
   sum_.clear();
   if (!class_weights_.empty()) {
-    add_class_gradients(data_, objective_, weights, class_weights_, sum_, threads_, row_map_, classes_by_);
+    add_class_gradients(data_, objective_, weights, class_weights_, sum_, threads_, row_map_, unit_ends_, classes_by_);
   } else if (unit_ends_.empty()) {
     add_gradients(data_, objective_, weights, sum_, threads_, row_map_);
   } else {
-    add_unit_gradients(data_, objective_, weights, unit_ends_, sum_, threads_);
+    add_unit_gradients(data_, objective_, weights, unit_ends_, sum_, threads_, row_map_);
   }
   std::vector<double> gradient = releaser_.release(sum_.sum(), sensitivity_, event_);
   for (double& g : gradient) g /= count_;

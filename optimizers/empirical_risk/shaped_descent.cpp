@@ -170,6 +170,8 @@ void require_shapeable(std::size_t features) {
   }
 }
 
+double shaped_clip_share(double nu) { return std::clamp(0.6 * std::pow(nu / 0.01, -0.4), 0.3, 1.0); }
+
 std::uint64_t steps_of(const ShapedDescentOptions& options) {
   return options.steps ? options.steps->value() : options.regularization.value() > 0 ? 15 : 30;
 }
@@ -196,7 +198,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
     invalid(fmt::format("the unit of labels is {}, must be greater than 0 and finite", options.label_unit));
   }
   const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
-  const Count records = options.public_count ? *options.public_count : Count{data.size()};
+  const Count records = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
   const auto count = static_cast<double>(records.value());
   const bool is_softmax = classes > 1 && options.classes_by == ClassesBy::softmax;
   const double smoothness = is_softmax ? softmax_smoothness : require_smoothness(objective, 1, "shaped descent");
@@ -205,7 +207,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
 
   mechanisms::SecondMomentSum moments{
       {.clip = options.row_norm, .grid = mechanisms::second_moment_grid(options.row_norm, records), .dimension = d}};
-  add_second_moments(data, moments, options.threads);
+  add_second_moments(data, moments, options.threads, options.unit_ends);
   const NoiseMultiplier matrix_noise = matrix_multiplier(options);
   const L2Sensitivity moved = moments.sensitivity(options.adjacency);
   auto matrix = releaser.release(moments.sum(), moved, gaussian(matrix_noise, options.adjacency));
@@ -216,7 +218,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
       std::sqrt(static_cast<double>(steps)) / (options.noise_multiplier.value() * std::sqrt(1 - options.matrix_share.value()));
   const double unit = mechanisms::sensitivity_of_clipped_sum(ClippingNorm{1}, options.adjacency).value();
   const double nu = static_cast<double>(d) * unit / (count * mu);
-  const double share = options.clip_share.value_or(std::clamp(0.6 * std::pow(nu / 0.01, -0.4), 0.3, 1.0));
+  const double share = options.clip_share.value_or(shaped_clip_share(nu));
   const double heaviest = classes == 1 ? 1 : *std::max_element(options.class_weights.begin(), options.class_weights.end());
   const double of_loss = classes == 1 || is_softmax ? heaviest : std::numbers::sqrt2 * heaviest;
   const double bound = options.derivative_bound.value_or(objective.gradient_bound(1) * of_loss);
@@ -235,6 +237,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
                                  .clip = clip,
                                  .public_count = records,
                                  .threads = options.threads,
+                                 .unit_ends = options.unit_ends,
                                  .class_weights = options.class_weights,
                                  .classes_by = options.classes_by,
                                  .row_map = map},

@@ -18,6 +18,8 @@
 // One record moves the second moment by at most R^2 (sqrt(2) R^2 under replace-one), R what rows are clipped to, and each sum of gradients by
 // at most s = C s_1. So a run is compose(gaussian(z_A), repeat(T, gaussian(z))); the share of the matrix in mu^2 is public.
 //
+// A unit of several rows adds the mean of its x_i x_i^T, and the mean of its gradients in the new coordinates, clipped as one vector.
+//
 // Several classes are K models in the same coordinates, one against the rest or by softmax: the gradients of one record are one vector of K d numbers,
 // which is clipped as one, so the charge is that of one model. One against the rest G is then sqrt 2 times the bound of one derivative: a record is pushed
 // away from one wrong class and towards its own. By softmax G is that bound, which only records go beyond whose class is thought to be unlikely, beta is
@@ -39,6 +41,7 @@
 #include <surety/optimizers/problem/classes.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/problem/unit_rows.h>
 #include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
@@ -79,9 +82,10 @@ struct ShapedDescentOptions {
   ClippingNorm row_norm{1};                                ///< R: rows are clipped to it in the second moment
   std::vector<double> class_weights = {};                  ///< c: K of them for labels 0, ..., K - 1; none for one model
   ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of several; by softmax the objective is not asked for derivatives
-  std::optional<Count> public_count = {};                  ///< n; default the number of records, which add-or-remove-one keeps private
-  std::size_t threads = 1;                                 ///< results do not depend on it
-  std::function<void(std::uint64_t)> progress = {};        ///< called with the number of steps done, which is public, after each
+  std::optional<Count> public_count = {};            ///< n; default the number of records or units, which add-or-remove-one keeps private
+  UnitEnds unit_ends = {};                           ///< where neighbours differ in units of several rows: each adds means over its rows
+  std::size_t threads = 1;                           ///< results do not depend on it
+  std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 
 struct ShapedDescentResult {
@@ -92,6 +96,9 @@ struct ShapedDescentResult {
 inline constexpr std::size_t most_shaped_features = 1024;
 /// \throws Error{invalid_argument} for more.
 void require_shapeable(std::size_t features);
+
+/// k of records where nothing is said, of nu. \pre nu > 0
+[[nodiscard]] double shaped_clip_share(double nu);
 
 /// T.
 [[nodiscard]] std::uint64_t steps_of(const ShapedDescentOptions& options);

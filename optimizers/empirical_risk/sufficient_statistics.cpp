@@ -78,18 +78,23 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
   if (!data.has_labels()) invalid("least squares need labels, the data set has none");
   require_joint_moments(d);
   const bool is_count_public = options.adjacency != Adjacency::add_or_remove_one && data.size() > 0;
-  const Count records = options.public_count ? *options.public_count : Count{is_count_public ? data.size() : most_records};
+  const Count records = options.public_count ? *options.public_count : Count{is_count_public ? units_in(data, options.unit_ends) : most_records};
   const double weight = options.label_weight.value();
   const ClippingNorm clip{std::sqrt(1 + weight * weight)};
   const Grid grid = mechanisms::second_moment_grid(clip, records);
   mechanisms::SecondMomentSum sum{{.clip = clip, .grid = grid, .dimension = d + 1}};
-  detail::in_parts(data.size(), options.threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {
+  const std::size_t units = units_in(data, options.unit_ends);
+  detail::in_parts(units, options.threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {
     JointRecord record{d, options.label_bound.value(), weight};
     data::RowReader reader{data};
-    for (std::size_t i = begin; i < end; ++i) {
-      const RowView row = reader.row(i);
-      // A record of zeros is none at all, with whatever label.
-      if (row.norm > 0) record.add_to(part, row, data.label(i));
+    for (std::size_t unit = begin; unit < end; ++unit) {
+      const RecordRange rows = rows_of_unit(options.unit_ends, unit);
+      part.begin_unit(rows.end - rows.first);
+      for (std::size_t i = rows.first; i < rows.end; ++i) {
+        const RowView row = reader.row(i);
+        // A record of zeros is none at all, with whatever label.
+        if (row.norm > 0) record.add_to(part, row, data.label(i));
+      }
     }
   });
   const L2Sensitivity moved = sum.sensitivity(options.adjacency);

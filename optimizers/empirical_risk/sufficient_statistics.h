@@ -22,6 +22,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::optimizers {
 
@@ -58,6 +59,7 @@ struct SufficientStatisticsOptions {
   RidgeFactor ridge{0.3};         ///< c_r
   RidgeRule ridge_rule = RidgeRule::fixed;
   std::optional<Count> public_count = {};  ///< for the grid alone; default as many as a data set may have, or all where that is public
+  UnitEnds unit_ends = {};                 ///< where neighbours differ in units of several rows: each adds the mean of its z_i z_i^T
   std::size_t threads = 1;                 ///< results do not depend on it
 };
 

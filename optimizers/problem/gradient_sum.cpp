@@ -138,20 +138,24 @@ void class_derivatives(const RowView& row, double label, ObjectiveRef objective,
 
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
                          std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads, const RowMap& map,
-                         ClassesBy by) {
+                         UnitEnds ends, ClassesBy by) {
   const std::size_t d = data.features();
-  detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+  detail::in_parts(units_in(data, ends), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
     data::RowReader reader{data};
     std::vector<double> room(map ? d : 0);
     std::vector<double> derivatives(class_weights.size());
     std::vector<double> signs(class_weights.size());
     std::vector<double> stacked(weights.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      RowView row = reader.row(i);
-      if (map) data::map_in_room(map, {&row, 1}, room);
-      class_derivatives(row, data.label(i), objective, weights, class_weights, by, derivatives, signs);
+    for (std::size_t unit = begin; unit < end; ++unit) {
+      const RecordRange rows = rows_of_unit(ends, unit);
       std::fill(stacked.begin(), stacked.end(), 0.0);
-      for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));
+      for (std::size_t i = rows.first; i < rows.end; ++i) {
+        RowView row = reader.row(i);
+        if (map) data::map_in_room(map, {&row, 1}, room);
+        class_derivatives(row, data.label(i), objective, weights, class_weights, by, derivatives, signs);
+        for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));
+      }
+      for (double& value : stacked) value /= static_cast<double>(rows.end - rows.first);
       part.add(stacked);
     }
   });
@@ -159,33 +163,47 @@ void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<
 
 namespace {
 
-/// \param mean room for a gradient
-void add_unit_gradient(const Dataset& data, data::RowReader& reader, ObjectiveRef objective, std::span<const double> weights,
-                       RecordRange rows, mechanisms::RecordSum& sum, std::vector<double>& mean) {
-  mean.assign(data.features(), 0.0);
-  for (std::size_t i = rows.first; i < rows.end; ++i) add_gradient(objective, reader.row(i), data.label(i), weights, mean);
-  for (double& value : mean) value /= static_cast<double>(rows.end - rows.first);
-  sum.add(mean);
-}
+/// The mean gradient of one unit at a time.
+class UnitGradient {
+ public:
+  UnitGradient(const Dataset& data, ObjectiveRef objective, const RowMap& map)
+      : data_{data}, objective_{objective}, map_{map}, reader_{data}, mean_(data.features()), room_(map ? data.features() : 0) {}
 
-RecordRange rows_of(UnitEnds ends, std::size_t unit) { return {.first = unit == 0 ? 0 : ends[unit - 1], .end = ends[unit]}; }
+  void add_to(mechanisms::RecordSum& sum, RecordRange rows, std::span<const double> weights) {
+    std::fill(mean_.begin(), mean_.end(), 0.0);
+    for (std::size_t i = rows.first; i < rows.end; ++i) {
+      RowView row = reader_.row(i);
+      if (map_) data::map_in_room(map_, {&row, 1}, room_);
+      add_gradient(objective_, row, data_.label(i), weights, mean_);
+    }
+    for (double& value : mean_) value /= static_cast<double>(rows.end - rows.first);
+    sum.add(mean_);
+  }
+
+ private:
+  const Dataset& data_;
+  ObjectiveRef objective_;
+  const RowMap& map_;
+  data::RowReader reader_;
+  std::vector<double> mean_;
+  std::vector<double> room_;
+};
 
 }  // namespace
 
 void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
-                        mechanisms::RecordSum& sum, std::size_t threads) {
+                        mechanisms::RecordSum& sum, std::size_t threads, const RowMap& map) {
   detail::in_parts(ends.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
-    data::RowReader reader{data};
-    std::vector<double> mean;
-    for (std::size_t unit = begin; unit < end; ++unit) add_unit_gradient(data, reader, objective, weights, rows_of(ends, unit), part, mean);
+    UnitGradient gradient{data, objective, map};
+    for (std::size_t unit = begin; unit < end; ++unit) gradient.add_to(part, rows_of_unit(ends, unit), weights);
   });
 }
 
 void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
                         std::span<const std::size_t> batch, mechanisms::RecordSum& sum) {
-  data::RowReader reader{data};
-  std::vector<double> mean;
-  for (const std::size_t unit : batch) add_unit_gradient(data, reader, objective, weights, rows_of(ends, unit), sum, mean);
+  const RowMap as_it_is;
+  UnitGradient gradient{data, objective, as_it_is};
+  for (const std::size_t unit : batch) gradient.add_to(sum, rows_of_unit(ends, unit), weights);
 }
 
 }  // namespace surety::optimizers

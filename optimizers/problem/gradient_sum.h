@@ -12,6 +12,7 @@
 #include <surety/optimizers/problem/classes.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/objective.h>
+#include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::optimizers {
 
@@ -36,12 +37,6 @@ void compute_scores(std::span<const RowView> rows, std::span<const double> weigh
 
 }  // namespace detail
 
-/// The records at first .. end - 1.
-struct RecordRange {
-  std::size_t first;
-  std::size_t end;
-};
-
 /// Adds the gradients of the records of `range` at `weights`, each as `add_clipped` does. O(stored values), on up to `threads` threads.
 /// \pre first <= end <= data.size(); data.has_labels(), encoded for the objective; weights.size() == data.features() == the sum's
 /// dimension.
@@ -60,19 +55,19 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
 /// (f_1 x, ..., f_K x), clipped as the one vector of K d numbers that it is, so that the sensitivity is that of a sum of vectors. One against the rest
 /// f_k = c_y loss'(<w_k, x>, k = y ? 1 : -1); by softmax f_k = c_y (p_k - [k = y]), p_k in proportion to exp(<w_k, x>), and `objective` is not asked.
 /// c = `class_weights`, which are public, is inside the clip. A record of another label adds nothing, nor does one whose gradient is not finite.
+/// Of units of several rows each adds the mean of its rows' vectors, clipped, and nothing where that is not finite.
 /// O(K) times that of one model, on up to `threads` threads. \source docs/proofs/shaped-descent.md#softmax
-/// \pre data.has_labels(); weights.size() == class_weights.size() * data.features() == the sum's dimension; class weights are finite.
+/// \pre data.has_labels(); weights.size() == class_weights.size() * data.features() == the sum's dimension; class weights are finite; ends ascend
+///      strictly, and the last one is data.size().
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
                          std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads = 1, const RowMap& map = {},
-                         ClassesBy by = ClassesBy::one_against_the_rest);
+                         UnitEnds ends = {}, ClassesBy by = ClassesBy::one_against_the_rest);
 
-/// Rows of units: those of unit i stand from ends[i - 1] (0 for the first) up to ends[i]. No ends where each row is a unit.
-using UnitEnds = std::span<const std::size_t>;
-
-/// Adds for each unit the mean gradient of its rows at `weights`, clipped: one contribution, which depends on that unit's rows alone.
-/// O(stored values), on up to `threads` threads. \pre as above; ends ascend strictly, and the last one is data.size().
+/// Adds for each unit the mean gradient of its rows at `weights`, clipped: one contribution, which depends on that unit's rows alone. Rows as
+/// `map` makes them where it is given.
+/// O(stored values), on up to `threads` threads. \pre as above.
 void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
-                        mechanisms::RecordSum& sum, std::size_t threads = 1);
+                        mechanisms::RecordSum& sum, std::size_t threads = 1, const RowMap& map = {});
 /// The same for the units at `batch`. \pre every index < ends.size().
 void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
                         std::span<const std::size_t> batch, mechanisms::RecordSum& sum);

@@ -7,15 +7,19 @@
 
 namespace surety::optimizers {
 
-void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, std::size_t threads) {
-  detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {
+void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, std::size_t threads, UnitEnds ends) {
+  detail::in_parts(units_in(data, ends), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {
     data::RowReader reader{data};
-    for (std::size_t i = begin; i < end; ++i) {
-      const RowView row = reader.row(i);
-      if (row.is_sparse()) {
-        part.add_scaled(1.0, row.indices, row.values, row.norm);
-      } else if (!row.values.empty()) {
-        part.add_scaled(1.0, row.values, row.norm);
+    for (std::size_t unit = begin; unit < end; ++unit) {
+      const RecordRange rows = rows_of_unit(ends, unit);
+      part.begin_unit(rows.end - rows.first);
+      for (std::size_t i = rows.first; i < rows.end; ++i) {
+        const RowView row = reader.row(i);
+        if (row.is_sparse()) {
+          part.add_scaled(1.0, row.indices, row.values, row.norm);
+        } else if (!row.values.empty()) {
+          part.add_scaled(1.0, row.values, row.norm);
+        }
       }
     }
   });

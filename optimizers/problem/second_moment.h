@@ -7,12 +7,14 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
 #include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::optimizers {
 
-/// Adds x x^T of all records, each clipped. O(records features^2), less for sparse records, on up to `threads` threads: the sum does not depend
-/// on them. \pre data.features() is the sum's dimension.
-void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, std::size_t threads = 1);
+/// Adds x x^T of all records, each clipped; of units of several rows the mean of each. O(records features^2), less for sparse records, on up to
+/// `threads` threads: the sum does not depend on them.
+/// \pre data.features() is the sum's dimension; ends ascend strictly, and the last one is data.size().
+void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, std::size_t threads = 1, UnitEnds ends = {});
 
 /// The symmetric matrix that d x d released entries make: the mean of the entries (j, k) and (k, j). Where these had independent noise of the
 /// standard deviation sigma, those on the diagonal have it, the others sigma / sqrt 2: isotropic in Frobenius norm.

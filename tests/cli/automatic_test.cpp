@@ -201,21 +201,18 @@ TEST_F(Automatic, RefusesWhereANumberIsNotPublic) {
 TEST_F(Automatic, OwnersOfSeveralRowsHaveATheorem) {
   const auto data = data_of(600, 3);
   const Words owners{"--unit", "x0", "--most", "3", "--records", "450"};
-  EXPECT_EQ(chosen(data, owners), "accelerated-gradient-descent");  // nu = .06
-  const auto options = plan(data, owners, "0.5")["options"];        // .12
-  EXPECT_EQ(options["algorithm"], "gradient-descent");
-  EXPECT_EQ(options["steps"], 16);
-  EXPECT_EQ(options["step-size"], 2);
-  EXPECT_EQ(options["iterate"], "average");
-  EXPECT_EQ(options["clip"], 0.25);
-  EXPECT_EQ(options["regularization"], 0);
-  EXPECT_EQ(options["public-count"], 360);  // of owners that are trained on
-  EXPECT_EQ(plan(data, owners + Words{"--adjacency", "add-or-remove-one"}, "0.25")["options"]["public-count"], 360);
+  const auto options = plan(data, owners)["options"];  // nu = .06
+  EXPECT_EQ(options["algorithm"], "shaped-descent");
+  EXPECT_EQ(options["steps"], 15);            // of nu / 3^(1/4)
+  EXPECT_EQ(options["clip-share"], 0.173);    // .3 / sqrt 3
+  EXPECT_EQ(options["ridge"], 0.3);
+  EXPECT_EQ(plan(data, owners + Words{"--adjacency", "add-or-remove-one"}, "0.25")["options"]["public-count"], 360);  // of owners that are trained on
   EXPECT_EQ(plan(data, owners, "0.1")["options"]["steps"], 10);
+  EXPECT_EQ(chosen(data, owners, "0.02"), "constant");
   const auto squared = plan(data, owners + Words{"--loss", "squared", "--label-bound", "2"})["options"];
-  EXPECT_EQ(squared["algorithm"], "gradient-descent");
-  EXPECT_EQ(squared["steps"], 20);
-  EXPECT_EQ(squared["clip"], 0.5);  // in the label's unit
+  EXPECT_EQ(squared["algorithm"], "shaped-descent");
+  EXPECT_EQ(squared["clip"], 1);  // in the label's unit
+  EXPECT_EQ(plan(data, owners + Words{"--loss", "squared", "--label-bound", "2"}, "0.02")["options"]["algorithm"], "shaped-descent");
 }
 
 TEST_F(Automatic, SeveralClassesAreToldBySoftmax) {

@@ -398,6 +398,41 @@ TEST_F(Release, ShowsKeysThatManyOwnersHoldAndNoneOfOneAlone) {
   EXPECT_NEAR(report_of(ask({}))["cells"][0]["value"].get<double>(), 600, 60) << "each row counts where rows are protected";
 }
 
+// Of 400 owners each is in one of two groups that nobody listed, and one of them in a third, with more rows than all others together.
+TEST_F(Release, ShowsMeansOfGroupsThatManyOwnersAreIn) {
+  std::string rows = "who,town,y\n";
+  for (int k = 0; k < 400; ++k) {
+    const std::string who = std::to_string(k);
+    rows += who + (k % 4 == 0 ? ",Rome,2\n" : ",Oslo,7\n") + who + ",Bern,\n";
+  }
+  for (int k = 0; k < 1000; ++k) rows += "0,rare,9\n";
+  write(path("towns.csv"), rows);
+  const auto ask = [&](const std::string& query, const Words& more) {
+    std::filesystem::remove(path("run.db"));
+    return report_of(Words{"release", path("towns.csv"), "--epsilon", "1", "--delta", "1e-6", "--ledger", path("run.db"), "--replay-seed",
+                           "3", "--unit", "who", "--most", "3", "--query", query, "--json"} +
+                     more);
+  };
+  for (const char* adjacency : {"add-or-remove-one", "replace-one", "zero-out"}) {
+    const auto found =
+        ask("mean(y)", {"--bounds", "0,10", "--by", "town", "--keys", "discovered", "--most-keys", "1", "--adjacency", adjacency});
+    ASSERT_EQ(found["groups"].size(), 2U) << found.dump(1);
+    EXPECT_EQ(found["query"], "mean(y) by discovered town");
+    for (const auto& [place, name, mean] : {std::tuple{0, "Oslo", 7.0}, std::tuple{1, "Rome", 2.0}}) {
+      const auto& group = found["groups"][static_cast<std::size_t>(place)];
+      EXPECT_EQ(group["group"], name);
+      EXPECT_NEAR(group["value"].get<double>(), mean, 1.5);
+      EXPECT_LE(group["interval"][0].get<double>(), mean);
+      EXPECT_GE(group["interval"][1].get<double>(), mean);
+    }
+    EXPECT_NEAR(found["l1_sensitivity"].get<double>(), std::string{adjacency} == "replace-one" ? 20 : 7.5, 1e-4);
+  }
+  const auto object = ask(R"json({"query": "mean(y)", "bounds": [0, 10], "by": "town", "keys": "discovered", "most_keys": 1})json", {});
+  EXPECT_EQ(object["groups"].size(), 2U);
+  // A list of that one text is a list.
+  EXPECT_EQ(ask("mean(y)", {"--bounds", "0,10", "--by", "town", "--keys", "\"discovered\""})["groups"][0]["group"], "discovered");
+}
+
 // What keeps a key from being shown is the threshold, and Laplace noise has the higher one at an equal deviation.
 TEST_F(Release, TakesTheNoiseOfTheLowerThresholdForKeys) {
   write(path("jobs.csv"), "who,job\n1,a\n2,b\n");
@@ -454,7 +489,9 @@ TEST_F(ReleaseRefusal, OfQueries) {
   }
   expect_usage("count()", {}, {"public under replace-one", "add-or-remove-one"});
   expect_usage("count()", {"--adjacency", "zero-out"}, {"public under zero-out"});
-  expect_usage("count(x)", {}, {"count()", "--where"});
+  expect_usage("count(x)", {}, {"count()", "count(units)", "count(distinct column)", "--where"});
+  expect_usage("count(distinct x)", {"--by", "label", "--keys", "0,1"}, {"count(distinct x)", "without groups"});
+  expect_usage("count(units)", {"--where", "x>0", "--most-keys", "1"}, {"--most-keys is not for count()"});
   expect_usage("sum()", {"--bounds", "0,1"}, {"must name a column"});
   expect_usage("sum(x)", {}, {"--bounds is missing"});
   expect_usage("mean(x)", {}, {"--bounds is missing"});
@@ -483,6 +520,12 @@ TEST_F(ReleaseRefusal, OfKeys) {
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--most-keys", "2"}), 2, {"keys of a unit are 2", "at most the 1"});
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--bounds", "0,1"}), 2, {"--bounds is not for keys()"});
   expect_refused_untouched(ask("count()", private_count + Words{"--most-keys", "1"}), 2, {"--most-keys is not for count()"});
+  const Words discovered{"--by", "label", "--keys", "discovered"};
+  expect_refused_untouched(ask("count()", private_count + delta + discovered), 2, {"--keys is discovered for count()", "keys(label)"});
+  expect_refused_untouched(ask("mean(x)", private_count + discovered + Words{"--bounds", "0,1"}), 2, {"delta > 0"});
+  expect_refused_untouched(ask("mean(x)", delta + Words{"--bounds", "0,1", "--keys", "discovered"}), 2, {"--keys is given without --by"});
+  expect_refused_untouched(ask("mean(x)", delta + discovered + Words{"--bounds", "0,1", "--key-bins", "2"}), 2,
+                           {"--key-bins are not for --keys"});
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--by", "label", "--keys", "0,1"}), 2, {"without groups"});
 }
 

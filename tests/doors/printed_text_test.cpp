@@ -234,7 +234,9 @@ TEST_F(PrintedText, OfWhatWasReleasedIsRepeatedOnOneLine) {
            in_hostile({"--query", "count() where town==" + literal, "--query", "sum(x)", "--bounds", "0,1"}),
            in_hostile({"--query", "sum(" + plain + ")", "--bounds", "0,1", "--missing", quoted_name + "=1"}),
            in_hostile({"--query", "sum(x)", "--bounds", "0,1", "--note", hostile_bytes()}),
-           in_hostile({"--query", "keys(town)", "--unit", "x", "--most", "1"})}) {
+           in_hostile({"--query", "keys(town)", "--unit", "x", "--most", "1"}),
+           in_hostile(
+               {"--query", "count(distinct town)", "--query", "mean(x)", "--bounds", "0,5", "--by", "town", "--keys", "discovered"})}) {
     for (const auto& format : {"table", "json", "csv"}) {
       const auto said = run(words + Words{"--format", format, "--svg", path("picture.svg")});
       EXPECT_TRUE(said.code == 0 || said.code == 2 || said.code == 3) << said.err;

@@ -107,9 +107,12 @@ class ReleaseInParts : public ::testing::Test {
     ask({.of = HistogramOf{"town", towns}, .adjacency = {}});
     if (queries == Queries::sums) return plan;
     ask({.of = QuantileOf{"y", Bounds{0, 10}, Fraction::median()}, .adjacency = {}});
-    KeysOf keys{.column = "town", .most_keys = Count{1}, .chance = Delta{5e-7}};
+    KeysOf keys{.column = "town", .most_keys = Count{1}, .chance = Delta{2.5e-7}};
     if (!unit.is_row()) keys.owner = {.column = "who", .empty_is_each = unit.rule().empty == EmptyUnit::each};
     ask({.of = keys, .adjacency = {}});
+    ask({.of = GroupMeansOf{MeanOf{"y", Bounds{0, 10}}, keys}, .adjacency = {}});
+    ask({.of = DistinctOf{"town", Count{1}, keys.owner}, .adjacency = {}});
+    ask({.of = UnitsOf{keys.owner}, .adjacency = {}});
     return plan;
   }
   /// A ticket that cannot be finished, but takes no calibration, of queries of each kind that take no milliseconds either.

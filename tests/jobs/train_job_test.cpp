@@ -395,10 +395,38 @@ TEST_F(TrainJob, TrainsOnOwnersWhereThereIsATheorem) {
   EXPECT_EQ(trained.model.guarantee.unit, unit);
   EXPECT_EQ(nlohmann::json::parse(json_text(trained))["units"], 40);
 
-  auto other = plan_of(jobs::ShapedDescentPlan{});
-  other.unit = unit;
-  const auto refused = refusal_of([&] { return jobs::TrainJob{other}; });
-  EXPECT_TRUE(refused.says(ErrorCode::unsupported, "unit is not for shaped-descent: its second moment is a sum over rows")) << refused;
+  // Of one row each, all of whom are trained on, they are records.
+  const auto refused = [&](Count most, double held_out) {
+    jobs::OutputPerturbationPlan own;
+    own.regularization = 0.1;
+    own.held_out = held_out;
+    auto other = plan_of(std::move(own));
+    other.unit = jobs::unit_of_column("who", most, {});
+    return refusal_of([&] { return jobs::TrainJob{other}; });
+  };
+  const auto of_several = refused(Count{2}, 0);
+  EXPECT_TRUE(of_several.says(ErrorCode::unsupported, "unit is not for output-perturbation: its proof is about what one record moves")) << of_several;
+  const auto of_a_part = refused(Count{1}, 0.2);
+  EXPECT_TRUE(of_a_part.says(ErrorCode::unsupported, "with @held-out 0 each of these units is a record")) << of_a_part;
+  EXPECT_FALSE(refused(Count{1}, 0).refused) << refused(Count{1}, 0);
+}
+
+// Of few owners a batch is a larger share, and the mean of K gradients is clipped to less than one of them.
+TEST_F(TrainJob, DefaultsOfDpSgdFollowTheNumberOfOwners) {
+  const auto noise = [&](std::optional<double> clip, Count owners) {
+    jobs::DpSgdPlan own;
+    own.held_out = 0;
+    own.records = owners.value();
+    auto plan = plan_of(std::move(own));
+    plan.unit = jobs::unit_of_column("who", Count{16}, {});
+    plan.problem.clip = clip;
+    return jobs::TrainJob{plan}.calibrate();
+  };
+  const auto few = noise({}, Count{500});
+  EXPECT_TRUE(describe(few.event).starts_with("repeat(28, poisson(0.178, ")) << describe(few.event);  // batches of 4 sqrt(500)
+  EXPECT_EQ(few.sigma, noise(0.5, Count{500}).sigma);                                                  // 16^(-1/4) of the loss's 1
+  EXPECT_NE(few.sigma, noise(1.0, Count{500}).sigma);
+  EXPECT_TRUE(describe(noise({}, Count{1'000'000}).event).starts_with("repeat(1000, poisson(0.005, "));
 }
 
 TEST_F(TrainJob, RefusesNumbersThatAreNone) {

@@ -48,7 +48,7 @@ TEST(WrittenReleaseText, TakesQueriesInWordsAndAsObjects) {
   const auto& keys = std::get<KeysOf>(queries[1].statistic.of);
   EXPECT_EQ(keys.most_keys.value(), 2U);
   EXPECT_EQ(keys.chance.value(), 5e-6) << "half of delta";
-  EXPECT_EQ(keys.owner, (KeysOf::Owner{"person", true}));
+  EXPECT_EQ(keys.owner, (RowOwner{"person", true}));
   EXPECT_EQ(queries[1].weight, 4);
   EXPECT_EQ(queries[0].statistic.unit, written.plan.unit);
   EXPECT_EQ(written.plan.unit.most().value(), 3U);
@@ -158,11 +158,15 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
   plan.reading.csv.quoted_lines = 5;
   plan.reading.csv.missing.emplace("a=\"b", "x, y");
   const auto push = [&](auto of) { plan.queries.push_back({.statistic = {.of = of, .adjacency = plan.target.adjacency, .unit = unit}}); };
-  push(KeysOf{.column = "a=\"b", .most_keys = Count{2}, .chance = Delta{2.5e-7}, .owner = KeysOf::Owner{"row", true}});
+  push(KeysOf{.column = "a=\"b", .most_keys = Count{2}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}});
   plan.queries.back().statistic.missing = MissingCells::count_as_a_value;
-  push(KeysOf{.column = "town", .most_keys = Count{3}, .chance = Delta{2.5e-7}, .owner = KeysOf::Owner{"row", true}});
+  push(KeysOf{.column = "town", .most_keys = Count{3}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}});
   push(QuantileOf{"age", {0, 90}, Fraction{0.123456789}, 77});
   push(QuantileOf{"age, of", {0, 90}, Fraction::median()});
+  push(GroupMeansOf{MeanOf{"age, of", {0, 90}},
+                    KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}}});
+  push(DistinctOf{.column = "town) of", .most_keys = Count{2}, .owner = RowOwner{"row", true}});
+  push(UnitsOf{.owner = RowOwner{"row", true}});
   EXPECT_EQ(jobs::read_release_plan(jobs::plan_text(plan)).plan, plan);
 
   const auto refused = [&](const auto& change) {

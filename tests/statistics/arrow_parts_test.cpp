@@ -66,7 +66,7 @@ class ArrowParts : public ::testing::Test {
     for (auto& statistic : all_statistics()) {
       statistic.adjacency = adjacency;
       statistic.unit = unit;
-      if (auto* const keys = std::get_if<KeysOf>(&statistic.of)) keys->owner = KeysOf::Owner{"who", false};
+      if (auto* const keys = std::get_if<KeysOf>(&statistic.of)) keys->owner = RowOwner{"who", false};
       const auto* const column = column_of(statistic);
       if (column != nullptr && *column == "price" && std::holds_alternative<SumOf>(statistic.of))
         statistic.missing = MissingCells::promised_complete;

@@ -24,6 +24,7 @@
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/unit_rows.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -59,6 +60,46 @@ inline Neighbours neighbours_under(Adjacency adjacency, std::size_t size, std::s
   auto more = records;
   more.insert(more.begin() + static_cast<std::ptrdiff_t>(random() % (size + 1)), drawn_record(features, random));
   return {assemble(records), assemble(more)};
+}
+
+/// Two data sets that differ in one unit of one to three rows, and where the rows of each unit end.
+struct UnitNeighbours {
+  std::array<Dataset, 2> data;
+  std::array<std::vector<std::size_t>, 2> ends;
+  /// Of one of `data`, by its address.
+  [[nodiscard]] UnitEnds ends_of(const Dataset& records) const {
+    EXPECT_TRUE(&records == &data[0] || &records == &data[1]);
+    return ends[&records == &data[0] ? 0 : 1];
+  }
+};
+inline UnitNeighbours unit_neighbours_under(Adjacency adjacency, std::size_t units, std::size_t features, std::mt19937_64& random) {
+  const auto draw = [&] {
+    std::vector<DrawnRecord> rows;
+    const std::size_t size = 1 + random() % 3;
+    for (std::size_t i = 0; i < size; ++i) rows.push_back(drawn_record(features, random));
+    return rows;
+  };
+  std::array<std::vector<std::vector<DrawnRecord>>, 2> all;
+  for (std::size_t i = 0; i < units; ++i) all[0].push_back(draw());
+  all[1] = all[0];
+  const auto place = static_cast<std::ptrdiff_t>(random() % units);
+  auto& changed = all[1][static_cast<std::size_t>(place)];
+  if (adjacency == Adjacency::add_or_remove_one) {
+    all[1].insert(all[1].begin() + place, draw());
+  } else if (adjacency == Adjacency::zero_out) {
+    changed.assign(1 + random() % 3, {std::vector<double>(features, 0.0), 1});
+  } else {
+    changed = draw();
+  }
+  std::array<std::vector<std::size_t>, 2> ends;
+  std::array<std::vector<DrawnRecord>, 2> rows;
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const auto& unit : all[side]) {
+      rows[side].insert(rows[side].end(), unit.begin(), unit.end());
+      ends[side].push_back(rows[side].size());
+    }
+  }
+  return {{assemble(rows[0]), assemble(rows[1])}, std::move(ends)};
 }
 
 /// A data set of one record whose gradient is the clip, on the side of `label`.

@@ -33,7 +33,8 @@ std::vector<std::string> TrainCommand::words(const Question& question, std::size
   say("--model", path("model.json"));
   say("--replay-seed", "3");
   if (!question.classes.empty()) say("--classes", question.classes);
-  if (question.has_units) words.insert(words.end(), {"--unit", "owner", "--most", "2"});
+  if (question.has_units) words.insert(words.end(), {"--unit", "owner", "--most", std::to_string(question.most)});
+  if (question.has_units && question.most == 1) words.insert(words.end(), {"--held-out", "0"});
   for (const auto& option : required_) say(option, said(count).at(option));
   words.insert(words.end(), question.more.begin(), question.more.end());
   return words;
@@ -105,10 +106,11 @@ TrainCommand::Records ordinary_records(std::size_t count) {
   return records;
 }
 
-TrainCommand::Records rows_of_units() {
+TrainCommand::Records rows_of_units(int units) {
+  constexpr std::string_view names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
   TrainCommand::Records rows;
-  for (int k = 0; k < 20; ++k)
-    rows.push_back(fmt::format("{},{},{},{}", std::string(1, static_cast<char>('a' + k * 7 % 10)), k % 7 - 3, k % 5, k % 7 / 4));
+  for (int k = 0; k < 2 * units; ++k)
+    rows.push_back(fmt::format("{},{},{},{}", names[static_cast<std::size_t>(k * 7 % units)], k % 7 - 3, k % 5, k % 7 / 4));
   rows.push_back("c,1e300,-40,1");
   rows.push_back("j,x,,1");
   return rows;

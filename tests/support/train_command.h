@@ -24,6 +24,7 @@ class TrainCommand {
     std::string loss;
     std::string adjacency;
     bool has_units = false;
+    int most = 2;  ///< rows of a unit; of one each where nothing is held out
     std::string classes = {};            ///< of --classes, of those that know them
     std::vector<std::string> more = {};  ///< words, behind all others
   };
@@ -58,7 +59,7 @@ class TrainCommand {
 
 /// The same records everywhere: ordinary, the longest, an extreme one and a damaged one among them.
 [[nodiscard]] TrainCommand::Records ordinary_records(std::size_t count);
-/// Rows "owner,x,y,label" of owners a to j, of one to three rows.
-[[nodiscard]] TrainCommand::Records rows_of_units();
+/// Rows "owner,x,y,label" of owners a to j, or of more of one letter or digit, of two or three rows. \pre units, 10 to 62, are no multiple of 7
+[[nodiscard]] TrainCommand::Records rows_of_units(int units = 10);
 
 }  // namespace surety_test

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
 
 from surety import _arguments
 
@@ -23,14 +23,14 @@ class Groups(Some, total=False):
     """The same for what can be of groups."""
 
     by: str | None
-    keys: Iterable[str] | None
+    keys: Iterable[str] | Literal["discovered"] | None
     key_bounds: Pair | None
     key_bins: SupportsIndex | None
 
 
 class Statistic:
-    """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``sum``, ``mean``, ``variance``, ``median``, ``quantile``,
-    ``histogram`` and ``keys``, which share these keywords:
+    """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``count_units``, ``count_distinct``, ``sum``, ``mean``,
+    ``variance``, ``median``, ``quantile``, ``histogram`` and ``keys``, which share these keywords:
 
     ``where``: a condition; only rows that meet it count. Comparisons of a column with a number or a text, with ``and``, ``or``, ``not`` and parentheses:
     ``'age > 40 and not (town == "New York")'``. A missing cell meets no comparison; ``missing(column)`` and ``present(column)`` ask for it.
@@ -39,7 +39,7 @@ class Statistic:
     ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
 
     ``by``: the statistic of each group of this column. Which groups there are is public: ``keys`` lists their texts, or ``key_bounds`` and ``key_bins`` make
-    that many of equal width of a column of numbers. A median, a quantile and keys are of no groups.
+    that many of equal width of a column of numbers. A median, a quantile, different texts and keys are of no groups.
     """
 
     __slots__ = ("_object",)
@@ -75,12 +75,16 @@ def _types(name: str, value: object) -> dict[str, str]:
     return {_arguments.text("a column of types", column): _arguments.text("a type of types", kind) for column, kind in value.items()}
 
 
+def _keys(name: str, value: object) -> list[str] | str:
+    return "discovered" if isinstance(value, str) and value == "discovered" else _arguments.texts(name, value)
+
+
 _HOW = {
     "where": _arguments.text,
     "types": _types,
     "weight": _arguments.number,
     "by": _arguments.text,
-    "keys": _arguments.texts,
+    "keys": _keys,
     "key_bounds": _arguments.pair,
     "key_bins": _arguments.whole,
     "bounds": _arguments.pair,
@@ -111,15 +115,30 @@ def count(**more: Unpack[Groups]) -> Statistic:
     return _made("count", None, _GROUPS, more)
 
 
+def count_units(**more: Unpack[Groups]) -> Statistic:
+    """How many units there are, such as people, or have a row that meets a condition; of groups, each once in every group in which it has one. Under
+    "replace-one" and "zero-out" the number of all is public: it has no noise and is charged nothing. The keywords are those of ``Statistic``."""
+    return _made("count", "units", _GROUPS, more)
+
+
+def count_distinct(column: str, *, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
+    """How many different texts a column holds. Of a unit at most ``most_keys`` of them count, as many as its rows unless given, and by no more than that one
+    unit moves the number. The other keywords are those of ``Statistic``."""
+    return _made("count", f"distinct {_arguments.text('column', column)}", _SOME, more, most_keys=most_keys)
+
+
 def sum(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
     """The sum of a column, whose numbers are clamped to ``bounds``, (lower, upper), known without looking at the data; a schema may say them instead.
     The other keywords are those of ``Statistic``."""
     return _made("sum", column, _GROUPS, more, bounds=bounds)
 
 
-def mean(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
-    """The mean of a column, of the rows whose cell is not missing; ``bounds`` as of ``sum``. The other keywords are those of ``Statistic``."""
-    return _made("mean", column, _GROUPS, more, bounds=bounds)
+def mean(column: str, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic:
+    """The mean of a column, of the rows whose cell is not missing; ``bounds`` as of ``sum``. The other keywords are those of ``Statistic``.
+
+    With ``keys="discovered"`` the groups of ``by`` are those that nobody listed: each is shown that has more units than a threshold, at delta > 0, with the
+    mean over its units of their own means there. Of a unit at most ``most_keys`` groups count, as many as its rows unless given."""
+    return _made("mean", column, _GROUPS, more, bounds=bounds, most_keys=most_keys)
 
 
 def variance(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:

@@ -200,7 +200,8 @@ statistics = st.lists(
         st.tuples(st.just(surety.quantile), st.fixed_dictionaries({"column": names, "fraction": epsilon, "bounds": pairs, "candidates": st.just(11), **shared})),
         st.tuples(st.just(surety.histogram), st.fixed_dictionaries({"column": names, "bounds": pairs, "bins": count, **shared, **groups})),
         st.tuples(st.just(surety.histogram), st.fixed_dictionaries({"column": names, "categories": either(st.lists(texts, max_size=3)), **shared})),
-        st.tuples(st.just(surety.keys), st.fixed_dictionaries({"column": names, "most_keys": count, **shared})),
+        st.tuples(st.just(surety.count_units), st.fixed_dictionaries({**shared, **groups})),
+        st.tuples(st.sampled_from([surety.keys, surety.count_distinct]), st.fixed_dictionaries({"column": names, "most_keys": count, **shared})),
     ),
     max_size=3,
 )

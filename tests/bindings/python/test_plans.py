@@ -96,12 +96,17 @@ def test_every_statistic_is_a_query_of_the_language() -> None:
         "bins": surety.histogram("x", bounds=(0, 1), bins=4),
         "categories": surety.histogram("g", categories=["a", "b"]),
         "keys": surety.keys("g", most_keys=1),
+        "units": surety.count_units(where="x > 1"),
+        "discovered": surety.mean("x", bounds=(0, 1), by="g", keys="discovered", most_keys=1),
+        "distinct": surety.count_distinct("g", most_keys=1),
     }
     plan = surety.plan(made.values(), unit=None, epsilon=8, delta=1e-3, adjacency="add-or-remove-one")
     queries = json.loads(plan.json())["options"]["query"]
     assert queries[0] == {"query": "count()", "where": "x > 1", "types": {"x": "number"}, "by": "g", "keys": ["a", "b"]}
     assert queries[1] == {"query": "sum(x)", "bounds": [0, 1], "by": "g", "key_bounds": [0, 9], "key_bins": 3}
     assert [one["query"] for one in queries[4:6]] == ["median(x)", "quantile(x, 0.9)"] and queries[8]["most_keys"] == 1
+    assert queries[9] == {"query": "count(units)", "where": "x > 1"} and queries[11] == {"query": "count(distinct g)", "most_keys": 1}
+    assert queries[10] == {"query": "mean(x)", "bounds": [0, 1], "by": "g", "keys": "discovered", "most_keys": 1}
     assert repr(made["mean"]) == "<Statistic mean(x), bounds=[-1.0, 1.5], weight=2.0>"
     assert surety.mean("x", bounds=[-1, 1.5], weight=2) == made["mean"] != made["sum"]  # type: ignore[arg-type]
     assert len({*made.values(), pickle.loads(pickle.dumps(made["bins"]))}) == len(made)

@@ -607,7 +607,7 @@ std::vector<statistics::WeightedStatistic> queries_of(Adjacency adjacency, const
   for (auto& statistic : all) {
     statistic.adjacency = adjacency;
     statistic.unit = unit;
-    if (auto* const keys = std::get_if<KeysOf>(&statistic.of); keys != nullptr && !unit.is_row()) keys->owner = KeysOf::Owner{"who", false};
+    if (auto* const keys = std::get_if<KeysOf>(&statistic.of); keys != nullptr && !unit.is_row()) keys->owner = RowOwner{"who", false};
     queries.push_back({.statistic = std::move(statistic)});
   }
   return queries;

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <support/refusal.h>
@@ -100,6 +102,101 @@ TEST(SecondMomentSum, HostileRecordsStayWithinTheSensitivity) {
       }
     }
   }
+}
+
+Steps contribution_of_unit(const SecondMomentSum::Options& options, const std::vector<Record>& rows) {
+  SecondMomentSum sum{options};
+  sum.begin_unit(rows.size());
+  for (const auto& row : rows) sum.add(row);
+  return sum.sum().steps;
+}
+
+// Brute force: all pairs of units of one and two rows.
+TEST(SecondMomentSum, NoPairOfUnitsIsFurtherApartThanItsSensitivity) {
+  const auto options = options_of(1, -2, 2);
+  std::vector<Record> rows;
+  for (int x = -5; x <= 5; ++x) {
+    for (int y = -5; y <= 5; ++y) rows.push_back({x * 0.25, y * 0.25});
+  }
+  std::set<Steps> moments;
+  std::set<Steps> of_rows;  // which are clipped each for itself: what this test is there to find
+  for (const auto& row : rows) {
+    moments.insert(contribution_of_unit(options, {row}));
+    for (const auto& other : rows) {
+      moments.insert(contribution_of_unit(options, {row, other}));
+      SecondMomentSum apart{options};
+      apart.add(row);
+      apart.add(other);
+      of_rows.insert(apart.sum().steps);
+    }
+  }
+  const auto farthest = [](const std::set<Steps>& all) {
+    Wide alone = 0;
+    Wide replaced = 0;
+    for (const auto& a : all) {
+      alone = std::max(alone, squared_distance(a, Steps(4)));
+      for (const auto& b : all) replaced = std::max(replaced, squared_distance(a, b));
+    }
+    return std::pair{alone, replaced};
+  };
+  const auto [alone, replaced] = farthest(moments);
+  EXPECT_TRUE(alone == 16 * 16);
+  EXPECT_TRUE(replaced == 2 * 16 * 16);
+  const auto [alone_apart, replaced_apart] = farthest(of_rows);
+  EXPECT_TRUE(alone_apart > 16 * 16);
+  EXPECT_TRUE(replaced_apart > 2 * 16 * 16);
+}
+
+// Of many rows, on finer grids, with hostile numbers; units of more rows than squares of steps fit add nothing.
+TEST(SecondMomentSum, HostileUnitsStayWithinTheSensitivity) {
+  std::mt19937_64 random{5};
+  const std::vector<double> odd{std::numeric_limits<double>::infinity(), std::nan(""), 1e308, -1e300, 5e-324, 0.0, 1, -1, 1e-9};
+  std::size_t nothing = 0;
+  for (int k = 0; k < 2000; ++k) {
+    const std::size_t d = 1 + random() % 4;
+    const double clip = std::ldexp(1 + static_cast<double>(random() % 1024) / 1024, static_cast<int>(random() % 9) - 4);
+    const auto options = options_of(clip, std::ilogb(clip) - static_cast<int>(random() % 20), d);
+    const auto draw = [&] {
+      std::vector<Record> rows(1 + random() % 20, Record(d));
+      for (auto& row : rows) {
+        for (double& x : row) x = random() % 4 == 0 ? odd[random() % odd.size()] : std::normal_distribution<double>{0, 2 * clip}(random);
+      }
+      return rows;
+    };
+    const auto rows = draw();
+    const Steps a = contribution_of_unit(options, rows);
+    const Steps b = contribution_of_unit(options, draw());
+    const double ratio = clip / options.grid.step();
+    const auto most = static_cast<Wide>(std::floor(ratio * ratio));
+    EXPECT_TRUE(squared_distance(a, Steps(d * d)) <= most * most) << k;
+    EXPECT_TRUE(squared_distance(a, b) <= 2 * most * most) << k;
+    nothing += ratio * ratio < static_cast<double>(rows.size()) && a == Steps(d * d) ? 1 : 0;
+  }
+  EXPECT_GT(nothing, 0U);
+}
+
+TEST(SecondMomentSum, UnitsAddTheMeanOfTheirRows) {
+  const auto options = options_of(1, -20, 2);
+  const std::vector<Record> rows{{0.5, 0.25}, {-0.75, 0.5}, {0, 1}, {0.125, -0.5}};  // four: halves are exact
+  SecondMomentSum sum{options};
+  sum.begin_unit(rows.size());
+  Steps by_hand(4);
+  for (const auto& row : rows) {
+    sum.add(row);
+    const Steps one = contribution(options, row);
+    for (std::size_t i = 0; i < 4; ++i) by_hand[i] += one[i];
+  }
+  // The row of norm 1 is shrunk by the margin.
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(static_cast<double>(sum.sum().steps[i]), static_cast<double>(by_hand[i]) / 4, 0x1p20);
+  EXPECT_TRUE(refuses([&] { sum.add(rows.front()); }, ErrorCode::invalid_argument, {"one more row"}));
+  EXPECT_TRUE(refuses([&] { sum.begin_unit(0); }, ErrorCode::invalid_argument, {"0 rows"}));
+  // One row is a record, whatever came before.
+  SecondMomentSum one{options};
+  one.begin_unit(3);
+  one.add({{0, 0}});
+  one.begin_unit(1);
+  one.add(rows.front());
+  EXPECT_EQ(one.sum().steps, contribution(options, rows.front()));
 }
 
 TEST(SecondMomentSum, SparseRowsAreDenseOnesAndNoCoordinateCountsTwice) {

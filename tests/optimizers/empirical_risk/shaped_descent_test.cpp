@@ -78,6 +78,59 @@ TEST(ShapedDescent, OneRecordMovesNothingButItsQueries) {
   expect_nothing_but_queries_moved(check(make, optimized ? 12'000 : 1000, 1), "largest_ratio");
 }
 
+TEST(ShapedDescent, OneUnitMovesNothingButItsQueries) {
+  std::mt19937_64 random{6};
+  double largest = 0;
+  for (int k = 0; k < (optimized ? 2000 : 300); ++k) {
+    const Adjacency adjacency = every_adjacency[static_cast<std::size_t>(k) % 3];
+    const std::size_t d = 1 + random() % 3;
+    const std::size_t classes = k % 2 == 0 ? 1 : 2;
+    const auto pair = unit_neighbours_under(adjacency, 1 + random() % 4, d, random);
+    auto options = few_steps(adjacency);
+    options.public_count = Count{4};
+    if (classes > 1) options.class_weights = {1, 2};
+    if (k % 4 == 1) options.classes_by = ClassesBy::softmax;
+    std::vector<std::vector<double>> script(1 + steps_of(options), std::vector<double>(classes * d));
+    script[0].resize(d * d);
+    for (auto& released : script) {
+      for (double& value : released) value = std::normal_distribution<double>{0, 2}(random);
+    }
+    const auto run = [&](const Dataset& records, const auto&, auto& releaser) {
+      options.unit_ends = pair.ends_of(records);
+      return shaped_descent(records, LogisticLoss{}, options, releaser).weights;
+    };
+    const auto found = full_gradient_difference(run, pair.data[0], pair.data[1], script);
+    ASSERT_TRUE(found.untainted) << k;
+    largest = std::max(largest, found.ratio);
+  }
+  EXPECT_LE(largest, 1);
+  EXPECT_GT(largest, 0.9);
+}
+
+// A unit of equal rows is its row, but for the margin of the clip.
+TEST(ShapedDescent, UnitsOfEqualRowsAreRecords) {
+  const Dataset records = Dataset::dense(2, {0.6, 0.1, -0.3, 0.9, 0.2, -0.5}, {1, -1, 1});
+  const Dataset rows = Dataset::dense(2, {0.6, 0.1, 0.6, 0.1, -0.3, 0.9, 0.2, -0.5, 0.2, -0.5, 0.2, -0.5}, {1, 1, -1, 1, 1, 1});
+  const std::vector<std::size_t> ends{2, 3, 6};
+  auto options = few_steps(Adjacency::replace_one);
+  ExactReleaser exact;
+  const auto one = shaped_descent(records, LogisticLoss{}, options, exact).weights;
+  options.unit_ends = ends;
+  const auto other = shaped_descent(rows, LogisticLoss{}, options, exact).weights;
+  for (std::size_t k = 0; k < one.size(); ++k) EXPECT_NEAR(one[k], other[k], 1e-4 * std::abs(one[k]));
+  // Rows that stay where they are, and are mapped at each step, are the same.
+  std::vector<std::size_t> places;
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::uint32_t k = 0; k < 2; ++k) indices.push_back(k);
+    for (const double value : rows.row(i).values) values.push_back(value);
+    places.push_back(values.size());
+  }
+  const Dataset sparse = Dataset::sparse(2, places, indices, values, {rows.labels().begin(), rows.labels().end()});
+  EXPECT_EQ(shaped_descent(sparse, LogisticLoss{}, options, exact).weights, other);
+}
+
 /// The same records, their labels one of three classes or none, by each record alone.
 Dataset with_classes(const Dataset& data) {
   std::vector<double> values;
@@ -141,7 +194,7 @@ TEST(ShapedDescent, BySoftmaxLearnsNothingThatIsCommonToAllClasses) {
   for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(noisy[j], found[j], 1e-9);
   for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(found[j] + found[3 + j] + found[6 + j], 0, 1e-9);
   mechanisms::RecordSum sum{{.clip = ClippingNorm{100}, .grid = {.log2_step = -30}, .dimension = 9}};
-  add_class_gradients(data, LogisticLoss{}, found, options.class_weights, sum, 1, {}, ClassesBy::softmax);
+  add_class_gradients(data, LogisticLoss{}, found, options.class_weights, sum, 1, {}, {}, ClassesBy::softmax);
   const auto gradient = sum.reals();
   for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(gradient[j] / 600 + 0.01 * found[j], 0, 1e-4);
   EXPECT_GT(*std::max_element(found.begin(), found.end()), 1);
@@ -511,6 +564,33 @@ TEST(ConstantLearner, OneRecordMovesItsSumByItsSensitivityAndNothingElse) {
     EXPECT_LE(largest, 1);
     EXPECT_GT(largest, 0.99);
   }
+}
+
+TEST(ConstantLearner, OneUnitMovesItsSumByItsSensitivityAndNothingElse) {
+  std::mt19937_64 random{4};
+  double largest = 0;
+  for (int k = 0; k < 3000; ++k) {
+    const Adjacency adjacency = every_adjacency[static_cast<std::size_t>(k) % 3];
+    const auto pair = unit_neighbours_under(adjacency, 1 + random() % 4, 2, random);
+    ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{2}, .adjacency = adjacency, .public_count = Count{7}};
+    const auto learner = [&](const Dataset& records, const auto&, auto& releaser) {
+      options.unit_ends = pair.ends_of(records);
+      return std::vector<double>{constant_learner(records, options, releaser)};
+    };
+    const auto found = full_gradient_difference(learner, pair.data[0], pair.data[1], {{std::normal_distribution<double>{0, 5}(random)}});
+    ASSERT_TRUE(found.untainted);
+    largest = std::max(largest, found.ratio);
+  }
+  EXPECT_LE(largest, 1);
+  EXPECT_GT(largest, 0.99);
+}
+
+TEST(ConstantLearner, OfUnitsIsTheMeanOfTheirMeans) {
+  ExactReleaser exact;
+  const Dataset classes = Dataset::dense(1, {1, 1, 1, 1, 0}, {1, 1, -1, 1, 1});
+  const std::vector<std::size_t> ends{2, 3, 5};  // shares 1, 0, and of a row of zeros beside one of class 1, 3/4
+  const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1e-6}, .unit_ends = ends};
+  EXPECT_NEAR(constant_learner(classes, options, exact), std::log(1.75 / 1.25), 1e-6);
 }
 
 TEST(ConstantLearner, IsTheLogOddsOfTheShareOrTheMean) {

@@ -71,6 +71,47 @@ TEST(SufficientStatistics, OneRecordMovesNothingButItsQuery) {
   }
 }
 
+TEST(SufficientStatistics, OneUnitMovesNothingButItsQuery) {
+  std::mt19937_64 random{2};
+  double largest = 0;
+  for (int k = 0; k < 3000; ++k) {
+    const Adjacency adjacency = every_adjacency[static_cast<std::size_t>(k) % 3];
+    const std::size_t d = 1 + random() % 3;
+    const auto pair = unit_neighbours_under(adjacency, 1 + random() % 4, d, random);
+    std::vector<double> released((d + 1) * (d + 1));
+    for (double& value : released) value = std::uniform_real_distribution<double>{-20, 20}(random);
+    auto options = options_of(adjacency);
+    options.public_count = Count{5};
+    const auto run = [&](const Dataset& records, const auto&, auto& releaser) {
+      options.unit_ends = pair.ends_of(records);
+      return ridge_weights(release_moments(records, options, releaser));
+    };
+    const auto found = full_gradient_difference(run, pair.data[0], pair.data[1], {released});
+    ASSERT_TRUE(found.untainted);
+    largest = std::max(largest, found.ratio);
+  }
+  EXPECT_LE(largest, 1);
+  EXPECT_GT(largest, 0.95);
+}
+
+TEST(SufficientStatistics, UnitsAddTheMeanOfTheirRows) {
+  const Dataset rows = Dataset::dense(2, {0.6, 0.1, -0.3, 0.4, 0.2, -0.5}, {1, -1, 0.5});
+  const std::vector<std::size_t> ends{2, 3};
+  auto options = options_of(Adjacency::replace_one);
+  options.unit_ends = ends;
+  const auto units = asked(rows, options).query;
+  const auto alone = [&](std::size_t i) {
+    const auto row = rows.row(i).values;
+    const auto query = asked(Dataset::dense(2, {row[0], row[1]}, {rows.label(i)}), options_of(Adjacency::replace_one)).query;
+    std::vector<double> reals;
+    for (const auto steps : query.steps) reals.push_back(static_cast<double>(steps) * query.grid.step());
+    return reals;
+  };
+  for (std::size_t k = 0; k < 9; ++k) {
+    EXPECT_NEAR(static_cast<double>(units.steps[k]) * units.grid.step(), (alone(0)[k] + alone(1)[k]) / 2 + alone(2)[k], 1e-5);
+  }
+}
+
 // By all pairs of a grid that goes beyond the clip, in features and in the label: nothing moves more, and the bound is reached.
 TEST(SufficientStatistics, SensitivityIsThatOfTheWorstPair) {
   const double b = 0.7;

@@ -1,0 +1,96 @@
+"""Mean hours by occupation on the wage panel, where nobody listed the occupations: how many are shown, and how far their means are off.
+
+Run by hand, with the command alone:
+    python3 benchmarks/discovered.py build/release/cli/surety [RUNS] >docs/results/discovered.md
+
+The promise is to each man with all his years: epsilon 1, delta 1e-6, at most 8 rows and 3 occupations of each, hours between 0 and 5000. One command asks
+for the means of groups that nobody listed. Two commands ask for the keys, with half of epsilon and of delta, and then for the means of those groups, with
+the rest; they have a quarter of the runs. Runs replay seeds 1, 2, ..., so that this page can be made again.
+"""
+
+import collections
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PANEL = Path(__file__).parents[1] / "examples" / "data" / "wage_panel.csv"
+UNIT = ["--unit", "nr", "--most", "8"]
+MEAN = ["--query", "mean(hours)", "--bounds", "0,5000", "--by", "occupation"]
+EPSILON, DELTA = 1.0, 1e-6
+
+
+def released(command, words, adjacency, epsilon, delta, seed):
+    with tempfile.TemporaryDirectory() as folder:
+        promise = ["--adjacency", adjacency, "--epsilon", str(epsilon), "--delta", str(delta)]
+        out = subprocess.run(
+            [command, "release", PANEL, *UNIT, *words, *promise, "--ledger", os.path.join(folder, "men.db"), "--replay-seed", str(seed), "--json"],
+            check=True, capture_output=True, text=True).stdout  # fmt: skip
+    return json.loads(out)
+
+
+def means_of(answer):
+    return {one["group"]: (one["value"], *one["interval"]) for one in answer["groups"]}
+
+
+def in_one(command, adjacency, seed):
+    return means_of(released(command, [*MEAN, "--keys", "discovered", "--most-keys", "3"], adjacency, EPSILON, DELTA, seed))
+
+
+def in_two(command, adjacency, seed):
+    keys = released(command, ["--query", "keys(occupation)", "--most-keys", "3"], adjacency, EPSILON / 2, DELTA / 2, seed)
+    found = [cell["cell"] for cell in keys["cells"]]
+    if not found:
+        return {}
+    return means_of(released(command, [*MEAN, "--keys", ",".join(found)], adjacency, EPSILON / 2, DELTA / 2, seed + 100000))
+
+
+def truths():
+    """Of each occupation the mean over men of their own means there, the mean over years, and how many men are in it."""
+    years = collections.defaultdict(list)
+    with open(PANEL, newline="") as file:
+        for row in csv.DictReader(file):
+            years[row["occupation"], row["nr"]].append(min(max(float(row["hours"]), 0), 5000))
+    of_men, of_years = collections.defaultdict(list), collections.defaultdict(list)
+    for (occupation, _), hours in years.items():
+        of_men[occupation].append(sum(hours) / len(hours))
+        of_years[occupation] += hours
+    return {one: (sum(men) / len(men), sum(of_years[one]) / len(of_years[one]), len(men)) for one, men in of_men.items()}
+
+
+def row_of(name, adjacency, runs, truth):
+    shown = sum(len(run) for run in runs) / len(runs)
+    largest = set(sorted(truth, key=lambda key: truth[key][2])[-6:])
+    of_largest = [(mean - truth[key][0]) ** 2 for run in runs for key, (mean, _, _) in run.items() if key in largest]
+    off = [(mean - truth[key][0], mean - truth[key][1], low <= truth[key][0] <= high) for run in runs for key, (mean, low, high) in run.items()]
+    rmse = [math.sqrt(sum(one[k] ** 2 for one in off) / len(off)) if off else math.nan for k in (0, 1)]
+    covered = sum(one[2] for one in off) / len(off) if off else math.nan
+    return f"| {adjacency} | {name} | {len(runs)} | {shown:.2f} | {rmse[0]:.0f} | {math.sqrt(sum(of_largest) / len(of_largest)) if of_largest else math.nan:.0f} | {rmse[1]:.0f} | {covered:.3f} |"
+
+
+def main():
+    command, runs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    version = subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    truth = truths()
+    print("# Groups that nobody listed\n")
+    print("<!-- python3 benchmarks/discovered.py build/release/cli/surety >docs/results/discovered.md -->\n")
+    print(f"Mean hours by occupation, on `examples/data/wage_panel.csv` (545 men, {len(truth)} occupations with "
+          f"{min(one[2] for one in truth.values())} to {max(one[2] for one in truth.values())} men), by {version}, made with {os.environ.get('CXX_NAME', 'g++ 12')}.")  # fmt: skip
+    print("The promise is to men: epsilon 1, delta 1e-6, at most 8 rows and 3 occupations of each, hours between 0 and 5000.")
+    print("*In one*: `--by occupation --keys discovered`; *in two*: `keys(occupation)` with half of the promise, then the means of those groups with the rest.\n")
+    print("Off, in hours, is the root of the mean square of all that was shown: from the mean over men of their own means, which is what *in one* asks, and from the")
+    print("mean over years, which is what *in two* asks. Who shows more occupations shows smaller ones, whose means are further off, so the six with the most men")
+    print("stand by themselves. The last column is how often the interval of .95 holds the mean over men: it is about the noise")
+    print("alone, and men of more than three occupations are in three.\n")
+    print("| adjacency | how | runs | occupations shown | off, of men | six largest | off, of years | in the interval |\n|---|---|---|---|---|---|---|---|")
+    for adjacency in ("add-or-remove-one", "replace-one"):
+        for name, how, number in (("in one", in_one, runs), ("in two", in_two, max(1, runs // 4))):
+            print(row_of(name, adjacency, [how(command, adjacency, seed) for seed in range(1, number + 1)], truth), flush=True)
+    print("\nMade by `benchmarks/discovered.py` from the seeds 1, 2, ..., so it is made again to the digit by the same version.")
+
+
+main()

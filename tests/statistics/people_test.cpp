@@ -1,0 +1,134 @@
+// Counts of units and of different texts, over all neighbours of small files, read and added as a release does.
+#include <surety/statistics/parts.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <support/refusal.h>
+#include <support/small_files.h>
+
+namespace surety::statistics::people_test {
+namespace {
+
+using reference::refusal_of;
+using Rows = std::vector<std::string>;
+
+constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
+const RowOwner owner{"u", false};
+
+const Rows cells{"1,p", "1,q", "0,r", ",", "1,s"};
+
+// Every sensitivity is reached, so that a smaller one would be found here.
+TEST(People, MoveByWhatIsChargedAtMostAndReachIt) {
+  SmallFiles files;
+  const auto condition = data::parse_condition("x>0");
+  for (const auto adjacency : all_adjacencies) {
+    for (const std::uint64_t most : {1U, 2U, 3U}) {
+      std::vector<Statistic> asked;
+      const auto units = statistic_of(UnitsOf{owner}, adjacency, most);
+      if (adjacency == Adjacency::add_or_remove_one) asked.push_back(units);
+      asked.push_back(units);
+      asked.back().where = condition;
+      for (const data::Categories& keys :
+           {data::Categories{{"p"}}, data::Categories{{"p", "q", "r"}}, data::Categories{{"p", "q", "r", "s"}}}) {
+        asked.push_back(units);
+        asked.back().by = Groups{"t", keys};
+      }
+      asked.push_back(units);
+      asked.back().by = Groups{"t", data::Categories{{"p", "q"}}};
+      asked.back().where = condition;
+      for (std::uint64_t texts = 1; texts <= std::min<std::uint64_t>(most, 2); ++texts) {
+        asked.push_back(statistic_of(DistinctOf{"t", Count{texts}, owner}, adjacency, most));
+        asked.push_back(asked.back());
+        asked.back().where = condition;
+      }
+      for (const auto& statistic : asked) {
+        const auto found = reach_of(statistic, cells, files);
+        const auto noise = charged(statistic);
+        const auto text = describe(statistic) + " under " + std::string{name(adjacency)} + " of " + std::to_string(most);
+        EXPECT_LE(found.l1, noise.l1) << text;
+        EXPECT_LE(found.l2, noise.l2) << text;
+        EXPECT_GE(found.l1, noise.l1 * (1 - 1e-12)) << text;
+        EXPECT_GE(found.l2, noise.l2 * (1 - 1e-12)) << text;
+      }
+    }
+  }
+}
+
+TEST(People, MoveByNumbersOfGroupsAndNotByTheirRows) {
+  const auto of_groups = [](Adjacency adjacency, std::uint64_t most) {
+    auto statistic = statistic_of(UnitsOf{owner}, adjacency, most);
+    statistic.by = Groups{"t", data::Categories{{"a", "b", "c", "d", "e"}}};
+    return charged(statistic);
+  };
+  EXPECT_EQ(of_groups(Adjacency::add_or_remove_one, 3).l1, 3);
+  EXPECT_NEAR(of_groups(Adjacency::zero_out, 3).l2, std::sqrt(3.0), 1e-15);
+  EXPECT_EQ(of_groups(Adjacency::replace_one, 2).l1, 4);
+  EXPECT_EQ(of_groups(Adjacency::replace_one, 2).l2, 2);
+  EXPECT_EQ(of_groups(Adjacency::replace_one, 3).l1, 5);  // there are no six
+  EXPECT_EQ(of_groups(Adjacency::add_or_remove_one, 1000).l1, 5);
+  // Gains and losses of texts offset each other.
+  for (const auto adjacency : all_adjacencies) {
+    EXPECT_EQ(charged(statistic_of(DistinctOf{"t", Count{4}, owner}, adjacency, 7)).l1, 4);
+    EXPECT_EQ(charged(statistic_of(DistinctOf{"t", Count{4}, owner}, adjacency, 7)).l2, 4);
+  }
+}
+
+TEST(People, AreCountedFreelyWhereTheirNumberIsPublic) {
+  SmallFiles files;
+  for (const auto adjacency : all_adjacencies) {
+    const auto all = statistic_of(UnitsOf{owner}, adjacency, 2);
+    EXPECT_EQ(is_public(all), adjacency != Adjacency::add_or_remove_one);
+    auto some = all;
+    some.where = data::parse_condition("x>0");
+    EXPECT_FALSE(is_public(some));
+    some = all;
+    some.by = Groups{"t", data::Categories{{"p"}}};
+    EXPECT_FALSE(is_public(some));
+    // All units count, also those of damaged rows and of none but their name; rows without one are one unit.
+    EXPECT_EQ(files.added(all, {"a,1,p", "a,1,p", "b,,", ",1,q", "c", ""})["0"], 3);
+    if (!is_public(all)) continue;
+    EXPECT_EQ(describe(event_of(std::vector<WeightedStatistic>{{all}}, NoiseFamily::laplace, 1)), "pure(0)");
+    EXPECT_EQ(describe(event_of(std::vector<WeightedStatistic>{{all}, {some}}, NoiseFamily::laplace, 1)), "laplace(1)");
+    const auto number = files.added(all, {"a,1,p", "u,1,p"});
+    for (const auto& rows : units_of(cells, 2)) {
+      Rows file{"a,1,p"};
+      file.insert(file.end(), rows.begin(), rows.end());
+      EXPECT_EQ(files.added(all, file), number);
+    }
+  }
+}
+
+TEST(People, CountOnceInEachGroup) {
+  SmallFiles files;
+  auto units = statistic_of(UnitsOf{owner}, Adjacency::add_or_remove_one, 3);
+  units.by = Groups{"t", data::Categories{{"p", "q"}}};
+  const Rows rows{"a,1,p", "a,2,q", "a,3,p", "b,1,p", "b,1,p", "c,1,other", ",1,q", ",2,q"};
+  EXPECT_EQ(files.added(units, rows), (Vector{{"0", 2}, {"1", 2}}));
+  // Rows without a name that are units of their own.
+  units.of = UnitsOf{RowOwner{"u", true}};
+  EXPECT_EQ(files.added(units, rows), (Vector{{"0", 2}, {"1", 3}}));
+  EXPECT_EQ(files.added(statistic_of(DistinctOf{"t", Count{2}, owner}, Adjacency::replace_one, 3), rows)["texts"], 3);
+  EXPECT_EQ(files.added(statistic_of(DistinctOf{"t", Count{1}, owner}, Adjacency::replace_one, 3), rows)["texts"], 3);
+}
+
+TEST(People, NeedTheirColumn) {
+  EXPECT_TRUE(refusal_of([] {
+                statistic_of(UnitsOf{}, Adjacency::replace_one, 2).validate();
+              }).says(ErrorCode::invalid_argument, "count(units) needs the column that names the owner of a row"));
+  EXPECT_TRUE(refusal_of([] {
+                statistic_of(DistinctOf{"t", Count{3}, owner}, Adjacency::replace_one, 2).validate();
+              }).says(ErrorCode::invalid_argument, "the keys of a unit are 3, must be at most the 2 of its rows"));
+  auto grouped = statistic_of(DistinctOf{"t", Count{1}, owner}, Adjacency::replace_one, 2);
+  grouped.by = Groups{"u", data::Categories{{"p"}}};
+  EXPECT_TRUE(refusal_of([&] {
+                grouped.validate();
+              }).says(ErrorCode::invalid_argument, "count(distinct t) by u is of different texts, must be asked without groups"));
+}
+
+}  // namespace
+}  // namespace surety::statistics::people_test
