@@ -42,16 +42,22 @@ constexpr std::size_t many_features_for_classes = 30;
 constexpr const char* ridge_for_classes = "0.1";
 constexpr const char* ridge_for_classes_of_many = "0.03";
 
-Choice by_softmax(double steps, bool are_many, std::string why) {
+struct Counted {
+  double nu;
+  std::size_t features;
+};
+
+/// \param counted nothing where no number of records is known
+Choice choice_for_classes(std::optional<Counted> counted, std::string why) {
+  const bool are_many = counted && counted->features > many_features_for_classes;
+  const double least = are_many ? least_steps_for_classes_of_many : least_steps_for_classes;
+  const double steps = counted ? std::max<double>(steps_for(counted->nu), least) : least;
   return {.algorithm = std::string{ShapedDescentPlan::name},
           .fields = {{"steps", std::to_string(std::lround(steps))},
                      {"ridge", are_many ? ridge_for_classes_of_many : ridge_for_classes},
                      {"classes-by", std::string{name(ClassesBy::softmax)}}},
           .why = std::move(why)};
 }
-
-/// Where no number of records is known.
-Choice choice_for_uncounted_classes(std::string why) { return by_softmax(least_steps_for_classes, false, std::move(why)); }
 
 /// In the label's unit: to the last bit, so that a plan for labels of twice the size is twice this one.
 std::string exact_text(double value) { return fmt::format("{}", value); }
@@ -99,9 +105,7 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
 constexpr double owners_clip = 0.5;
 
 Choice constant(const std::string& facts) {
-  return {.algorithm = "constant",
-          .fields = {},
-          .why = facts + ": noise would drown the features, so the share of the class alone is released"};
+  return {.algorithm = "constant", .fields = {}, .why = facts + ": noise would drown the features, so the share of the class alone is released"};
 }
 
 Choice shaped(double nu, const std::string& facts) {
@@ -110,29 +114,19 @@ Choice shaped(double nu, const std::string& facts) {
 
 /// An owner of K rows adds the mean of their gradients, which is between 1 and 1 / sqrt(K) as long as one of them: as if it were K^(-1/4), its square is
 /// 1 / sqrt(K) of a row's, and so is the share of it that is clipped to. The noise falls with the clip.
-double owners_noise(double nu, Count rows) { return nu / std::sqrt(std::sqrt(static_cast<double>(rows.value()))); }
+double owners_nu(double nu, Count rows) { return nu * std::pow(static_cast<double>(rows.value()), -0.25); }
 std::pair<std::string, std::string> owners_clip_share(double nu, Count rows) {
   return {"clip-share", fmt::format("{:.3g}", shaped_clip_share(nu) / std::sqrt(static_cast<double>(rows.value())))};
 }
 
 std::vector<Choice> choices_for_owners(double nu, const PublicNumbers& numbers, const std::string& facts) {
-  const double owners_nu = owners_noise(nu, *numbers.unit_rows);
+  const double of_owners = owners_nu(nu, *numbers.unit_rows);
   std::vector<Choice> found;
-  if (owners_nu > nothing_learned && !numbers.label_bound) found.push_back(constant(facts));
-  found.push_back(shaped(owners_nu, facts));
+  if (of_owners > nothing_learned && !numbers.label_bound) found.push_back(constant(facts));
+  found.push_back(shaped(of_owners, facts));
   found.back().fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
   if (numbers.label_bound) found.back().fields.emplace_back("clip", exact_text(owners_clip * *numbers.label_bound));
   return found;
-}
-
-/// Of owners as for two classes.
-Choice choice_for_classes(double nu, const PublicNumbers& numbers, const std::string& facts) {
-  const bool are_many = numbers.features > many_features_for_classes;
-  const double least = are_many ? least_steps_for_classes_of_many : least_steps_for_classes;
-  const double noise = numbers.unit_rows ? owners_noise(nu, *numbers.unit_rows) : nu;
-  auto choice = by_softmax(std::max<double>(steps_for(noise), least), are_many, facts);
-  if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
-  return choice;
 }
 
 }  // namespace
@@ -144,10 +138,15 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
   const auto d = static_cast<double>(numbers.features);
   const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
-  const std::string facts = fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records",
-                                        numbers.features, nu);
+  const std::string facts =
+      fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records", numbers.features, nu);
 
-  if (numbers.has_classes) return {choice_for_classes(nu, numbers, facts)};
+  if (numbers.has_classes) {
+    const double for_steps = numbers.unit_rows ? owners_nu(nu, *numbers.unit_rows) : nu;
+    Choice choice = choice_for_classes(Counted{.nu = for_steps, .features = numbers.features}, facts);
+    if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
+    return {choice};
+  }
   const Choice plain{.algorithm = "gradient-descent", .fields = {}, .why = facts};
   if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
     return {{.algorithm = plain.algorithm, .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
@@ -222,7 +221,7 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   const bool may_count = plan.target.adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
   if (known.size() == 1 && !(has_classes && has_one_file && (records || may_count))) {
     constexpr const char* why = "knows what was asked for";
-    return has_classes ? choice_for_uncounted_classes(why) : Choice{.algorithm = known.front(), .fields = {}, .why = why};
+    return has_classes ? choice_for_classes(std::nullopt, why) : Choice{.algorithm = known.front(), .fields = {}, .why = why};
   }
   if (plan.source.path == data::TextReader::standard_input) {
     refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
@@ -249,8 +248,8 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
                                .target = plan.target,
                                .loss = plan.problem.loss,
                                .label_bound = label_bound_of(plan),
-                               .has_classes = has_classes,
                                .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
+                               .has_classes = has_classes,
                                .rows = rows_of(features, is_csv, says_rows)},
                               known);
   const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;

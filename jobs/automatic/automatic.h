@@ -48,8 +48,8 @@ struct PublicNumbers {
   Target target;
   std::string loss;
   std::optional<double> label_bound = {};
-  bool has_classes = false;             ///< several, which shaped descent alone knows
   std::optional<Count> unit_rows = {};  ///< K, where neighbours differ in units
+  bool has_classes = false;             ///< more than two
   RowLength rows = RowLength::unit;
 };
 

@@ -46,7 +46,7 @@ NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective
 std::vector<double> NoisyFullGradient::operator()(std::span<const double> weights) {
   sum_.clear();
   if (!class_weights_.empty()) {
-    add_class_gradients(data_, objective_, weights, class_weights_, sum_, threads_, row_map_, unit_ends_, classes_by_);
+    add_class_gradients(data_, objective_, weights, class_weights_, sum_, threads_, row_map_, classes_by_, unit_ends_);
   } else if (unit_ends_.empty()) {
     add_gradients(data_, objective_, weights, sum_, threads_, row_map_);
   } else {

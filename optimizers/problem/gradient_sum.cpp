@@ -138,7 +138,7 @@ void class_derivatives(const RowView& row, double label, ObjectiveRef objective,
 
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
                          std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads, const RowMap& map,
-                         UnitEnds ends, ClassesBy by) {
+                         ClassesBy by, UnitEnds ends) {
   const std::size_t d = data.features();
   detail::in_parts(units_in(data, ends), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
     data::RowReader reader{data};

@@ -55,13 +55,13 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
 /// (f_1 x, ..., f_K x), clipped as the one vector of K d numbers that it is, so that the sensitivity is that of a sum of vectors. One against the rest
 /// f_k = c_y loss'(<w_k, x>, k = y ? 1 : -1); by softmax f_k = c_y (p_k - [k = y]), p_k in proportion to exp(<w_k, x>), and `objective` is not asked.
 /// c = `class_weights`, which are public, is inside the clip. A record of another label adds nothing, nor does one whose gradient is not finite.
-/// Of units of several rows each adds the mean of its rows' vectors, clipped, and nothing where that is not finite.
+/// Of units of several rows each adds the mean of its rows' vectors, clipped.
 /// O(K) times that of one model, on up to `threads` threads. \source docs/proofs/shaped-descent.md#softmax
 /// \pre data.has_labels(); weights.size() == class_weights.size() * data.features() == the sum's dimension; class weights are finite; ends ascend
 ///      strictly, and the last one is data.size().
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
                          std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads = 1, const RowMap& map = {},
-                         UnitEnds ends = {}, ClassesBy by = ClassesBy::one_against_the_rest);
+                         ClassesBy by = ClassesBy::one_against_the_rest, UnitEnds ends = {});
 
 /// Adds for each unit the mean gradient of its rows at `weights`, clipped: one contribution, which depends on that unit's rows alone. Rows as
 /// `map` makes them where it is given.

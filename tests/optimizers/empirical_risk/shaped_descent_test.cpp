@@ -194,7 +194,7 @@ TEST(ShapedDescent, BySoftmaxLearnsNothingThatIsCommonToAllClasses) {
   for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(noisy[j], found[j], 1e-9);
   for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(found[j] + found[3 + j] + found[6 + j], 0, 1e-9);
   mechanisms::RecordSum sum{{.clip = ClippingNorm{100}, .grid = {.log2_step = -30}, .dimension = 9}};
-  add_class_gradients(data, LogisticLoss{}, found, options.class_weights, sum, 1, {}, {}, ClassesBy::softmax);
+  add_class_gradients(data, LogisticLoss{}, found, options.class_weights, sum, 1, {}, ClassesBy::softmax);
   const auto gradient = sum.reals();
   for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(gradient[j] / 600 + 0.01 * found[j], 0, 1e-4);
   EXPECT_GT(*std::max_element(found.begin(), found.end()), 1);

@@ -293,7 +293,7 @@ TEST(GradientSum, BySoftmaxIsTheDerivativeOfTheLoss) {
     const mechanisms::RecordSum::Options settings{.clip = ClippingNorm{100}, .grid = {.log2_step = -33}, .dimension = classes * d};
     mechanisms::RecordSum found{settings};
     const Dataset record = Dataset::dense(d, row, {static_cast<double>(own)});
-    add_class_gradients(record, LogisticLoss{}, weights, of_classes, found, 1, {}, {}, ClassesBy::softmax);
+    add_class_gradients(record, LogisticLoss{}, weights, of_classes, found, 1, {}, ClassesBy::softmax);
     const auto gradient = found.reals();
     constexpr double step = 1e-5;
     for (std::size_t j = 0; j < weights.size(); ++j) {
@@ -346,14 +346,14 @@ GridVector sum_of_classes(const std::vector<ClassRecord>& records, std::size_t d
   for (const auto& [row, label] : records) {
     const Dataset one = Dataset::dense(d, row, {label});
     if (how == Clipped::as_one) {
-      add_class_gradients(one, LogisticLoss{}, weights, of_classes, sum, 1, {}, {}, ClassesBy::softmax);
+      add_class_gradients(one, LogisticLoss{}, weights, of_classes, sum, 1, {}, ClassesBy::softmax);
       continue;
     }
     auto wide = settings;
     wide.clip = ClippingNorm{1e3};
     wide.grid = {.log2_step = -25};
     mechanisms::RecordSum whole{wide};
-    add_class_gradients(one, LogisticLoss{}, weights, of_classes, whole, 1, {}, {}, ClassesBy::softmax);
+    add_class_gradients(one, LogisticLoss{}, weights, of_classes, whole, 1, {}, ClassesBy::softmax);
     const auto gradient = whole.reals();
     for (std::size_t k = 0; k < of_classes.size(); ++k) {
       std::vector<double> alone(gradient.size());
