@@ -221,6 +221,11 @@ TEST_P(Train, LetsOneUnitMoveNothingButItsReleases) {
     if (!accepts(question, rows_of_units(), units)) continue;
     expect_untainted(question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); });
     if (HasFatalFailure()) return;
+    question = {.algorithm = GetParam(), .loss = "logistic", .adjacency = adjacency, .has_units = true, .classes = "0,1,7"};
+    question.more = {"--classes-by", "softmax"};
+    if (!accepts(question, rows_of_units(), units)) continue;
+    expect_untainted(question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); });
+    if (HasFatalFailure()) return;
   }
   EXPECT_EQ(compared_ > 0, has_theorem_for_units(GetParam(), 2)) << GetParam();
 }

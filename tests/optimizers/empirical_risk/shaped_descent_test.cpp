@@ -89,6 +89,7 @@ TEST(ShapedDescent, OneUnitMovesNothingButItsQueries) {
     auto options = few_steps(adjacency);
     options.public_count = Count{4};
     if (classes > 1) options.class_weights = {1, 2};
+    if (k % 4 == 1) options.classes_by = ClassesBy::softmax;
     std::vector<std::vector<double>> script(1 + steps_of(options), std::vector<double>(classes * d));
     script[0].resize(d * d);
     for (auto& released : script) {
