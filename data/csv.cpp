@@ -115,11 +115,19 @@ bool CsvReader::next(std::vector<std::string>& cells) {
   if (policy_.form == RecordForm::is_public) {
     if (const auto fault = cut(header_.size(), policy_.limits.record_bytes, cells); !fault.empty()) refuse_record(fault);
     is_damaged_ = is_blank(cells);
+    if (is_damaged_) owner_of_damaged_ = cells[*owner_];
     return true;
   }
   const auto [count, fault] = split_cells(record_, header_.size(), cells, policy_.csv.delimiter);
-  is_damaged_ = record_.empty() || records_.is_too_long() || fault != CsvFault::none || count != header_.size() || is_blank(cells);
-  if (is_damaged_) cells.assign(header_.size(), {});
+  const bool is_nobodys = record_.empty() || records_.is_too_long() || fault != CsvFault::none || count != header_.size();
+  is_damaged_ = is_nobodys || is_blank(cells);
+  if (!is_damaged_) return true;
+  if (is_nobodys) {
+    owner_of_damaged_.clear();
+  } else {
+    owner_of_damaged_ = cells[*owner_];
+  }
+  cells.assign(header_.size(), {});
   return true;
 }
 

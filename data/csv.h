@@ -42,6 +42,11 @@ class CsvReader {
   [[nodiscard]] bool next(std::vector<std::string>& cells);
   /// The row that was read last was a damaged record.
   [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+  /// The identifier of the owner of the row that was read last into `cells`, also where there is nothing else in it; empty where there is none.
+  /// \pre `position` is that of the owners' column
+  [[nodiscard]] const std::string& owner(const std::vector<std::string>& cells, std::size_t position) const {
+    return is_damaged_ && owner_ ? owner_of_damaged_ : cells[position];
+  }
   /// Its text, as far as it was kept.
   [[nodiscard]] const std::string& record() const noexcept { return record_; }
 
@@ -109,6 +114,7 @@ class CsvReader {
   std::string record_;
   std::size_t row_ = 0;
   bool is_damaged_ = false;
+  std::string owner_of_damaged_;                      ///< of the row that was read last, where it is one
   std::shared_ptr<const std::vector<bool>> is_kept_;  ///< nothing where all are
   std::optional<std::size_t> owner_;                  ///< the column that names it, where rows are kept
 };

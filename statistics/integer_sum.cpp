@@ -175,6 +175,12 @@ std::optional<double> StatisticSum::norm_of_units(bool squared) const {
   // One text more or less for each that the unit brings, whatever is in its place brings others (docs/proofs/statistics.md#people).
   if (const auto* const distinct = std::get_if<DistinctOf>(&statistic_.of)) return static_cast<double>(distinct->most_keys.value());
   if (std::holds_alternative<UnitSumOf>(statistic_.of)) {
+    if (statistic_.by) {
+      // One vector of norm C, of so many groups; and that in its place.
+      const auto slots = static_cast<double>(std::min<std::uint64_t>(statistic_.unit.most().value(), groups()));
+      const Interval vectors = point((is_replaced ? 2.0 : 1.0) * grid_.step()) * point(high_);
+      return (squared ? vectors : vectors * sqrt(point(slots))).enclosure().upper;
+    }
     // Where units come or go; else each stays one, and adds something between the bounds.
     const auto moved = statistic_.adjacency == Adjacency::add_or_remove_one ? farthest() : high_ - low_;
     return (point(moved) * point(grid_.step())).enclosure().upper;
@@ -191,6 +197,33 @@ std::int64_t StatisticSum::unclipped_steps_of(double number) const noexcept {
   constexpr double most = 0x1p40;
   if (std::isnan(number)) return 0;
   return std::llround(std::clamp(number * steps_per_unit_, -most, most));
+}
+
+void StatisticSum::add_unit(std::span<const OfGroup> sums) {
+  if (!statistic_.by) {
+    for (const auto& [group, steps] : sums)
+      add_steps(group, 0, static_cast<std::int64_t>(std::clamp(steps, Integer{low_}, Integer{high_})));
+    return;
+  }
+  // Coordinates beyond C are not squared as integers: 2^20 squares of 2^40 fit.
+  const auto is_within = [&](const std::vector<Integer>& all) {
+    Integer squares = 0;
+    for (const Integer steps : all) {
+      if (steps > high_ || steps < -Integer{high_}) return false;
+      squares += steps * steps;
+    }
+    return squares <= Integer{high_} * high_;
+  };
+  std::vector<Integer> clipped;
+  double squares = 0;
+  for (const auto& [group, steps] : sums) {
+    clipped.push_back(steps);
+    squares += static_cast<double>(steps) * static_cast<double>(steps);
+  }
+  for (double factor = static_cast<double>(high_) / std::sqrt(squares); !is_within(clipped); factor *= 1 - 0x1p-40) {
+    for (std::size_t k = 0; k < sums.size(); ++k) clipped[k] = static_cast<std::int64_t>(static_cast<double>(sums[k].second) * factor);
+  }
+  for (std::size_t k = 0; k < sums.size(); ++k) add_steps(sums[k].first, 0, static_cast<std::int64_t>(clipped[k]));
 }
 
 double StatisticSum::norm(bool squared) const {
@@ -239,7 +272,7 @@ std::string StatisticSum::what_is_released() const {
     return fmt::format("the sum{0} of d = ({1} - {2}) and of 2 d^2 / {3:.6g} - {3:.6g}{4}", of_each, *column_of(statistic_), origin_, half,
                        beside);
   }
-  if (std::holds_alternative<UnitSumOf>(statistic_.of)) return "the sum of what units add";
+  if (std::holds_alternative<UnitSumOf>(statistic_.of)) return fmt::format("the sum{} of what units add", of_each);
   if (weight_ == 0) return fmt::format("the sum{}", of_each);
   return fmt::format("the sum{} of ({} - {}), and {:.6g} times that on the count", of_each, *column_of(statistic_), origin_,
                      1 / (static_cast<double>(weight_) * grid_.step()));

@@ -28,6 +28,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -65,10 +66,11 @@ class StatisticSum {
   void add_to_count(std::size_t group = 0) { add_steps(group, 0, 1); }
   /// A number of a unit whose sum is clipped, in steps: to the nearest, at most 2^40 in magnitude; a NaN counts as 0.
   [[nodiscard]] std::int64_t unclipped_steps_of(double number) const noexcept;
-  /// Adds what a unit's numbers add up to, clipped.
-  void add_unit(ExactInteger steps) {
-    add_steps(0, 0, static_cast<std::int64_t>(std::clamp<ExactInteger>(steps, ExactInteger{low_}, ExactInteger{high_})));
-  }
+  /// What a unit's numbers add up to in a group.
+  using OfGroup = std::pair<std::size_t, ExactInteger>;
+  /// Adds that of all groups of one unit, clipped: the one sum without groups, the vector by its norm with them (docs/proofs/statistics.md#unit-sums).
+  /// \pre each group at most once, and each sum at most 2^60 in magnitude
+  void add_unit(std::span<const OfGroup> sums);
   /// Adds so many to a count. \pre count < 2^63
   void add_to_count_times(std::uint64_t count) { add_steps(0, 0, static_cast<std::int64_t>(count)); }
 

@@ -1,5 +1,6 @@
 #include <surety/statistics/parts.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -176,28 +177,42 @@ void UnitSumPart::start(Rows& rows) {
   number_ = rows.position(*column_of(statistic), CellUse::number);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
+  if (statistic.by) {
+    groups_.emplace(statistic.by->keys);
+    by_ = rows.position(statistic.by->column, groups_->is_text() ? CellUse::text : CellUse::number);
+  }
 }
 
 void UnitSumPart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
   const auto number = rows.number(number_);
-  const auto steps = meets && number ? sum().unclipped_steps_of(*number) : 0;
-  // Every unit adds something, if it is 0, clipped.
-  if (const auto* const unit = owner_->find(rows)) {
-    of_unit_[*unit] += steps;
+  const auto group = groups_ ? SumReader::find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
+  const bool counts = meets && number && group;
+  // Without groups every unit adds something, if it is 0, clipped.
+  if (!counts && groups_) return;
+  const StatisticSum::OfGroup one{counts ? *group : 0, counts ? sum().unclipped_steps_of(*number) : 0};
+  const auto* const unit = owner_->find(rows);
+  if (unit == nullptr) {
+    add_unit({&one, 1});
+    return;
+  }
+  auto& sums = of_unit_[*unit];
+  const auto found = std::find_if(sums.begin(), sums.end(), [&](const auto& known) { return known.first == one.first; });
+  if (found != sums.end()) {
+    found->second += one.second;
   } else {
-    add_unit(steps);
+    sums.push_back(one);
   }
 }
 
 QueryTotal UnitSumPart::total() const {
   auto all = sum();
-  for (const auto& [unit, steps] : of_unit_) all.add_unit(steps);
+  for (const auto& [unit, sums] : of_unit_) all.add_unit(sums);
   return all.total();
 }
 
 std::vector<Answer> UnitSumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
-  for (const auto& [unit, steps] : of_unit_) add_unit(steps);
+  for (const auto& [unit, sums] : of_unit_) add_unit(sums);
   of_unit_.clear();
   return SumPart::release(reservation, bits, records);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -145,7 +146,7 @@ class SumPart : public Part {
 
  protected:
   void add_to_count_times(std::uint64_t count) { sum_.add_to_count_times(count); }
-  void add_unit(ExactInteger steps) { sum_.add_unit(steps); }
+  void add_unit(std::span<const StatisticSum::OfGroup> sums) { sum_.add_unit(sums); }
 
  private:
   StatisticSum sum_;
@@ -189,7 +190,9 @@ class UnitSumPart final : public SumPart {
   std::size_t number_ = 0;
   std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;
-  std::unordered_map<std::string, ExactInteger> of_unit_;  ///< what its numbers add up to so far, in steps
+  std::optional<std::size_t> by_;
+  std::optional<CellFinder> groups_;
+  std::unordered_map<std::string, std::vector<StatisticSum::OfGroup>> of_unit_;  ///< what its numbers add up to so far, in steps
 };
 
 /// The number of all units, which is public: no noise, and no charge.

@@ -44,7 +44,10 @@ void Statistic::validate() const {
   }
   if (const auto* const keys = keys_of(*this)) validate_texts(*this, keys->most_keys, "keys");
   if (const auto* const distinct = std::get_if<DistinctOf>(&of)) validate_texts(*this, distinct->most_keys, "different texts");
-  if (std::holds_alternative<UnitSumOf>(of) && by) invalid(fmt::format("{} is of units, must be asked without groups", describe(*this)));
+  if (const auto* const sum = std::get_if<UnitSumOf>(&of); sum != nullptr && by && sum->clip.lower != -sum->clip.upper) {
+    invalid(fmt::format("the clip of {} is {} and {}, must be -C and C: of groups it is the norm of what a unit adds to all of them",
+                        describe(*this), sum->clip.lower, sum->clip.upper));
+  }
   if (tells_units_apart(*this) && unit.most().value() > 1 && owner_of(*this) == nullptr) {
     invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
   }

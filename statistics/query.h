@@ -42,7 +42,8 @@ struct SumOf {
   data::Bounds bounds;
   friend bool operator==(const SumOf&, const SumOf&) = default;
 };
-/// The sum over units of what each adds up to, clipped once to the bounds: who has many rows may use them all, and one that has none adds 0, clipped.
+/// The sum over units of what each adds up to, clipped once to the bounds: who has many rows may use them all, and one that has none adds 0, clipped. Of groups
+/// each unit adds one vector, clipped to the norm C in l2 where the bounds are -C and C.
 struct UnitSumOf {
   std::string column;
   data::Bounds clip;
@@ -115,7 +116,7 @@ struct Statistic {
 
   /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
   ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
-  ///         has rows, for more than `most_numbers` cells of all groups, for a quantile, different texts or keys of groups, and for a count of all
+  ///         has rows, for more than `most_numbers` cells of all groups, for a quantile, different texts or keys of groups, for clipped sums of groups whose bounds are not -C and C, and for a count of all
   ///         records where their number is public.
   void validate() const;
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the

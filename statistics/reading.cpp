@@ -28,7 +28,7 @@ const std::string& Rows::text(std::size_t position) {
 }
 
 const std::string& Rows::owner(std::size_t position) {
-  if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.text(csv->cells, position);
+  if (const auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.owner(csv->cells, position);
   return std::get<ArrowReader>(reader_).owner(position);
 }
 

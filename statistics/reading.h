@@ -91,11 +91,10 @@ class SumReader {
   void add(Rows& rows);
   /// All rows of the batch in hand; false, and adds none, where they are needed one by one. \pre the form of the table is private. The same integers.
   [[nodiscard]] bool add_batch(const data::ArrowReader& batch);
-
- private:
   /// The cell of the row in hand.
   [[nodiscard]] static std::optional<std::size_t> find(const CellFinder& cells, std::size_t position, Rows& rows);
 
+ private:
   StatisticSum& sum_;
   std::optional<std::size_t> column_;
   std::optional<data::RowCondition> where_;

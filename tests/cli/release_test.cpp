@@ -433,6 +433,23 @@ TEST_F(Release, ShowsMeansOfGroupsThatManyOwnersAreIn) {
   EXPECT_EQ(ask("mean(y)", {"--bounds", "0,10", "--by", "town", "--keys", "\"discovered\""})["groups"][0]["group"], "discovered");
 }
 
+// A row with nothing in it but its owner is one of that owner's, and a damaged one is nobody's.
+TEST_F(Release, CountsOwnersOfRowsWithNothingElse) {
+  write(path("blank.csv"), "who,y,t\na,1,p\nb,,\nb,,\nc,2,q\n,,\nd,,\n1,2\n,3,p\n");
+  const auto ask = [&](const Words& more) {
+    std::filesystem::remove(path("run.db"));
+    return report_of(Words{"release", path("blank.csv"), "--epsilon", "1", "--ledger", path("run.db"), "--unit", "who", "--most", "2",
+                           "--json", "--query"} +
+                     more);
+  };
+  for (const char* adjacency : {"replace-one", "zero-out"}) {
+    EXPECT_EQ(ask({"count(units)", "--adjacency", adjacency})["value"], 5) << "nobody's rows are one unit";
+    EXPECT_EQ(ask({"count(units)", "--adjacency", adjacency, "--empty-unit", "each"})["value"], 7);
+  }
+  // Each owner adds something: 1 for a, 2 for c and 0, clipped, for the others but nobody, who adds 3.
+  EXPECT_NEAR(ask({"sum(y)", "--clip-unit-sum", "1,4", "--epsilon", "1e4"})["value"].get<double>(), 1 + 2 + 1 + 1 + 3, 0.1);
+}
+
 // What keeps a key from being shown is the threshold, and Laplace noise has the higher one at an equal deviation.
 TEST_F(Release, TakesTheNoiseOfTheLowerThresholdForKeys) {
   write(path("jobs.csv"), "who,job\n1,a\n2,b\n");
@@ -498,7 +515,7 @@ TEST_F(ReleaseRefusal, OfQueries) {
   expect_usage("mean(x)", {"--clip-unit-sum", "0,1"}, {"--clip-unit-sum is not for mean()"});
   expect_usage("sum(x)", {"--clip-unit-sum", "1,0"}, {"bounds"});
   expect_usage("sum(x)", {"--clip-unit-sum", "0,1", "--by", "label", "--keys", "0,1"},
-               {"sum(x) by label is of units, must be asked without groups"});
+               {"the clip of sum(x) by label is 0 and 1, must be -C and C"});
   expect_usage("mean(x)", {}, {"--bounds is missing"});
   expect_usage("variance(x)", {}, {"--bounds is missing"});
   expect_usage("median(x)", {}, {"--bounds is missing"});

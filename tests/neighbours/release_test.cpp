@@ -64,6 +64,7 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
   ask({"--query", "sum(x)", "--bounds", "5,7"});
   ask({"--query", "sum(x)", "--clip-unit-sum", "0,20"});
   gaussian({"--query", "sum(x)", "--clip-unit-sum", "-9,-3", "--where", "x!=1"});
+  gaussian({"--query", "sum(x)", "--clip-unit-sum", "-4,4", "--by", "t", "--keys", "p,q,x"});
   gaussian({"--query", "sum(x)", "--bounds", "-9,-3"});
   ask({"--query", "mean(x)", "--bounds", "1,5"});
   gaussian({"--query", "mean(x)", "--bounds", "10,20", "--query", "variance(x)"});

@@ -89,6 +89,39 @@ TEST(People, AddWhatIsClippedOnce) {
   EXPECT_NEAR(files.added(sum, {"a,3,p", "a,4,p", "a,-1,p", "b,50,p", "b,50,p", "c,,p", ",2.5,q"})["0"], 6 + 10 + 1 + 2.5, 1e-3);
 }
 
+// In l1 all but the whole steps to which the vector is cut is reached.
+TEST(People, AddOneVectorToAllGroups) {
+  SmallFiles files;
+  const std::vector<std::string> numbers{"900,p", "-900,p", "900,q", "-900,q", "3,r", ",p"};
+  for (const auto adjacency : all_adjacencies) {
+    for (const std::uint64_t most : {1U, 2U, 3U}) {
+      for (const data::Categories& keys : {data::Categories{{"p"}}, data::Categories{{"p", "q"}}}) {
+        auto statistic = statistic_of(UnitSumOf{"x", {-5, 5}, owner}, adjacency, most);
+        statistic.by = Groups{"t", keys};
+        const auto text = describe(statistic) + " under " + std::string{name(adjacency)} + " of " + std::to_string(most);
+        const auto found = reach_of(statistic, numbers, files);
+        const auto noise = charged(statistic);
+        EXPECT_LE(found.l1, noise.l1) << text;
+        EXPECT_LE(found.l2, noise.l2) << text;
+        EXPECT_GE(found.l1, noise.l1 * (1 - 1e-5)) << text;
+        EXPECT_GE(found.l2, noise.l2 * (1 - 1e-12)) << text;
+        const double vectors = adjacency == Adjacency::replace_one ? 2 : 1;
+        EXPECT_NEAR(noise.l2, 5 * vectors, 1e-9) << text;
+        EXPECT_NEAR(noise.l1, 5 * vectors * std::sqrt(std::min<double>(static_cast<double>(most), static_cast<double>(keys.names.size()))),
+                    1e-9);
+      }
+    }
+  }
+  auto statistic = statistic_of(UnitSumOf{"x", {-5, 5}, owner}, Adjacency::zero_out, 3);
+  statistic.by = Groups{"t", data::Categories{{"p", "q"}}};
+  const auto sums = files.added(statistic, {"a,1,p", "a,2,p", "a,-4,q", "b,6,p", "b,8,q", "c,1e300,p", "d,7,r", ",2,q"});
+  EXPECT_NEAR(sums.at("0"), 3 + 3 + 5, 1e-4);  // b is 10 long
+  EXPECT_NEAR(sums.at("1"), -4 + 4 + 2, 1e-4);
+  statistic.of = UnitSumOf{"x", {-5, 6}, owner};
+  EXPECT_TRUE(
+      refusal_of([&] { statistic.validate(); }).says(ErrorCode::invalid_argument, "the clip of sum(x) by t is -5 and 6, must be -C and C"));
+}
+
 TEST(People, MoveByNumbersOfGroupsAndNotByTheirRows) {
   const auto of_groups = [](Adjacency adjacency, std::uint64_t most) {
     auto statistic = statistic_of(UnitsOf{owner}, adjacency, most);

@@ -132,7 +132,8 @@ def sum(column: str, *, bounds: Pair | None = None, clip_unit_sum: Pair | None =
     """The sum of a column, whose numbers are clamped to ``bounds``, (lower, upper), known without looking at the data; a schema may say them instead.
     The other keywords are those of ``Statistic``.
 
-    With ``clip_unit_sum``, (lower, upper), in the place of ``bounds``, what all used rows of a unit add up to is clipped, once; it is of no groups."""
+    With ``clip_unit_sum``, (lower, upper), in the place of ``bounds``, what all used rows of a unit add up to is clipped, once; of groups it is
+    (-C, C), and what a unit adds to all of them is clipped to the norm C."""
     return _made("sum", column, _GROUPS, more, bounds=bounds, clip_unit_sum=clip_unit_sum)
 
 
