@@ -46,7 +46,9 @@ std::string_view foreign_format(std::string_view header) {
   const bool has_control = std::any_of(header.begin(), header.end(), [](char byte) { return byte >= '\0' && byte < ' ' && byte != '\t'; });
   if (header.starts_with("PK\x03\x04")) return "a ZIP archive, as files of spreadsheets are";
   if (header.starts_with("7z\xbc\xaf\x27\x1c")) return "a 7z archive";
-  if (header.starts_with("\xfd" "7zXZ")) return "a file compressed by xz";
+  if (header.starts_with("\xfd"
+                         "7zXZ"))
+    return "a file compressed by xz";
   if (header.starts_with("PAR1") && has_control) return "a Parquet file";
   if (header.starts_with("ARROW1") && has_control) return "an Arrow file";
   if (header.starts_with("SQLite format 3") && has_zero) return "an SQLite database";

@@ -105,7 +105,9 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
 constexpr double owners_clip = 0.5;
 
 Choice constant(const std::string& facts) {
-  return {.algorithm = "constant", .fields = {}, .why = facts + ": noise would drown the features, so the share of the class alone is released"};
+  return {.algorithm = "constant",
+          .fields = {},
+          .why = facts + ": noise would drown the features, so the share of the class alone is released"};
 }
 
 Choice shaped(double nu, const std::string& facts) {
@@ -138,8 +140,8 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
   const auto d = static_cast<double>(numbers.features);
   const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
-  const std::string facts =
-      fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records", numbers.features, nu);
+  const std::string facts = fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records",
+                                        numbers.features, nu);
 
   if (numbers.has_classes) {
     const double for_steps = numbers.unit_rows ? owners_nu(nu, *numbers.unit_rows) : nu;

@@ -77,11 +77,11 @@ class SecondMomentSum {
   void flush();
 
   Options options_;
-  ClippedSteps record_;             ///< of one of the rows of a unit of unit_rows_
-  double row_factor_ = 1;           ///< 1 / sqrt(unit_rows_)
+  ClippedSteps record_;    ///< of one of the rows of a unit of unit_rows_
+  double row_factor_ = 1;  ///< 1 / sqrt(unit_rows_)
   std::size_t unit_rows_ = 1;
   std::optional<std::size_t> rows_left_;  ///< of the unit that was begun
-  std::uint64_t most_recent_records_;  ///< so many records' products sum to at most 2^53
+  std::uint64_t most_recent_records_;     ///< so many records' products sum to at most 2^53
   std::uint64_t recent_records_ = 0;
   std::vector<double> recent_;       ///< the upper triangle, of a d x d matrix, in squared steps
   std::vector<Integer> sum_;         ///< likewise, of all records that are not in recent_

@@ -27,7 +27,7 @@ struct ConstantLearnerOptions {
   Adjacency adjacency = Adjacency::replace_one;
   std::optional<LabelBound> label_bound = {};  ///< B; without it labels are classes, -1 or 1
   std::optional<Count> public_count = {};      ///< n; default the number of records or units, which add-or-remove-one keeps private
-  UnitEnds unit_ends = {};                     ///< where neighbours differ in units of several rows: each adds the mean of what its rows add
+  UnitEnds unit_ends = {};  ///< where neighbours differ in units of several rows: each adds the mean of what its rows add
 };
 
 /// What a run releases: gaussian(z). \source docs/proofs/shaped-descent.md#constant

@@ -32,7 +32,7 @@ struct FullGradientOptions {
   UnitEnds unit_ends = {};                 ///< where neighbours differ in units of several rows
   std::vector<double> class_weights = {};  ///< of several classes (`add_class_gradients`); none for one model
   ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of these
-  RowMap row_map = {};  ///< what becomes of each row before anything else; as it is where there is none
+  RowMap row_map = {};                                     ///< what becomes of each row before anything else; as it is where there is none
 };
 
 /// What the options of a method say of its full gradients.

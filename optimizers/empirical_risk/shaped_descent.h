@@ -82,10 +82,10 @@ struct ShapedDescentOptions {
   ClippingNorm row_norm{1};                                ///< R: rows are clipped to it in the second moment
   std::vector<double> class_weights = {};                  ///< c: K of them for labels 0, ..., K - 1; none for one model
   ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of several; by softmax the objective is not asked for derivatives
-  std::optional<Count> public_count = {};                  ///< n; default the number of records or units, which add-or-remove-one keeps private
-  UnitEnds unit_ends = {};                                 ///< where neighbours differ in units of several rows: each adds means over its rows
-  std::size_t threads = 1;                                 ///< results do not depend on it
-  std::function<void(std::uint64_t)> progress = {};        ///< called with the number of steps done, which is public, after each
+  std::optional<Count> public_count = {};            ///< n; default the number of records or units, which add-or-remove-one keeps private
+  UnitEnds unit_ends = {};                           ///< where neighbours differ in units of several rows: each adds means over its rows
+  std::size_t threads = 1;                           ///< results do not depend on it
+  std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 
 struct ShapedDescentResult {

@@ -78,7 +78,8 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
   if (!data.has_labels()) invalid("least squares need labels, the data set has none");
   require_joint_moments(d);
   const bool is_count_public = options.adjacency != Adjacency::add_or_remove_one && data.size() > 0;
-  const Count records = options.public_count ? *options.public_count : Count{is_count_public ? units_in(data, options.unit_ends) : most_records};
+  const Count records =
+      options.public_count ? *options.public_count : Count{is_count_public ? units_in(data, options.unit_ends) : most_records};
   const double weight = options.label_weight.value();
   const ClippingNorm clip{std::sqrt(1 + weight * weight)};
   const Grid grid = mechanisms::second_moment_grid(clip, records);

@@ -203,10 +203,11 @@ TEST_F(Automatic, OwnersOfSeveralRowsHaveATheorem) {
   const Words owners{"--unit", "x0", "--most", "3", "--records", "450"};
   const auto options = plan(data, owners)["options"];  // nu = .06
   EXPECT_EQ(options["algorithm"], "shaped-descent");
-  EXPECT_EQ(options["steps"], 15);            // of nu / 3^(1/4)
-  EXPECT_EQ(options["clip-share"], 0.173);    // .3 / sqrt 3
+  EXPECT_EQ(options["steps"], 15);          // of nu / 3^(1/4)
+  EXPECT_EQ(options["clip-share"], 0.173);  // .3 / sqrt 3
   EXPECT_EQ(options["ridge"], 0.3);
-  EXPECT_EQ(plan(data, owners + Words{"--adjacency", "add-or-remove-one"}, "0.25")["options"]["public-count"], 360);  // of owners that are trained on
+  EXPECT_EQ(plan(data, owners + Words{"--adjacency", "add-or-remove-one"}, "0.25")["options"]["public-count"],
+            360);  // of owners that are trained on
   EXPECT_EQ(plan(data, owners, "0.1")["options"]["steps"], 10);
   EXPECT_EQ(chosen(data, owners, "0.02"), "constant");
   const auto squared = plan(data, owners + Words{"--loss", "squared", "--label-bound", "2"})["options"];

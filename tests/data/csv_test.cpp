@@ -67,7 +67,10 @@ TEST(CsvReader, SaysWhatElseAFileIs) {
   EXPECT_TRUE(refused(std::string{"a\0,\0b\0\n\0", 8}, "is UTF-16 text"));
   EXPECT_TRUE(refused(std::string{"\0a\0,\0b\0\n", 8}, "is UTF-16 text"));
   EXPECT_TRUE(refused("7z\xbc\xaf\x27\x1c\x02\x01\n", "is a 7z archive"));
-  EXPECT_TRUE(refused("\xfd" "7zXZ\x01\n", "is a file compressed by xz"));
+  EXPECT_TRUE(
+      refused("\xfd"
+              "7zXZ\x01\n",
+              "is a file compressed by xz"));
   EXPECT_TRUE(refused("ARROW1\x01\x01\n", "is an Arrow file"));
   EXPECT_TRUE(refused(std::string{"SQLite format 3\0\n", 17}, "is an SQLite database"));
   // Names may begin so, and so may a record, which nobody hears of.

@@ -405,7 +405,8 @@ TEST_F(TrainJob, TrainsOnOwnersWhereThereIsATheorem) {
     return refusal_of([&] { return jobs::TrainJob{other}; });
   };
   const auto of_several = refused(Count{2}, 0);
-  EXPECT_TRUE(of_several.says(ErrorCode::unsupported, "unit is not for output-perturbation: its proof is about what one record moves")) << of_several;
+  EXPECT_TRUE(of_several.says(ErrorCode::unsupported, "unit is not for output-perturbation: its proof is about what one record moves"))
+      << of_several;
   const auto of_a_part = refused(Count{1}, 0.2);
   EXPECT_TRUE(of_a_part.says(ErrorCode::unsupported, "with @held-out 0 each of these units is a record")) << of_a_part;
   EXPECT_FALSE(refused(Count{1}, 0).refused) << refused(Count{1}, 0);
@@ -424,7 +425,7 @@ TEST_F(TrainJob, DefaultsOfDpSgdFollowTheNumberOfOwners) {
   };
   const auto few = noise({}, Count{500});
   EXPECT_TRUE(describe(few.event).starts_with("repeat(28, poisson(0.178, ")) << describe(few.event);  // batches of 4 sqrt(500)
-  EXPECT_EQ(few.sigma, noise(0.5, Count{500}).sigma);                                                  // 16^(-1/4) of the loss's 1
+  EXPECT_EQ(few.sigma, noise(0.5, Count{500}).sigma);                                                 // 16^(-1/4) of the loss's 1
   EXPECT_NE(few.sigma, noise(1.0, Count{500}).sigma);
   EXPECT_TRUE(describe(noise({}, Count{1'000'000}).event).starts_with("repeat(1000, poisson(0.005, "));
 }

@@ -24,7 +24,7 @@ class TrainCommand {
     std::string loss;
     std::string adjacency;
     bool has_units = false;
-    int most = 2;  ///< rows of a unit; of one each where nothing is held out
+    int most = 2;                        ///< rows of a unit; of one each where nothing is held out
     std::string classes = {};            ///< of --classes, of those that know them
     std::vector<std::string> more = {};  ///< words, behind all others
   };
