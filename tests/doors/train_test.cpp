@@ -200,7 +200,7 @@ bool has_theorem_for_units(const std::string& algorithm, std::uint64_t most) {
 }
 
 // Owners of one row may be where records may, but its place in the file is no part of an owner.
-TEST_P(Train, LetsOneUnitOfOneRowMoveNothingButItsReleases) {
+TEST_P(Train, LetsAnOwnerOfOneRowMoveNothingButItsReleases) {
   constexpr std::size_t units = 60;
   const auto base = rows_of_units(units);
   for (const char* adjacency : {"replace-one", "zero-out"}) {
