@@ -56,6 +56,8 @@ double label_unit(const TrainPlan& plan) {
   return plan.problem.loss == SquaredLoss::name ? label_range(plan.problem).value().bound.value() : 1;
 }
 
+double mean_gradient_length(Count rows) { return std::pow(static_cast<double>(rows.value()), -0.25); }
+
 ClippingNorm clip_of(const TrainPlan& plan, ObjectiveRef objective) {
   return ClippingNorm{plan.problem.clip ? *plan.problem.clip : objective.gradient_bound(1)};
 }

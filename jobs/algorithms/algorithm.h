@@ -209,6 +209,10 @@ void require_default_step(optimizers::ObjectiveRef objective);
 /// be in that unit, is multiplied by it. \pre the options of the loss are there
 [[nodiscard]] double label_unit(const TrainPlan& plan);
 
+/// About how long the mean gradient of K rows of one unit is beside that of one row: K^(-1/4), the middle between 1, where rows are alike, and K^(-1/2), where
+/// they are independent. What is chosen where nobody says it rests on this, and no guarantee.
+[[nodiscard]] double mean_gradient_length(Count rows);
+
 /// The clip of one record, or what the loss says for rows of norm 1.
 [[nodiscard]] ClippingNorm clip_of(const TrainPlan& plan, optimizers::ObjectiveRef objective);
 

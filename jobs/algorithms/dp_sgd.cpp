@@ -163,11 +163,11 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     const auto of_few = static_cast<std::uint64_t>(std::lround(4 * std::sqrt(static_cast<double>(units.value()))));
     return std::min(units.value(), std::max(of_few, units.value() / 200));
   }
-  /// What a mean of K gradients is clipped to where nobody says it, is as long as the automatic rule takes it to be (jobs/automatic).
+  /// Of a unit its mean gradient.
   [[nodiscard]] static ClippingNorm clip_for(const DpSgdPlan& own, const TrainPlan& shared, ObjectiveRef objective) {
     const ClippingNorm clip = clip_of(shared, objective);
     if (what_is_sampled(own, shared) != Sampled::unit || shared.problem.clip) return clip;
-    return ClippingNorm{clip.value() * std::pow(static_cast<double>(shared.unit.most().value()), -0.25)};
+    return ClippingNorm{clip.value() * mean_gradient_length(shared.unit.most())};
   }
 
   [[nodiscard]] static SampledSgdOptions settings_for(const DpSgdPlan& own, const TrainPlan& shared, const TrainContext& context,

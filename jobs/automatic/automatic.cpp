@@ -114,11 +114,11 @@ Choice shaped(double nu, const std::string& facts) {
   return {.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}}, .why = facts};
 }
 
-/// An owner of K rows adds the mean of their gradients, which is between 1 and 1 / sqrt(K) as long as one of them: as if it were K^(-1/4), its square is
-/// 1 / sqrt(K) of a row's, and so is the share of it that is clipped to. The noise falls with the clip.
-double owners_nu(double nu, Count rows) { return nu * std::pow(static_cast<double>(rows.value()), -0.25); }
+/// An owner adds a mean of gradients (`mean_gradient_length`): the noise falls with it, and the share of a squared length that is clipped to with its square.
+double owners_nu(double nu, Count rows) { return nu * mean_gradient_length(rows); }
 std::pair<std::string, std::string> owners_clip_share(double nu, Count rows) {
-  return {"clip-share", fmt::format("{:.3g}", shaped_clip_share(nu) / std::sqrt(static_cast<double>(rows.value())))};
+  const double length = mean_gradient_length(rows);
+  return {"clip-share", fmt::format("{:.3g}", shaped_clip_share(nu) * length * length)};
 }
 
 std::vector<Choice> choices_for_owners(double nu, const PublicNumbers& numbers, const std::string& facts) {

@@ -94,38 +94,32 @@ RankTotal read_ranks(SealedReader& in, std::uint64_t records) {
   }
   return total;
 }
-KeyTotal read_keys(SealedReader& in, std::uint64_t records) {
+/// A total by texts, which rise. \param value of one of them, of at least so many bytes
+template <class Total, class Value>
+Total read_by_key(SealedReader& in, std::size_t bytes_of_value, Value&& value) {
   const auto size = in.number(eight_bytes);
-  in.require_room(size, four_bytes + 1 + eight_bytes);
-  KeyTotal total;
+  in.require_room(size, four_bytes + 1 + bytes_of_value);
+  Total total;
   total.counts.reserve(static_cast<std::size_t>(size));
   for (std::uint64_t k = 0; k < size; ++k) {
     const auto length = in.number(four_bytes);
     in.require(length >= 1 && length <= KeyCounts::longest_key);
     std::string key{in.text(static_cast<std::size_t>(length))};
     in.require(k == 0 || total.counts.back().first < key);
-    const auto count = read_count(in, records);
-    total.counts.emplace_back(std::move(key), count);
+    total.counts.emplace_back(std::move(key), value());
   }
   return total;
 }
-
+KeyTotal read_keys(SealedReader& in, std::uint64_t records) {
+  return read_by_key<KeyTotal>(in, eight_bytes, [&] { return read_count(in, records); });
+}
 GroupTotal read_groups(SealedReader& in, std::uint64_t records) {
-  const auto size = in.number(eight_bytes);
-  in.require_room(size, four_bytes + 1 + eight_bytes + sizeof(ExactInteger));
-  GroupTotal total;
-  total.counts.reserve(static_cast<std::size_t>(size));
-  for (std::uint64_t k = 0; k < size; ++k) {
-    const auto length = in.number(four_bytes);
-    in.require(length >= 1 && length <= KeyCounts::longest_key);
-    std::string key{in.text(static_cast<std::size_t>(length))};
-    in.require(k == 0 || total.counts.back().first < key);
-    GroupSum sum{.units = read_count(in, records), .steps = in.exact()};
+  return read_by_key<GroupTotal>(in, eight_bytes + sizeof(ExactInteger), [&] {
+    const GroupSum sum{.units = read_count(in, records), .steps = in.exact()};
     const ExactInteger most = most_steps_of_a_record * sum.units;
     in.require(sum.steps >= -most && sum.steps <= most);
-    total.counts.emplace_back(std::move(key), sum);
-  }
-  return total;
+    return sum;
+  });
 }
 
 QueryTotal read_total(SealedReader& in, std::uint64_t records) {
