@@ -36,12 +36,16 @@ constexpr mpfr_prec_t precision = 128;
 constexpr double tiny = 1e-290;
 constexpr Upper underflow{Exact{tiny}};
 
+// Proved: docs/proofs/renyi.md#poisson
 /// Above the density of N(0, 1) at 0, and below pi.
 constexpr Upper highest_density = Upper::within(inverse_root_of_two_pi, 2);
 constexpr Lower pi_below = Lower::rounded(pi);
-/// What a quadrature adds up of its nodes' errors, with the rounding of that sum and what is of second order in them.
-/// \source docs/proofs/renyi.md#poisson
-Upper of_errors(double sum, double order) { return Upper::within(sum, 0x1p30 + 16 * order); }
+/// What a quadrature adds up of its nodes' errors, in which a function of the C library counts as one unit of the last place, for the units that the
+/// arithmetic of bounds assumes of it; with the rounding of that sum and what is of second order in them. \source docs/proofs/renyi.md#poisson
+Upper of_errors(double sum, double order) {
+  using Library = LibraryError<double>;
+  return Exact{std::max({Library::exp, Library::expm1, Library::log1p})} * Upper::within(sum, 0x1p32 + 64 * order);
+}
 /// Beyond it an exponent may be off by a share that is not small.
 constexpr double largest_order_of_nodes = 0x1p40;
 
@@ -75,8 +79,8 @@ constexpr auto reciprocals = [] {
 }();
 
 /// (1 + t)^p - 1 - p t >= 0, with a bound of its error, for p = order or p = 1 - order, order > 1, t > -1 (t >= 0 for the latter)
-/// known to a relative error. Near t = 0 the binomial series, whose terms fall by a factor of 10 each; elsewhere from log1p and expm1, whose relative
-/// errors are at most one ulp each [glibc manual, Errors in math functions].
+/// known to a relative error. Near t = 0 the binomial series, whose terms fall by a factor of 10 each; elsewhere from log1p and expm1, which count as one
+/// unit each (`of_errors`).
 Estimate binomial_excess(double order, bool negative, double t, double log1p_t, double relative) {
   const double b = order - 1;
   const double p = negative ? -b : order;
@@ -243,6 +247,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   return log1p(excess).value();
 }
 
+// Proved so far.
 /// A bound from above of E[r^a] for 1 < a <= 2 that is close where mu is large, since (u + v)^a <= u^a + v^a + (2 a - 1) (u v)^(a/2):
 /// for m <= M, (M + m)^a <= M^a + a m (M^(a-1) + m^(a-1)), m M^(a-1) <= (m M)^(a/2) and m^a <= (m M)^(a/2).
 Upper separated_log_moment(double q, double mu, double order) {
