@@ -104,6 +104,23 @@ double extreme_term(double order, double mu, double q, double x, bool two_sided,
   return value;
 }
 
+/// The sum over nodes of phi(x) r^a / e^largest, times the step, with its rounding; nothing where an exponent may be off by a share that is not small.
+std::optional<Upper> scaled_sum(double q, double mu, double a, double step, int first, int last, double largest, Upper norm) {
+  double sum = 0;
+  PollNowAndThen poll;
+  for (int k = first; k <= last; ++k) {
+    poll();
+    const double x = k * step;
+    sum += std::exp(a * log_likelihood_ratio(q, mu * (x - mu / 2)) - x * x / 2 - largest);
+  }
+  const double size = std::max(-step * first, step * last);
+  const double rounding =
+      share_of_units(2 * (a * (3 * mu * size + 3 * mu * mu + 48) + size * size + largest) + static_cast<double>(last - first + 8));
+  if (!(rounding < 0.01)) return std::nullopt;
+  // A sum of positive products, each of fewer than 32 operations.
+  return norm * Upper{Exact{sum}} * (1 + 2 * Upper::within(rounding, 32));
+}
+
 /// log E[r^a] by the trapezoid rule, which converges geometrically since the integrand is analytic for |Im x| < pi / mu; nothing
 /// when it would need too many nodes. docs/proofs/renyi.md#poisson derives each term of the error.
 std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
@@ -142,23 +159,13 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const Upper right_log = Exact{a} * log_kappa + Exact{a} * (less_one(a).above * (Upper{distance} * distance)) / 2 - beyond * beyond / 2;
   const Upper right_width = Exact{step} + 1 / beyond;
   if (scaled) {
-    double sum = 0;
-    PollNowAndThen poll;
-    for (int k = first; k <= last; ++k) {
-      poll();
-      const double x = k * step;
-      sum += std::exp(a * log_likelihood_ratio(q, mu * (x - mu / 2)) - x * x / 2 - largest);
-    }
-    const double size = std::max(-low, high);
-    const double rounding =
-        share_of_units(2 * (a * (3 * mu * size + 3 * mu * mu + 48) + size * size + largest) + static_cast<double>(last - first + 8));
+    const auto nodes_sum = scaled_sum(q, mu, a, step, first, last, largest, norm);
     // The tail of r^a: at most 1 on the left, where r <= 1.
     const Upper left = highest_density * exp(left_log - Exact{largest}) * left_width;
     const Upper right = highest_density * exp(right_log - Exact{largest}) * right_width;
-    // A sum of positive products, each of fewer than 32 operations.
-    const Upper nodes_sum = norm * Upper{Exact{sum}} * (1 + 2 * Upper::within(rounding, 32));
-    const Upper total = (nodes_sum + left + right) / (1 - discretisation);
-    if (!(rounding < 0.01 && discretisation.value() < 0.5 && total.value() > 1e-250 && total.value() < 1e250)) return std::nullopt;
+    if (!nodes_sum) return std::nullopt;
+    const Upper total = (*nodes_sum + left + right) / (1 - discretisation);
+    if (!(discretisation.value() < 0.5 && total.value() > 1e-250 && total.value() < 1e250)) return std::nullopt;
     return (Exact{largest} + log(total)).value();
   }
   double sum = 0;
@@ -217,17 +224,36 @@ Estimate two_sided_excess(double order, double t, double relative) {
   return {up.value + down.value, up.error + down.error + share_of_units(std::abs(up.value) + std::abs(down.value))};
 }
 
+// The ellipse of foci +-1 with sum of semi-axes 8 has semi-axes 4.0625 and 3.9375; in it the panel's l stays in the right
+// half-plane, where |r| >= |(1 - q, q |l|)|.
+constexpr double ratio_of_ellipse = 8;
+constexpr double wide = (ratio_of_ellipse + 1 / ratio_of_ellipse) / 2;
+constexpr double tall = (ratio_of_ellipse - 1 / ratio_of_ellipse) / 2;
+
+double mixture_log(double q, double mu, double x) { return std::log1p(q * std::expm1(mu * (x - mu / 2))); }
+
+/// The quadrature's own error on a panel of half-width `half`, (64 / 15) max|f| ratio^(-2 n) / (1 - ratio^-2), n = 19, on the ellipse, whose height is
+/// `height` [Trefethen, Theorem 19.3].
+double panel_error(double q, double mu, double a, double middle, double half, double height) {
+  const auto slope = [&](double x) { return mu * q / (q + (1 - q) * std::exp(-mu * (x - mu / 2))); };
+  const double begin = middle - wide * half;
+  const double finish = middle + wide * half;
+  const double nearest = begin > 0 ? begin : 0;
+  const double drift = std::max(std::abs(-begin + a * slope(finish)), std::abs(-finish + a * slope(begin)));
+  const double power_part = -middle * middle / 2 + a * mixture_log(q, mu, middle) + wide * half * drift;
+  const double l_high = std::exp(mu * (finish - mu / 2));
+  const double smallest = hypotenuse(1 - q, q * std::exp(mu * (begin - mu / 2)));
+  const double rest = std::exp(-nearest * nearest / 2) * (2 + (2 * a - 1) * q * (l_high + 1) + std::pow(smallest, 1 - a));
+  const double on_ellipse = std::exp(height * height / 2) * (std::exp(power_part) + rest);
+  return 64.0 / 15 * on_ellipse * std::pow(ratio_of_ellipse, -38) / (1 - 1 / (ratio_of_ellipse * ratio_of_ellipse));
+}
+
 /// log(1 + E[...]) by Gauss-Legendre panels; nothing when it would need too many or the order is too large for double.
 std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   using Rule = boost::math::quadrature::gauss<double, 20>;
   const double a = at.order;
   const double largest = a * log_mixture(q, Upper{Exact{std::min((a - 1) * mu * mu / 2, 1e300)}}).value();
   if (!(largest < 600 && a <= largest_order_of_nodes)) return std::nullopt;
-  // The ellipse of foci +-1 with sum of semi-axes 8 has semi-axes 4.0625 and 3.9375; in it the panel's l stays in the right
-  // half-plane, where |r| >= |(1 - q, q |l|)|.
-  constexpr double ratio = 8;
-  constexpr double wide = (ratio + 1 / ratio) / 2;
-  constexpr double tall = (ratio - 1 / ratio) / 2;
   const double height = std::min(0.499 * pi / mu, 2.5);
   const double half = (Lower{Exact{height}} / Exact{tall}).value();
   const double reach =
@@ -237,8 +263,6 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   if (!(panels < 2000)) return std::nullopt;
   const auto& abscissas = Rule::abscissa();
   const auto& weights = Rule::weights();
-  const auto mixture_log = [&](double x) { return std::log1p(q * std::expm1(mu * (x - mu / 2))); };
-  const auto slope = [&](double x) { return mu * q / (q + (1 - q) * std::exp(-mu * (x - mu / 2))); };
 
   double sum = 0;
   double error = 0;
@@ -252,7 +276,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
         const double x = mu / 2 + offset;
         const double y = mu * offset;
         const double weight = weights[i] * std::exp(-x * x / 2);
-        if (weight < 1e-280 || a * mixture_log(x) > 300) {
+        if (weight < 1e-280 || a * mixture_log(q, mu, x) > 300) {
           sum += weights[i] * extreme_term(a, mu, q, x, true, error);
           continue;
         }
@@ -262,17 +286,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
         error += weight * (excess.error + std::abs(excess.value) * share_of_units(x * x + 8 + 4 * x * (x + a * mu) + 8));
       }
     }
-    // The quadrature's own error: (64 / 15) max|f| ratio^(-2 n) / (1 - ratio^-2), n = 19, on the ellipse [Trefethen, Theorem 19.3].
-    const double begin = middle - wide * half;
-    const double finish = middle + wide * half;
-    const double nearest = begin > 0 ? begin : 0;
-    const double drift = std::max(std::abs(-begin + a * slope(finish)), std::abs(-finish + a * slope(begin)));
-    const double power_part = -middle * middle / 2 + a * mixture_log(middle) + wide * half * drift;
-    const double l_high = std::exp(mu * (finish - mu / 2));
-    const double smallest = hypotenuse(1 - q, q * std::exp(mu * (begin - mu / 2)));
-    const double rest = std::exp(-nearest * nearest / 2) * (2 + (2 * a - 1) * q * (l_high + 1) + std::pow(smallest, 1 - a));
-    const double on_ellipse = std::exp(height * height / 2) * (std::exp(power_part) + rest);
-    error += 64.0 / 15 * on_ellipse * std::pow(ratio, -38) / (1 - 1 / (ratio * ratio));
+    error += panel_error(q, mu, a, middle, half, height);
     last = middle + half;
   }
   // Beyond the last panel g + k <= r^a + (a - 1) r, and r <= kappa l.
