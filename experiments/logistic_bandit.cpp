@@ -272,7 +272,8 @@ int page(std::span<char* const> arguments) {
       "## The margin of the preselection\n\n"
       "Line 13 of the algorithm compares *means*, zeta of scores, by h_sub / 2, and Assumption 4.1 gives h_sub as a gap of *scores*. A gap "
       "of scores is at\n"
-      "least 4 times the gap of the means it makes, the largest slope of zeta being 1/4. With the true parameters line 13 would leave out the "
+      "least 4 times the gap of the means it makes, the largest slope of zeta being 1/4. With the true parameters line 13 would leave out "
+      "the "
       "third arm for\n"
       "{:.4f} of the users, though its score is h_sub below for all of them; here scores are compared, and it would be all.\n",
       table.markdown(), slopes.markdown(), left_out_by_means());
