@@ -157,7 +157,7 @@ std::vector<std::vector<unsigned>> rankings(std::size_t outcomes) {
 class AllScores {
  public:
   AllScores(const PowerSeries& phi, Pair pair) : pair_{std::move(pair)} {
-    static const std::vector<std::vector<std::vector<unsigned>>> known{{}, rankings(1), rankings(2), rankings(3),
+    static const std::vector<std::vector<std::vector<unsigned>>> known{{},          rankings(1), rankings(2), rankings(3),
                                                                        rankings(4), rankings(5), rankings(6)};
     rankings_ = &known.at(pair_.p.size());
     for (unsigned mask = 0; mask < 1U << pair_.p.size(); ++mask) {
@@ -188,7 +188,8 @@ class AllScores {
       const double all_p = mass(pair_.p, here);
       const double all_q = mass(pair_.q, here);
       for (std::size_t i = 0; i < ranks.size(); ++i) {
-        if (ranks[i] == rank) sum += std::max(0.0, (all_p > 0 ? p * pair_.p[i] / all_p : 0) - odds * (all_q > 0 ? q * pair_.q[i] / all_q : 0));
+        if (ranks[i] == rank)
+          sum += std::max(0.0, (all_p > 0 ? p * pair_.p[i] / all_p : 0) - odds * (all_q > 0 ? q * pair_.q[i] / all_q : 0));
       }
       below |= here;
     }

@@ -116,7 +116,6 @@ std::vector<CurvePoint> points_above(const ComposedPair& pair) {
   const auto& curve = pair.upper;
   std::vector<CurvePoint> points;
   const std::size_t stride = curve.size() / most + 1;
-  const double all = static_cast<double>(curve.infinite_more + curve.beyond);
   for (std::size_t j = 0; j < curve.size(); j += stride) {
     const double loss = static_cast<double>(curve.loss(j));
     if (loss < least_loss) continue;
@@ -124,7 +123,6 @@ std::vector<CurvePoint> points_above(const ComposedPair& pair) {
     const double odds = exp(Upper{Exact{round_up(curve.loss(j) + pair.loss_error)}}).value();
     const double delta = std::min(1.0, round_up(curve.upper(j, 0)));
     points.push_back({odds, delta});
-    if (delta <= all * (1 + 1e-9)) break;
   }
   return points;
 }
@@ -136,7 +134,6 @@ std::vector<WeighedAtom> atoms_below(const ComposedPair& pair) {
   if (curve.kept.empty()) return atoms;
   constexpr double largest_loss = 600;
   const LongExact tilt{curve.grid.s};
-  const LongUpper scale_error{LongExact{curve.scale_error}};
   const Upper doubt = Upper{Exact{curve.entry_error}} + Exact{curve.wrapped_right} + Exact{curve.wrapped_left};
   double infinite = static_cast<double>(curve.infinite_less);
   if (infinite > 0) atoms.push_back({std::nextafter(infinite, 0.0), 0});

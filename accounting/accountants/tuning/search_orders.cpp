@@ -85,8 +85,8 @@ class SearchOrders::Tables {
     const double least = std::max(losses_.back(), epsilon - (hull_slopes_.empty() ? 0 : std::max(hull_slopes_.front(), 0.0)) - 1e-9);
     const double most = std::max(least, std::min(losses_.front(), losses_[size / 64]));
     const auto above = [&](double loss) {
-      return static_cast<std::size_t>(
-          std::partition_point(losses_.begin(), losses_.end(), [&](double one) { return one > loss; }) - losses_.begin());
+      return static_cast<std::size_t>(std::partition_point(losses_.begin(), losses_.end(), [&](double one) { return one > loss; }) -
+                                      losses_.begin());
     };
     constexpr int steps = 12;
     std::size_t before = size + 1;
