@@ -45,7 +45,8 @@ class SubmodularPolytope {
   [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const;
 
   /// In l_r an upper bound: coordinate e is between f(all) - f(all but e) and f(e), and differences of points have sums of magnitudes of at
-  /// most twice what all coordinates together are above their least ones, or below their largest. Exact for ranks of uniform matroids. \throws Error{invalid_argument} when `dimension` is not `size`.
+  /// most twice what all coordinates together are above their least ones, or below their largest. Exact for ranks of uniform matroids.
+  /// \throws Error{invalid_argument} when `dimension` is not `size`.
   [[nodiscard]] double diameter(LpExponent r, std::size_t dimension) const;
   [[nodiscard]] double diameter(Norm norm, std::size_t dimension) const { return diameter(exponent(norm), dimension); }
 
