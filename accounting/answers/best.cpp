@@ -149,8 +149,9 @@ class RunsByAll final : public RunCurves {
 class LeavesByAll final : public LeafCurves {
  public:
   [[nodiscard]] std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const override {
-    return tuning_curve(search, points, curves_of_all().runs);
+    return tuning_curve(search, points, curves_of_all().runs, curves_of_all().gaussian);
   }
+  [[nodiscard]] AttainedLaws attained_by_search(const Event& search) const override { return tuning_laws(search, curves_of_all().runs); }
   [[nodiscard]] bool know_search(const Event& search) const override { return supports(Tuning{}, search, curves_of_all().runs); }
   [[nodiscard]] double of_concentrated(Rho rho, Epsilon at) const override {
     return accounting::delta(Zcdp{}, zcdp(rho, Adjacency::zero_out), at).upper;

@@ -394,6 +394,17 @@ TEST(BestOf, OrdersCostNoMoreThanTheLawOfTheirDirection) {
       looseness += std::log(scores / std::max(below, 1e-9));
       ++told;
     }
+    // So does whatever order is published in a composition, at every real epsilon: below 0 as the other direction sees it.
+    const auto reverse = SearchByCurve::in_one_direction(runs, points_of_law({pair.q, pair.p}));
+    for (const auto& law : orders.published_by_several()) {
+      const auto costs = [&](double odds) {
+        double found = 0;
+        for (const auto& one : law) found += std::max(0.0, one.p - odds * one.q);
+        return found;
+      };
+      EXPECT_LE(costs(std::exp(epsilon)), above * (1 + 1e-9)) << i;
+      EXPECT_LE(costs(std::exp(-epsilon)), 1 - std::exp(-epsilon) * (1 - reverse.above(epsilon)) + 1e-9) << i;
+    }
     // What one order publishes is nearly all there is: of P no more, of Q no less.
     double p = 0;
     double q = 0;
@@ -413,6 +424,43 @@ TEST(BestOf, OrdersCostNoMoreThanTheLawOfTheirDirection) {
     }
   }
   EXPECT_LT(std::exp(looseness / told), 1.02);
+}
+
+// ---- All runs published ----
+
+/// In how many cases some score costs more than E delta_K is said to be; what is said of k runs is the curve of k - `fewer` of them.
+int scores_above_published(std::size_t fewer, int count) {
+  Words words{20261128};
+  int above = 0;
+  const std::vector<std::size_t> counts{1, 2, 3, 5};
+  for (int i = 0; i < count; ++i) {
+    const Pair pair = draw_pair(words);
+    const Runs runs = draw_any_runs(words);
+    const AllScores truth{PowerSeries{runs}, pair};
+    // 5 runs are up to 5^5 outcomes.
+    std::vector<Pair> several{{{1}, {1}}};
+    for (std::size_t k = 1; k <= counts.back(); ++k) {
+      Pair next;
+      for (std::size_t j = 0; j < several.back().p.size(); ++j) {
+        for (std::size_t l = 0; l < pair.p.size(); ++l) {
+          next.p.push_back(several.back().p[j] * pair.p[l]);
+          next.q.push_back(several.back().q[j] * pair.q[l]);
+        }
+      }
+      several.push_back(std::move(next));
+    }
+    const SeveralRuns published{runs, counts};
+    for (const double odds : {1.0, 1.5}) {
+      above +=
+          truth(odds) > published.above([&](std::size_t j) { return curve_of(several[counts[j] - fewer], odds); }) * (1 + 1e-9) + 1e-12;
+    }
+  }
+  return above;
+}
+
+TEST(BestOf, NoScoreCostsMoreThanAllRunsPublished) {
+  EXPECT_EQ(scores_above_published(0, cases() / 2), 0);
+  EXPECT_GT(scores_above_published(1, 40), 0);
 }
 
 // ---- What would pass for the bound ----

@@ -170,7 +170,21 @@ FiniteLaw law_of(Parts parts, Delta delta) {
   const double saddle = std::clamp(task.saddle.s, 1e-3, 1e3);
   const double s = tilt_of(k, saddle);
   const auto pair = privacy_loss::compose(task.parts, window_of(task, k, s), task.cut, true);
-  FiniteLaw law{points_above(pair), atoms_below(pair)};
+  FiniteLaw law{points_above(pair), {}};
+  const auto take = [&](const ComposedPair& found) {
+    if (auto atoms = atoms_below(found); !atoms.empty()) law.below.push_back(std::move(atoms));
+  };
+  take(pair);
+  const bool is_choice = std::any_of(task.parts.begin(), task.parts.end(), [](const privacy_loss::ReleaseLaws& part) {
+    return std::holds_alternative<BoundedRangeBase>(part.upper.base);
+  });
+  // Which bit a choice is at its worst depends on the question.
+  for (const double tilt : {-8.0, -4.0, -2.0, -1.5, -1.3, -1.1, -0.8, 0.5, 2.0, 8.0}) {
+    if (!is_choice) break;
+    Parts concrete = task.parts;
+    privacy_loss::choose_two_points(concrete, tilt);
+    take(privacy_loss::compose(concrete, window_of(task, k, s), task.cut, true));
+  }
   if (saddle > 1.5 * s && delta.value() < 1e-7) {
     for (auto& part : task.parts) {
       part.lower.reset();

@@ -12,6 +12,26 @@ Slope::Slope(const Runs& runs) : mean_{runs.mean()}, is_poisson_{runs.law() == R
   scale_ = expm1(minus_log_stopping(runs, 64)).enclosure().upper;
 }
 
+std::vector<double> survival_above(const Runs& runs, std::size_t most) {
+  constexpr double hardly_any = 1e-10;
+  const bool is_poisson = runs.law() == RunsLaw::poisson;
+  const double shape = is_poisson ? 0 : shape_of(runs);
+  const double goes_on = is_poisson ? 0 : -std::expm1(-minus_log_stopping(runs, 64).enclosure().lower);
+  // Each probability is a product of as many factors as there are runs, and each factor of a few roundings.
+  double mass = is_poisson ? std::exp(-runs.mean()) * (1 - margin) : Slope{runs}.below(1);
+  double known = 0;
+  std::vector<double> found{1};
+  if (!is_poisson) found.push_back(1);
+  for (std::size_t k = found.size() - 1; k < most && found.back() > hardly_any; ++k) {
+    known += mass * (1 - few * (8 + static_cast<double>(k)) - margin);
+    found.push_back(std::clamp(1 - known + margin, 0.0, found.back()));
+    if (runs.cap() && k >= runs.cap()->value()) found.back() = 0;
+    const auto times = static_cast<double>(k);
+    mass *= is_poisson ? runs.mean() / (times + 1) : goes_on * (times + shape) / (times + 1);
+  }
+  return found;
+}
+
 double Slope::bend_between(double v_bar, double u_bar) const {
   if (is_poisson_) return mean_ * (u_bar - v_bar);
   const auto within = [](double bar) { return std::clamp(bar, 0.0, 1.0); };

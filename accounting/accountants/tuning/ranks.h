@@ -110,6 +110,9 @@ struct Edge {
   double log_slope;
 };
 
+/// Bounds from above on P(K >= k) for k = 0, ..., `most` at the farthest, up to where hardly any is left.
+[[nodiscard]] std::vector<double> survival_above(const Runs& runs, std::size_t most);
+
 /// The upper concave hull of points and (0, 0), by their places; the origin is left out. What rounding drops lies within `margin` below it.
 [[nodiscard]] std::vector<std::size_t> hull_of(const std::vector<Corner>& points);
 [[nodiscard]] std::vector<Edge> edges_of(const std::vector<Corner>& points, const std::vector<std::size_t>& hull);

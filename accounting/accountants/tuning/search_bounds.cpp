@@ -19,9 +19,6 @@ namespace {
 
 using namespace tuning_ranks;
 
-/// Bounds on the curve of a run at any real loss.
-using RunCurve = std::function<double(double loss)>;
-
 /// The bound from above.
 double delta_above(const std::vector<Edge>& edges, const RunCurve& curve, double epsilon) {
   double sum = 0;
@@ -72,17 +69,6 @@ Cell cell_of(const Slope& slope, const End& from, const End& to, double most, do
 
 /// How far apart the slopes in a cell may be where it counts.
 double apart(double finest, double log_slope) { return finest * (1 + std::max(0.0, -log_slope)); }
-
-/// A bound of a curve also holds below the chord from delta = 1 at odds 0 to any point of it, which counts where delta is large.
-double below_chords(const RunCurve& bound, double epsilon) {
-  double least = bound(epsilon);
-  if (!(least > 0.05)) return least;
-  for (int i = 1; i <= 6; ++i) {
-    const double apart = 0.5 * i;
-    least = std::min(least, 1 - std::exp(-apart) * (1 - bound(epsilon + apart)) + few);
-  }
-  return least;
-}
 
 // ---- One Gaussian release ----
 
@@ -217,7 +203,7 @@ class GaussianSearch::Tables {
         edges_, [&](double loss) { return base_above(loss); }, epsilon);
   }
 
-  [[nodiscard]] double least_mu() const { return mu_.lower; }
+  [[nodiscard]] Enclosure mu() const { return mu_; }
 
   /// The largest of bounds by several orders.
   [[nodiscard]] double below(double epsilon) const {
@@ -440,6 +426,54 @@ class SearchByCurve::Tables {
   std::vector<Edge> edges_;
 };
 
+double below_chords(const RunCurve& bound, double epsilon) {
+  double least = bound(epsilon);
+  if (!(least > 0.05)) return least;
+  for (int i = 1; i <= 6; ++i) {
+    const double apart = 0.5 * i;
+    least = std::min(least, 1 - std::exp(-apart) * (1 - bound(epsilon + apart)) + few);
+  }
+  return least;
+}
+
+RunCurve curve_of_points(const std::vector<CurvePoint>& points) {
+  const StandardFloatingPoint environment;
+  return [curve = CurveOfPoints{points, false}](double loss) { return std::min(1.0, curve.above(loss)); };
+}
+
+SeveralRuns::SeveralRuns(const Runs& runs, const std::vector<std::size_t>& counts) : counts_{counts} {
+  const StandardFloatingPoint environment;
+  const auto survival = survival_above(runs, counts.empty() ? 1 : counts.back() + 1);
+  const auto at_least = [&](std::size_t k) { return k < survival.size() ? survival[k] : survival.back(); };
+  std::size_t before = 0;
+  for (const std::size_t count : counts) {
+    at_least_.push_back(at_least(before + 1));
+    before = count;
+  }
+  more_ = at_least(before + 1);
+}
+double SeveralRuns::above(const std::function<double(std::size_t)>& delta_of) const {
+  // The mean of a sum of what each further run adds.
+  double sum = 0;
+  double before = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const double delta = std::clamp(delta_of(i), before, 1.0);
+    sum += at_least_[i] * (delta - before);
+    before = delta;
+  }
+  return std::min(1.0, (sum + more_ * (1 - before)) * (1 + rounding(counts_.size())) + tiny);
+}
+std::vector<std::size_t> counts_of_runs(const Runs& runs, std::size_t one_by_one, double growth, double hardly_any) {
+  const StandardFloatingPoint environment;
+  const auto survival = survival_above(runs, 4096);
+  std::vector<std::size_t> counts;
+  for (std::size_t k = 1; k < survival.size() && survival[k] > hardly_any;) {
+    counts.push_back(k);
+    k = k < one_by_one ? k + 1 : std::max(k + 1, static_cast<std::size_t>(std::ceil(static_cast<double>(k) * growth)));
+  }
+  return counts;
+}
+
 GaussianSearch::GaussianSearch(const Runs& runs, const Enclosure& mu) {
   const StandardFloatingPoint environment;
   tables_ = std::make_shared<const Tables>(runs, mu);
@@ -452,7 +486,7 @@ double GaussianSearch::below(double epsilon) const {
   const StandardFloatingPoint environment;
   return tables_->below(epsilon);
 }
-double GaussianSearch::least_mu() const { return tables_->least_mu(); }
+Enclosure GaussianSearch::mu() const { return tables_->mu(); }
 
 std::vector<CurvePoint> convex_curve(const std::vector<CurvePoint>& points) {
   const StandardFloatingPoint environment;

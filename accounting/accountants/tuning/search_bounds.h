@@ -1,6 +1,8 @@
 // Bounds on the curve of the best of a random number of runs, from the curve of one run. docs/proofs/best-of.md derives every error term.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,7 +22,7 @@ class GaussianSearch {
   /// delta(epsilon) of the best run is at most, and at least, this. \pre epsilon >= 0.
   [[nodiscard]] double above(double epsilon) const;
   [[nodiscard]] double below(double epsilon) const;
-  [[nodiscard]] double least_mu() const;
+  [[nodiscard]] Enclosure mu() const;
 
  private:
   class Tables;
@@ -47,5 +49,31 @@ class SearchByCurve {
   explicit SearchByCurve(std::shared_ptr<const Tables> tables) : tables_{std::move(tables)} {}
   std::shared_ptr<const Tables> tables_;
 };
+
+/// Bounds on a curve, at any real loss.
+using RunCurve = std::function<double(double loss)>;
+
+/// A bound of a curve also holds below the chord from delta = 1 at odds 0 to any point of it, which counts where delta is large.
+[[nodiscard]] double below_chords(const RunCurve& bound, double epsilon);
+
+/// A curve in one direction by chords between its points, which are at rising odds of any size above 0.
+[[nodiscard]] RunCurve curve_of_points(const std::vector<CurvePoint>& points);
+
+/// All runs published, and how many there were: E delta_K, delta_k the curve of k runs composed, which rises with k.
+class SeveralRuns {
+ public:
+  /// \param counts rising; between two of them the larger one counts, and beyond the last one all is known.
+  SeveralRuns(const Runs& runs, const std::vector<std::size_t>& counts);
+
+  /// delta(epsilon) of the best run is at most this, epsilon >= 0. \param delta_of the i-th of `counts` runs, from above, at that epsilon
+  [[nodiscard]] double above(const std::function<double(std::size_t i)>& delta_of) const;
+
+ private:
+  std::vector<std::size_t> counts_;
+  std::vector<double> at_least_;  ///< P(K > the count before)
+  double more_ = 1;               ///< P(K > the last one)
+};
+/// Counts for it: one by one, then growing, as far as more runs than that are not hardly any.
+[[nodiscard]] std::vector<std::size_t> counts_of_runs(const Runs& runs, std::size_t one_by_one, double growth, double hardly_any);
 
 }  // namespace surety::accounting

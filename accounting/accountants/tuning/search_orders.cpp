@@ -61,16 +61,33 @@ class SearchOrders::Tables {
   [[nodiscard]] double below(double epsilon) const { return best(epsilon).value; }
 
   [[nodiscard]] std::vector<WeighedAtom> published(double epsilon) const {
+    const auto order = best(epsilon);
+    return published(epsilon, order.moved, order.is_greedy);
+  }
+  [[nodiscard]] std::vector<std::vector<WeighedAtom>> published_by_several() const {
+    std::vector<std::vector<WeighedAtom>> found;
+    if (atoms_.empty()) return found;
+    for (const double epsilon : {0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0}) {
+      for (const double mass : {1.0, 0.95, 0.92, 0.9, 0.88, 0.85, 0.8, 0.7, 0.5, 0.2, 0.02}) {
+        double sum = 0;
+        std::size_t moved = 0;
+        while (moved < atoms_.size() && sum < mass) sum += atoms_[moved++].p;
+        found.push_back(published(epsilon, moved, true));
+      }
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] std::vector<WeighedAtom> published(double epsilon, std::size_t moved, bool is_greedy) const {
     std::vector<WeighedAtom> found;
     if (atoms_.empty()) return found;
-    const auto order = best(epsilon);
-    sum_of(epsilon, order.moved, order.is_greedy, &found);
+    sum_of(epsilon, moved, is_greedy, &found);
     const double none = slope_.none_below();
     if (none > 0) found.push_back({none, slope_.none_above()});
     return found;
   }
 
- private:
   /// Which atoms are moved, how they are placed, and what that says of delta.
   struct Order {
     double value;
@@ -172,6 +189,11 @@ double SearchOrders::below(double epsilon) const {
 std::vector<WeighedAtom> SearchOrders::published(double epsilon) const {
   const StandardFloatingPoint environment;
   return tables_->published(epsilon);
+}
+
+std::vector<std::vector<WeighedAtom>> SearchOrders::published_by_several() const {
+  const StandardFloatingPoint environment;
+  return tables_->published_by_several();
 }
 
 }  // namespace surety::accounting

@@ -17,8 +17,10 @@ class SearchOrders {
 
   /// delta(epsilon) of the best run is at least this. \pre epsilon >= 0. \complexity some dozen merges of at most some thousand atoms.
   [[nodiscard]] double below(double epsilon) const;
-  /// What is published by the order that is best at `epsilon`, by falling loss, with the outcome that there was no run: a law of the search.
+  /// What is published by the order that is best at `epsilon`, with the outcome that there was no run: a law of the search, in no order of its own.
   [[nodiscard]] std::vector<WeighedAtom> published(double epsilon) const;
+  /// The same of several orders: of epsilons, and of what is moved among the others.
+  [[nodiscard]] std::vector<std::vector<WeighedAtom>> published_by_several() const;
 
  private:
   class Tables;

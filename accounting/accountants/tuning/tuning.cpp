@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -226,7 +227,7 @@ class SearchByLaws {
  private:
   void take(const Runs& runs, const FiniteLaw& law) {
     above_.push_back(SearchByCurve::in_one_direction(runs, law.above));
-    below_.emplace_back(runs, law.below);
+    for (const auto& atoms : law.below) below_.emplace_back(runs, atoms);
   }
 
   std::vector<SearchByCurve> above_;
@@ -244,6 +245,74 @@ std::shared_ptr<const SearchByLaws> search_by_laws(const Event::BestOf& search, 
     const auto laws = runs.laws(search.event, Delta{std::pow(10.0, power)});
     return laws ? std::make_shared<const SearchByLaws>(search.runs, *laws) : nullptr;
   });
+}
+
+/// All runs published, in the place of the best one: E delta_K. It counts where delta is large.
+class PublishedRuns {
+ public:
+  static constexpr double counts_from = 0.02;
+
+  PublishedRuns(const Runs& runs, const Enclosure& mu, const GaussianCurve& gaussian, std::size_t one_by_one = 128, double growth = 1.04)
+      : counts_{counts_of_runs(runs, one_by_one, growth, 1e-6)}, several_{runs, counts_} {
+    above_ = [counts = counts_, mu = mu.upper, gaussian](std::size_t i, double x) {
+      const double together = mu * std::sqrt(static_cast<double>(counts[i])) * (1 + few);
+      return gaussian.delta(Mu{together}, Epsilon{x}).upper;
+    };
+  }
+  PublishedRuns(const Event::BestOf& search, const RunCurves& runs)
+      : counts_{counts_of_runs(search.runs, 6, 1.35, 5e-3)}, several_{search.runs, counts_} {
+    std::vector<std::vector<RunCurve>> curves;
+    for (const std::size_t count : counts_) {
+      curves.emplace_back();
+      const auto laws = runs.laws(repeat(Count{count}, search.event), Delta{0.1});
+      if (!laws) continue;
+      curves.back().push_back(curve_of_points(laws->remove.above));
+      if (laws->add) curves.back().push_back(curve_of_points(laws->add->above));
+    }
+    above_ = [curves = std::move(curves)](std::size_t i, double x) {
+      double most = curves[i].empty() ? 1 : 0;
+      for (const auto& curve : curves[i]) most = std::max(most, curve(x));
+      return most;
+    };
+  }
+
+  [[nodiscard]] double above(double epsilon) const {
+    return several_.above([&](std::size_t i) { return above_(i, epsilon); });
+  }
+
+ private:
+  std::vector<std::size_t> counts_;
+  SeveralRuns several_;
+  std::function<double(std::size_t i, double epsilon)> above_;
+};
+
+/// Of runs whose laws are made. The last few are kept.
+std::shared_ptr<const PublishedRuns> published_runs(const Event::BestOf& search, const RunCurves& runs) {
+  using Key = std::tuple<const RunCurves*, Event, Runs>;
+  static auto& kept = *new LastFew<Key, std::shared_ptr<const PublishedRuns>>;
+  return kept.of(Key{&runs, search.event, search.runs}, [&] { return std::make_shared<const PublishedRuns>(search, runs); });
+}
+
+/// The smaller of a bound and of what all runs published cost, and below its chords.
+RunCurve beside_published(RunCurve bound, const std::function<std::shared_ptr<const PublishedRuns>()>& make) {
+  auto known = std::make_shared<std::shared_ptr<const PublishedRuns>>();
+  return [bound = std::move(bound), known, make](double epsilon) {
+    const double first = bound(epsilon);
+    if (!(first > PublishedRuns::counts_from)) return first;
+    if (*known == nullptr) *known = make();
+    return below_chords(
+        [&](double x) {
+          const double one = x == epsilon ? first : bound(x);
+          return one > PublishedRuns::counts_from ? std::min(one, (*known)->above(x)) : one;
+        },
+        epsilon);
+  };
+}
+RunCurve beside_published(RunCurve bound, const Event::BestOf& search, const RunCurves& runs) {
+  return beside_published(std::move(bound), [search, &runs] { return published_runs(search, runs); });
+}
+RunCurve beside_published(RunCurve bound, const Runs& runs, const Enclosure& mu, const GaussianCurve& gaussian) {
+  return beside_published(std::move(bound), [=] { return std::make_shared<const PublishedRuns>(runs, mu, gaussian); });
 }
 
 /// A delta of a run that no longer counts beside `delta`.
@@ -267,25 +336,28 @@ Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon, const RunCur
   const auto search = search_of(event);
   const double at = epsilon.value();
   if (const auto gaussian = gaussian_runs(search)) {
-    const double upper = gaussian->above(at);
+    const double upper = beside_published([&](double x) { return gaussian->above(x); }, search.runs, gaussian->mu(), gaussian_curve)(at);
     // delta falls, so what is below it further on is below it here.
-    double lower = (1 - none(search.runs)) * gaussian_curve.delta(Mu{gaussian->least_mu()}, epsilon).lower * (1 - few);
+    double lower = (1 - none(search.runs)) * gaussian_curve.delta(Mu{gaussian->mu().lower}, epsilon).lower * (1 - few);
     for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) lower = std::max(lower, gaussian->below(at + further));
+    if (upper > PublishedRuns::counts_from) {
+      if (const auto laws = search_by_laws(search, upper, runs)) lower = std::max(lower, laws->below(at));
+    }
     return {std::min(lower, upper), upper};
   }
   const auto curve = runs.of(search.event);
   const auto run = curve->delta(epsilon);
   double lower = std::max(0.0, (1 - none(search.runs)) * run.lower * (1 - few));
   if (run.upper == 0 && curve->epsilon(Delta{0}).upper == 0) return {0, 0};
-  double upper = 1;
   const auto laws = search_by_laws(search, run.upper, runs);
-  if (laws) {
-    upper = laws->above(at);
-    for (const double further : {0.0, 0.125, 0.5}) lower = std::max(lower, laws->below(at + further));
-  }
+  std::optional<SearchByCurve> by_curve;
   if (!laws || curve->quick_delta(epsilon)) {
-    const double faded = faded_beside(run.upper, search.runs);
-    upper = std::min(upper, runs_by_curve(search, *curve, faded, [&](const SearchByCurve&) { return at; }).above(at));
+    by_curve = runs_by_curve(search, *curve, faded_beside(run.upper, search.runs), [&](const SearchByCurve&) { return at; });
+  }
+  const RunCurve both = [&](double x) { return std::min(laws ? laws->above(x) : 1, by_curve ? by_curve->above(x) : 1); };
+  const double upper = laws ? beside_published(both, search, runs)(at) : both(at);
+  if (laws) {
+    for (const double further : {0.0, 0.125, 0.5}) lower = std::max(lower, laws->below(at + further));
   }
   return {std::min(lower, upper), upper};
 }
@@ -297,17 +369,28 @@ Enclosure epsilon(const Tuning&, const Event& event, Delta delta, const RunCurve
   // With a score that says nothing the first run is published.
   const double share = (1 - none(search.runs)) * (1 - few);
   const double once = share > 0 ? target / share * (1 + few) : 1;
+  const bool is_large = target > PublishedRuns::counts_from;
   if (const auto gaussian = gaussian_runs(search)) {
     if (target == 0) return {infinity, infinity};
-    const double upper = first_at_most([&](double x) { return gaussian->above(x); }, target);
-    const double best = last_above([&](double x) { return gaussian->below(x); }, target, upper);
-    const double lower = once < 1 ? gaussian_curve.epsilon(Mu{gaussian->least_mu()}, Delta{once}).lower : 0;
-    return {std::min(upper, std::max(best, lower)), upper};
+    RunCurve above = [&](double x) { return gaussian->above(x); };
+    if (is_large) above = beside_published(above, search.runs, gaussian->mu(), gaussian_curve);
+    const double upper = first_at_most(above, target);
+    double lower = last_above([&](double x) { return gaussian->below(x); }, target, upper);
+    if (once < 1) lower = std::max(lower, gaussian_curve.epsilon(Mu{gaussian->mu().lower}, Delta{once}).lower);
+    if (const auto laws = is_large ? search_by_laws(search, target, runs) : nullptr) {
+      lower = std::max(lower, roughly_last_above([&](double x) { return laws->below(x); }, target, upper));
+    }
+    return {std::min(upper, lower), upper};
   }
   const auto curve = runs.of(search.event);
-  const auto bound = [&](const auto& found) { return first_at_most([&](double x) { return found.above(x); }, target); };
   const auto laws = target > 0 ? search_by_laws(search, target / (3 * search.runs.mean()), runs) : nullptr;
-  double upper = laws ? bound(*laws) : infinity;
+  const auto bound = [&](const SearchByCurve& found) { return first_at_most([&](double x) { return found.above(x); }, target); };
+  double upper = infinity;
+  if (laws) {
+    RunCurve above = [&](double x) { return laws->above(x); };
+    if (is_large) above = beside_published(above, search, runs);
+    upper = first_at_most(above, target);
+  }
   double lower = laws ? roughly_last_above([&](double x) { return laws->below(x); }, target, upper) : 0;
   if (once < 1) lower = std::max(lower, curve->epsilon(Delta{once}).lower);
   // What only all accountants together know of a run takes long, and a law says more.
@@ -317,18 +400,49 @@ Enclosure epsilon(const Tuning&, const Event& event, Delta delta, const RunCurve
   return {std::min(lower, upper), upper};
 }
 
-std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs) {
+AttainedLaws tuning_laws(const Event& event, const RunCurves& runs) {
   const StandardFloatingPoint environment;
   const auto search = search_of(event);
-  std::function<double(double)> bound;
+  AttainedLaws found;
+  const auto laws = runs.laws(search.event, Delta{1e-6});
+  if (!laws) return found;
+  const auto published = [&](const FiniteLaw& law) {
+    std::vector<std::vector<WeighedAtom>> all;
+    for (const auto& atoms : law.below) {
+      auto several = SearchOrders{search.runs, atoms}.published_by_several();
+      std::move(several.begin(), several.end(), std::back_inserter(all));
+    }
+    return all;
+  };
+  found.remove = published(laws->remove);
+  found.symmetric = !laws->add;
+  if (laws->add) found.add = published(*laws->add);
+  return found;
+}
+
+std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
+  const StandardFloatingPoint environment;
+  const auto search = search_of(event);
+  RunCurve by_ranks;
+  std::shared_ptr<const PublishedRuns> published;
   if (auto gaussian = gaussian_runs(search)) {
-    bound = [bounds = std::move(*gaussian)](double x) { return bounds.above(x); };
+    published = std::make_shared<const PublishedRuns>(search.runs, gaussian->mu(), gaussian_curve, 40, 1.06);  // for hundreds of points
+    by_ranks = [bounds = std::move(*gaussian)](double x) { return bounds.above(x); };
   } else {
     const auto curve = runs.of(search.event);
-    bound = [bounds = runs_by_curve(search, *curve, 1e-25, [](const SearchByCurve&) { return infinity; })](double x) {
-      return bounds.above(x);
-    };
+    const auto laws = search_by_laws(search, 1e-6, runs);
+    const auto far = laws ? search_by_laws(search, 1e-12, runs) : nullptr;
+    std::optional<SearchByCurve> by_curve;
+    if (!laws || curve->quick_delta(Epsilon{0}))
+      by_curve = runs_by_curve(search, *curve, 1e-25, [](const SearchByCurve&) { return infinity; });
+    if (laws) published = published_runs(search, runs);
+    by_ranks = [=](double x) { return std::min({laws ? laws->above(x) : 1, far ? far->above(x) : 1, by_curve ? by_curve->above(x) : 1}); };
   }
+  // Chords between all of it are taken below.
+  const auto bound = [&](double x) {
+    const double one = by_ranks(x);
+    return published && one > PublishedRuns::counts_from ? std::min(one, published->above(x)) : one;
+  };
   double reach = 1;
   // As far as it falls by anything, or has not begun to.
   const auto goes_on = [&](double at) { return bound(at) > 1e-22 && (bound(at) == 1 || falls(bound(at), bound(2 * at))); };

@@ -44,9 +44,14 @@ struct Tuning {
 [[nodiscard]] Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta, const RunCurves& runs,
                                 const GaussianCurve& gaussian);
 
+/// Laws of one best_of that some scores attain, each the best one that is known at some epsilon. Empty where no law of a run is known from below.
+/// \throws as `delta`. \source docs/proofs/best-of.md#pair.
+[[nodiscard]] AttainedLaws tuning_laws(const Event& event, const RunCurves& runs);
+
 /// Bounds on the curve of one best_of in both directions, at rising odds from below 1 to where delta has nearly faded; delta(odds) is convex,
 /// so chords between them bound it as well, and beyond the last point it is at most as there. For composing it with other events.
 /// \throws as `delta`.
-[[nodiscard]] std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs);
+[[nodiscard]] std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs,
+                                                   const GaussianCurve& gaussian);
 
 }  // namespace surety::accounting

@@ -28,12 +28,21 @@ struct WeighedAtom {
 
 /// What a finite law says of an event in one direction.
 struct FiniteLaw {
-  std::vector<CurvePoint> above;   ///< of its curve at every real epsilon: at rising odds from far below 1 on, chords between them bound it
-  std::vector<WeighedAtom> below;  ///< by falling loss; their curve is not above the event's at any real epsilon. May be empty
+  /// Of its curve at every real epsilon: at rising odds from far below 1 on, chords between them bound it.
+  std::vector<CurvePoint> above;
+  /// By falling loss; the curve of each is not above the event's at any real epsilon. May be empty.
+  std::vector<std::vector<WeighedAtom>> below;
 };
 struct FiniteLaws {
   FiniteLaw remove;
   std::optional<FiniteLaw> add;  ///< nothing where it is that of the other direction
+};
+
+/// Laws of one best_of that concrete scores attain, in each direction: several, since none is worst at every epsilon. May be empty.
+struct AttainedLaws {
+  std::vector<std::vector<WeighedAtom>> remove;
+  std::vector<std::vector<WeighedAtom>> add;
+  bool symmetric = true;  ///< whether both are one
 };
 
 /// The curve of N(0, 1) against N(mu, 1), as closed_form.h has it.
@@ -77,6 +86,8 @@ class LeafCurves {
 
   /// Bounds on the curve of one best_of in both directions, at rising odds from below 1; convex between them. \throws Error{unsupported}.
   [[nodiscard]] virtual std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const = 0;
+  /// What that best_of costs at least. \throws Error{unsupported}.
+  [[nodiscard]] virtual AttainedLaws attained_by_search(const Event& search) const = 0;
   /// Whether the curve of that best_of is known.
   [[nodiscard]] virtual bool know_search(const Event& search) const = 0;
   /// At least delta(epsilon) of every rho-zero-concentrated release.

@@ -206,11 +206,14 @@ class PartsOf {
     out_.symmetric = false;
     add(part(Mixing::remove), part(Mixing::add));
   }
-  /// Of a search only bounds on its curve are known, the same for both directions.
+  /// Of a search bounds on its curve are known, the same for both directions, and what some scores attain.
   void operator()(const Event::BestOf&) {
     if (makes_none() && !others_.know_search(*leaf_)) no_pair_for(*leaf_, "is a search whose curve nobody knows");
     const LossLaw upper = makes_none() ? nothing() : search_pair(*leaf_, others_);
-    add({upper, std::nullopt, false, count_}, {upper, std::nullopt, false, count_});
+    const SearchLaws lower = makes_none() ? SearchLaws{} : attained_search(*leaf_, tilt_, others_);
+    out_.symmetric = out_.symmetric && lower.symmetric;
+    out_.has_choice = out_.has_choice || lower.remove.has_value();
+    add({upper, lower.remove, false, count_}, {upper, lower.add, false, count_});
   }
   /// One of the rounds, and nobody knows which; or so many of them.
   void operator()(const Event::Allocated& e) {

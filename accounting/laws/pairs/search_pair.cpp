@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,7 +45,50 @@ LossLaw pair_above(const std::vector<CurvePoint>& points) {
   return law;
 }
 
+/// Of outcomes with masses from below under P and from above under Q. Losses are rounded down by more than they err.
+LossLaw law_below(const std::vector<WeighedAtom>& atoms) {
+  constexpr double loss_error = 1e-12;  // of losses up to 1000
+  double infinite = 0;
+  for (const auto& atom : atoms) infinite += atom.q > 0 ? 0 : atom.p;
+  infinite *= 1 - raised;
+  AtomsBase base{{}, loss_error, raised};
+  for (const auto& atom : atoms) {
+    if (atom.q > 0 && atom.p > 0) base.atoms.push_back({std::log(atom.p / atom.q), atom.p / (1 - infinite)});
+  }
+  std::sort(base.atoms.begin(), base.atoms.end(), [](const auto& x, const auto& y) { return x.loss < y.loss; });
+  LossLaw law{std::move(base)};
+  law.infinite_mass = infinite;
+  return law;
+}
+
+/// The one whose moment is largest, as a law.
+std::optional<LossLaw> best_at(const std::vector<std::vector<WeighedAtom>>& laws, double tilt) {
+  const std::vector<WeighedAtom>* best = nullptr;
+  double most = 0;
+  for (const auto& law : laws) {
+    double sum = 0;
+    for (const auto& atom : law) {
+      if (atom.q > 0 && atom.p > 0) sum += atom.p * std::exp(std::min(tilt, 50.0) * std::clamp(std::log(atom.p / atom.q), -10.0, 10.0));
+    }
+    if (sum > most) {
+      most = sum;
+      best = &law;
+    }
+  }
+  if (best == nullptr) return std::nullopt;
+  return law_below(*best);
+}
+
 }  // namespace
+
+SearchLaws attained_search(const Event& search, double tilt, const LeafCurves& others) {
+  using Key = std::pair<const LeafCurves*, Event>;
+  static auto& kept = *new LastFew<Key, std::shared_ptr<const AttainedLaws>>;
+  const StandardFloatingPoint environment;
+  const auto laws = kept.of(Key{&others, search}, [&] { return std::make_shared<const AttainedLaws>(others.attained_by_search(search)); });
+  auto remove = best_at(laws->remove, tilt);
+  return {remove, laws->symmetric ? remove : best_at(laws->add, tilt), laws->symmetric};
+}
 
 LossLaw search_pair(const Event& search, const LeafCurves& others) {
   using Key = std::pair<const LeafCurves*, Event>;

@@ -332,23 +332,28 @@ TEST(Tuning, LawsOfARunLieOnBothSidesOfItsCurve) {
   ASSERT_TRUE(laws && laws->add);
   for (const auto* law : {&laws->remove, &*laws->add}) {
     double p = 0;
-    for (const auto& atom : law->below) p += atom.p;
+    ASSERT_EQ(law->below.size(), 1U);
+    const auto& below = law->below.front();
+    for (const auto& atom : below) p += atom.p;
     EXPECT_LE(p, 1 - 1e-15);
     EXPECT_GE(p, 1 - 1e-6);
     const auto& reverse = law == &laws->remove ? *laws->add : laws->remove;
     for (const double x : {0.1, 0.5, 1.0, 2.0}) {
       // On this side of 0, and on the other one as the other direction sees it.
       const double odds = std::exp(x);
-      EXPECT_LE(of_atoms(law->below, odds), of_points(law->above, odds)) << x;
-      EXPECT_GE(of_atoms(law->below, odds), of_points(law->above, odds) * 0.998 - 1e-9) << x;
+      EXPECT_LE(of_atoms(below, odds), of_points(law->above, odds)) << x;
+      EXPECT_GE(of_atoms(below, odds), of_points(law->above, odds) * 0.998 - 1e-9) << x;
       const double mirrored = 1 - 1 / odds + of_points(reverse.above, odds) / odds;
-      EXPECT_LE(of_atoms(law->below, 1 / odds), mirrored + 1e-15) << x;
-      EXPECT_GE(of_atoms(law->below, 1 / odds), mirrored - 1e-4) << x;
+      EXPECT_LE(of_atoms(below, 1 / odds), mirrored + 1e-15) << x;
+      EXPECT_GE(of_atoms(below, 1 / odds), mirrored - 1e-4) << x;
     }
   }
+  // Whom a record leaves sees more.
+  EXPECT_GT(of_points(laws->remove.above, std::exp(1)), 1.5 * of_points(laws->add->above, std::exp(1)));
   for (const double x : {0.1, 1.0, 2.0}) {
     const auto truth = best_delta(run, Epsilon{x}).value;
-    EXPECT_LE(std::max(of_atoms(laws->remove.below, std::exp(x)), of_atoms(laws->add->below, std::exp(x))), truth.upper) << x;
+    EXPECT_LE(std::max(of_atoms(laws->remove.below.front(), std::exp(x)), of_atoms(laws->add->below.front(), std::exp(x))), truth.upper)
+        << x;
     EXPECT_GE(std::max(of_points(laws->remove.above, std::exp(x)), of_points(laws->add->above, std::exp(x))), truth.lower) << x;
   }
 }
@@ -365,8 +370,20 @@ TEST(Tuning, IsNarrowWhereTheLawOfARunIsKnown) {
   is_about("best_of(logarithmic_runs, 10, repeat(1000, poisson(0.01, gaussian(1))))", 2.8403);
   is_about("best_of(geometric_runs, 10, compose(pure(0.3), repeat(10, gaussian(5))))", 4.5405);
   const auto chosen = epsilon_of("best_of(geometric_runs, 10, exponential(1))", 1e-6);
-  EXPECT_GE(chosen.lower, 1.3);
+  EXPECT_GE(chosen.lower, 1.325);
   EXPECT_LE(chosen.upper, 2.03);
+}
+
+TEST(Tuning, IsNarrowWhereDeltaIsLarge) {
+  // Below by a greedy order, above by all runs published, both found by another program to these digits.
+  const auto lies_in = [](const std::string& search, double epsilon, const Enclosure& known) {
+    const auto found = delta(Tuning{}, event_of(search), Epsilon{epsilon}, curves_of_all().runs, curves_of_all().gaussian);
+    EXPECT_GE(found.lower, known.lower) << search;
+    EXPECT_LE(found.upper, known.upper) << search;
+  };
+  lies_in("best_of(geometric_runs, 10, gaussian(2))", 0, {0.3932, 0.49985});
+  lies_in("best_of(geometric_runs, 2, gaussian(1))", 0, {0.47927, 0.48925});
+  lies_in("best_of(logarithmic_runs, 2, discrete_gaussian(3.71, 5))", 0.117, {0.57, 0.584});
 }
 
 TEST(Tuning, ComposesByItsPair) {
@@ -379,7 +396,7 @@ TEST(Tuning, ComposesByItsPair) {
     }
     const auto found = delta(Tuning{}, search, Epsilon{x});
     EXPECT_GE(sum, x < 1.5 ? found.lower : found.upper * (1 - 1e-8)) << x;
-    EXPECT_LE(sum, found.upper * 1.001) << x;
+    EXPECT_LE(sum, found.upper * (x < 1.5 ? 1.005 : 1.001)) << x;  // of fewer numbers of runs where delta is large
   }
   const auto alone = epsilon_of("best_of(geometric_runs, 10, gaussian(2))", 1e-6);
   const auto beside = best_epsilon(event_of("compose(best_of(geometric_runs, 10, gaussian(2)), gaussian(1000))"), Delta{1e-6}).value;
@@ -388,6 +405,16 @@ TEST(Tuning, ComposesByItsPair) {
   const auto twice = best_epsilon(event_of("repeat(2, best_of(geometric_runs, 10, gaussian(2)))"), Delta{1e-6}).value;
   EXPECT_GT(twice.upper, alone.upper);
   EXPECT_LT(twice.upper, 2 * alone.upper);
+  // One order for each direction, of some that are known.
+  const auto attained = curves_of_all().leaves.attained_by_search(event_of("best_of(geometric_runs, 3, poisson(0.2, gaussian(1)))"));
+  const auto most = [](const std::vector<std::vector<WeighedAtom>>& laws) {
+    double found = 0;
+    for (const auto& law : laws) found = std::max(found, of_atoms(law, std::exp(1.5)));
+    return found;
+  };
+  EXPECT_GT(most(attained.remove), 1.5 * most(attained.add));
+  EXPECT_GE(best_epsilon(event_of("repeat(2, best_of(geometric_runs, 10, gaussian(4)))"), Delta{1e-6}).value.lower, 2.4824);
+  EXPECT_GE(best_epsilon(event_of("repeat(5, best_of(geometric_runs, 10, gaussian(4)))"), Delta{1e-6}).value.lower, 4.7152);
 }
 
 TEST(Tuning, RefusesByName) {
