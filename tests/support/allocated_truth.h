@@ -80,8 +80,8 @@ inline long double normal_mean(long double parting, long double reach, long doub
 
 enum class Dealing { one_of_two, one_of_three, two_of_three, two_records_in_two };
 
-/// The larger of both directions. At a step of 1/8 with some eight digits, at 1/5 with six.
-inline long double allocated_delta(Dealing dealing, double multiplier, double epsilon, long double step = 0.125L) {
+/// With the record against without it, or where it is not `removed` the other way round. At a step of 1/8 with some eight digits, at 1/5 with six.
+inline long double allocated_delta(Dealing dealing, double multiplier, double epsilon, bool removed, long double step) {
   const LinearInRatio one{1 / static_cast<long double>(multiplier)};
   const long double mu = one.mu();
   const auto place = [&](long double y) { return y > 0 ? std::log(y) / mu + mu / 2 : -1e9L; };  // where the ratio is y
@@ -115,7 +115,11 @@ inline long double allocated_delta(Dealing dealing, double multiplier, double ep
     });
   };
   const long double e = std::exp(static_cast<long double>(epsilon));
-  return std::max(side(true, e), e * side(false, 1 / e));
+  return removed ? side(true, e) : e * side(false, 1 / e);
+}
+/// The larger of both.
+inline long double allocated_delta(Dealing dealing, double multiplier, double epsilon, long double step = 0.125L) {
+  return std::max(allocated_delta(dealing, multiplier, epsilon, true, step), allocated_delta(dealing, multiplier, epsilon, false, step));
 }
 
 /// Two rounds in one of which a record is replaced by its opposite, noise of `multiplier` times the bound on one record: E (A1 + A2 - a (B1 + B2))_+

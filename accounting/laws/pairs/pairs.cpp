@@ -15,7 +15,9 @@
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
+#include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/batch_pair.h>
+#include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/accounting/laws/pairs/search_pair.h>
@@ -247,9 +249,9 @@ class PartsOf {
     const std::uint64_t longer = rounds % times;
     if (longer > 0) epochs_from_above(multiplier->lower, rounds / times + 1, product(longer, count_));
     epochs_from_above(multiplier->lower, rounds / times, product(times - longer, count_));
-    from_below(
-        multiplier->upper, rounds, static_cast<double>(times),
-        times <= most_participations && !makes_none() ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
+    if (makes_none()) return from_below(multiplier->upper, rounds, static_cast<double>(times), {}, {});
+    from_below(multiplier->upper, rounds, static_cast<double>(times), in_so_many_rounds(times),
+               times <= most_participations ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
   }
   /// How many of the others are kept is told to whoever asks; from below the others' vectors show it under noise, or are 0.
   void operator()(const Event::TruncatedPoisson& e) {
@@ -438,23 +440,46 @@ class PartsOf {
     }
     add({LossLaw{upper, Mixing::remove}, std::nullopt, false, count}, {LossLaw{upper, Mixing::add}, std::nullopt, false, count});
   }
-  /// What an epoch shows to whoever looks at one number: the sum of all rounds, which has moved by `times`, or the largest of them.
-  void from_below(double multiplier, std::uint64_t rounds, double times, const std::optional<AtomsBase>& seen) {
+  /// What an epoch shows to whoever looks at one number: the sum of all rounds, which has moved by `times`, the largest of them, or the sum of
+  /// logarithms that makes the most of how records take part, where that is listed.
+  void from_below(double multiplier, std::uint64_t rounds, double times, const std::vector<DealtRecords>& ways,
+                  const std::optional<AtomsBase>& seen) {
     const Upper whole = Upper{Exact{multiplier}} * sqrt(Upper{Exact{static_cast<double>(rounds)}}) / Exact{times};
     const LossLaw sum{GaussianBase{whole.value()}};
     LossLaw removed = sum;
     LossLaw added = sum;
-    if (seen) {
+    double best = tilted_mean({{sum, sum, true, 1}});
+    const auto is_better = [&](const LossLaw& law) {
       out_.has_choice = true;
-      const LossLaw largest{*seen};
-      if (tilted_mean({{largest, largest, true, 1}}) > tilted_mean({{sum, sum, true, 1}})) {
-        removed = largest;
-        added = LossLaw{*seen, Mixing::add};
+      const double mean = tilted_mean({{law, law, true, 1}});
+      if (mean > best) best = mean;
+      return mean == best;
+    };
+    if (seen && is_better(LossLaw{*seen})) {
+      removed = LossLaw{*seen};
+      added = LossLaw{*seen, Mixing::add};
+    }
+    if (!ways.empty()) {
+      // A coarse look says at which rate.
+      const double mean = times / static_cast<double>(rounds);
+      double chosen = 0;
+      for (const double share : {0.1, 0.2, 0.35, 0.5, 0.65, 0.8}) {
+        const double rate = share * std::min(mean, 1.0);
+        const auto laws = sum_of_logarithms(multiplier, rounds, ways, rate, coarse_blur);
+        if (!laws.removed.atoms.empty() && !laws.added.atoms.empty() && is_better(LossLaw{laws.removed})) chosen = rate;
+      }
+      if (chosen > 0) {
+        const auto laws = sum_of_logarithms(multiplier, rounds, ways, chosen, fine_blur);
+        removed = LossLaw{laws.removed};
+        added = LossLaw{laws.added};
       }
     }
     // Nothing costs less than nothing: what bounds it from above are the parts beside this one.
     add({nothing(), removed, false, count_}, {nothing(), added, false, count_});
   }
+  /// Shares of its variance that rounding may add to a sum of logarithms.
+  static constexpr double coarse_blur = 1e-3;
+  static constexpr double fine_blur = 2e-5;
   /// A user's records, each dealt for itself. From above they are told who shares a round and in which part of the rounds each round is, or
   /// each has a share of the noise for itself.
   void users_of_epoch(std::uint64_t records, const Event::Allocated& e) {
@@ -474,9 +499,11 @@ class PartsOf {
       if (longer > 0) epochs_from_above(each, rounds / times + 1, product(product(longer, records), count_));
       epochs_from_above(each, rounds / times, product(product(times - longer, records), count_));
     }
-    const bool is_listed = times == 1 && records <= 2 * most_sharing_records && !makes_none();
-    from_below(multiplier->upper, rounds, static_cast<double>(records) * static_cast<double>(times),
-               is_listed ? std::optional{largest_coordinate_of_user(multiplier->upper, rounds, records)} : std::nullopt);
+    const double all = static_cast<double>(records) * static_cast<double>(times);
+    if (makes_none() || times > 1) return from_below(multiplier->upper, rounds, all, {}, {});
+    from_below(
+        multiplier->upper, rounds, all, records <= most_sharing_records ? each_in_some_round(records, rounds) : std::vector<DealtRecords>{},
+        records <= 2 * most_sharing_records ? std::optional{largest_coordinate_of_user(multiplier->upper, rounds, records)} : std::nullopt);
   }
 
   [[nodiscard]] BothDirections directions_of(const Event& event) {

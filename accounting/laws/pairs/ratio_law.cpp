@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
@@ -377,48 +378,23 @@ RatioLaw allocated_ratio(RatioLaw::Bound bound, double multiplier, std::uint64_t
   return RatioLaw::share_of_round(bound, multiplier, static_cast<double>(rounds), step, log_cut).sum_of(rounds);
 }
 
-namespace {
-
-/// The sizes of the parts of all partitions of a number, each falling.
-void partitions(std::uint64_t left, std::uint64_t most, std::vector<std::uint64_t>& parts, std::vector<std::vector<std::uint64_t>>& all) {
-  if (left == 0) all.push_back(parts);
-  for (std::uint64_t part = std::min(left, most); part >= 1; --part) {
-    parts.push_back(part);
-    partitions(left - part, part, parts, all);
-    parts.pop_back();
-  }
-}
-
-double factorial(std::uint64_t n) { return n < 2 ? 1 : static_cast<double>(n) * factorial(n - 1); }
-
-}  // namespace
-
 RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut) {
   const StandardFloatingPoint environment;
-  std::vector<std::vector<std::uint64_t>> all;
-  std::vector<std::uint64_t> parts;
-  partitions(records, records, parts, all);
-  const auto t = static_cast<double>(rounds);
   RatioLaw mixture = RatioLaw::empty(step, log_cut);
-  for (const auto& shared : all) {
-    const auto blocks = static_cast<std::uint64_t>(shared.size());
-    if (blocks > rounds) continue;
-    // Set partitions of the records into parts of these sizes, times the ways to give them different rounds.
-    Ball weight = Exact{factorial(records)};
-    for (std::uint64_t i = 0; i < records; ++i) weight = weight / Exact{t};
-    std::uint64_t alike = 0;
-    for (std::size_t i = 0; i < shared.size(); ++i) {
-      alike = i > 0 && shared[i] == shared[i - 1] ? alike + 1 : 1;
-      weight = weight * Exact{t - static_cast<double>(i)} / Exact{factorial(shared[i]) * static_cast<double>(alike)};
-    }
+  for (const auto& one : each_in_some_round(records, rounds)) {
+    std::uint64_t blocks = 0;
+    for (const auto number : one.rounds_with) blocks += number;
     RatioLaw product = RatioLaw::one(RatioLaw::Bound::above, step, log_cut);
-    for (std::uint64_t i = 0; i < blocks; ++i) {
-      const std::uint64_t length = rounds / blocks + (i < rounds % blocks ? 1 : 0);
+    std::uint64_t block = 0;
+    for (std::size_t shared = one.rounds_with.size(); shared > 0; --shared) {
       // `multiplier` over a small whole number, rounded towards more cost.
-      const double each = (Lower{Exact{multiplier}} / Exact{static_cast<double>(shared[i])}).value();
-      product = product * allocated_ratio(RatioLaw::Bound::above, each, length, step, log_cut);
+      const double each = (Lower{Exact{multiplier}} / Exact{static_cast<double>(shared)}).value();
+      for (std::uint64_t i = 0; i < one.rounds_with[shared - 1]; ++i, ++block) {
+        const std::uint64_t length = rounds / blocks + (block < rounds % blocks ? 1 : 0);
+        product = product * allocated_ratio(RatioLaw::Bound::above, each, length, step, log_cut);
+      }
     }
-    mixture.add(product, weight);
+    mixture.add(product, one.weight);
   }
   return mixture;
 }

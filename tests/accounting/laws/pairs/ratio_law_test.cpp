@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
 #include <surety/accounting/numbers/error.h>
 
@@ -234,6 +237,57 @@ TEST(AllocatedRatio, EnclosesUsersWithSeveralRecords) {
   EXPECT_LT(three.upper, answer("allocated(40, gaussian(0.6666))", 1e-5).upper);
   EXPECT_GT(nine.upper, three.lower);
   EXPECT_LE(nine.lower, nine.upper);
+}
+
+/// The curve of atoms.
+double curve(const AtomsBase& law, double epsilon) {
+  double delta = 0;
+  for (const auto& atom : law.atoms) delta += atom.mass * std::max(0.0, -std::expm1(epsilon - atom.loss));
+  return delta;
+}
+
+// At no epsilon, also below 0, above the truth of its own direction, whatever the rate; and at the best of them next to it.
+TEST(SumOfLogarithms, LiesBelowTheCurveInBothDirections) {
+  struct Case {
+    Dealing dealing;
+    std::uint64_t rounds;
+    std::vector<DealtRecords> ways;
+    long double step;
+  };
+  for (const auto& [dealing, rounds, ways, step] : {Case{Dealing::two_of_three, 3, in_so_many_rounds(2), 0.2L},
+                                                    Case{Dealing::two_records_in_two, 2, each_in_some_round(2, 2), 0.125L}}) {
+    for (const double multiplier : {0.5, 2.0}) {
+      for (const double deviations : {-1.0, 0.1, 1.0, 3.0}) {
+        for (const bool removed : {true, false}) {
+          const double epsilon = deviations / multiplier;
+          const auto truth = static_cast<double>(reference::allocated_delta(dealing, multiplier, epsilon, removed, step));
+          double best = 0;
+          for (const double rate : {0.02, 0.3, 0.6}) {
+            const auto laws = sum_of_logarithms(multiplier, rounds, ways, rate, 2e-5);
+            const double found = curve(removed ? laws.removed : laws.added, epsilon);
+            EXPECT_LE(found, truth * (1 + 1e-5)) << multiplier << " " << epsilon << " " << removed << " " << rate;
+            best = std::max(best, found);
+          }
+          EXPECT_GT(best, 0.86 * truth) << multiplier << " " << epsilon << " " << removed;
+        }
+      }
+    }
+  }
+}
+
+// Values from two other programs, one of which takes the elementary symmetric functions themselves by simulation.
+TEST(SumOfLogarithms, IsNearlyAllThatAnEpochShows) {
+  struct Case {
+    const char* event;
+    double delta;
+    double truth;
+  };
+  for (const auto& [event, target, truth] :
+       {Case{"allocated(1000, 10, gaussian(1))", 1e-6, 1.9464}, Case{"allocated(60, 3, gaussian(1))", 1e-3, 1.4333}}) {
+    const auto found = answer(event, target, 1e-2);
+    EXPECT_LT(found.lower, truth + 1e-4) << event;
+    EXPECT_GT(found.lower, 0.99 * truth) << event;
+  }
 }
 
 // Bounds from below are laws of what the epoch shows: their masses under both distributions are at most 1.

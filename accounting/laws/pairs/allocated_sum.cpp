@@ -1,0 +1,470 @@
+#include <surety/accounting/laws/pairs/allocated_sum.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <surety/accounting/laws/pairs/pieces.h>
+#include <surety/accounting/laws/pairs/tilted_law.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/convolution.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/limit.h>
+
+namespace surety::accounting {
+namespace {
+
+using privacy_loss::GaussianShape;
+
+/// Ends of cells of g, and the shift mu, are multiples of it: their differences are exact. A smaller mu is a record that adds less.
+constexpr double resolution = 0x1p-40;
+double on_grid(double x) { return std::floor(x / resolution) * resolution; }
+/// Cells of g begin here: below is one in e^800.
+constexpr double lowest = -40;
+/// Rounds with less noise than 1 / 64 have larger shifts than the grid of g has room for.
+constexpr double largest_shift = 64;
+constexpr std::uint64_t most_rounds = std::uint64_t{1} << 24;
+
+/// log(1 - q + q e^(mu g - mu^2 / 2)), roughly: it only says where cells end.
+double term_at(double g, double mu, double rate) {
+  const double log_y = mu * g - 0.5 * mu * mu;
+  return log_y < 1 ? std::log1p(rate * std::expm1(log_y)) : log_y + std::log(rate + (1 - rate) * std::exp(-log_y));
+}
+
+/// Cumulants of the sum, roughly: by the trapezoid rule over g. They choose tilts and the grid, nothing that is claimed.
+class Cumulants {
+ public:
+  struct At {
+    double value;
+    double slope;
+    double variance;
+  };
+  Cumulants(double mu, double rounds, const std::vector<DealtRecords>& all, double rate) : mu_{mu}, rounds_{rounds}, all_{all} {
+    std::size_t most = 0;
+    for (const auto& one : all) most = std::max(most, one.rounds_with.size());
+    const double end = mu * static_cast<double>(most) + 15;
+    for (double g = -15; g < end; g += spacing) {
+      g_.push_back(g);
+      term_.push_back(term_at(g, mu, rate));
+    }
+    shifts_ = most;
+  }
+
+  [[nodiscard]] At of_q(double theta) const {
+    const At each = term(theta, 0);
+    return {rounds_ * each.value, rounds_ * each.slope, rounds_ * each.variance};
+  }
+  [[nodiscard]] At of_p(double theta) const {
+    std::vector<At> by_shift;
+    for (std::size_t b = 0; b <= shifts_; ++b) by_shift.push_back(term(theta, b));
+    std::vector<At> parts;
+    double top = -infinity;
+    for (const auto& one : all_) {
+      At sum{std::log(one.weight.value()), 0, 0};
+      double rest = rounds_;
+      const auto add = [&](const At& each, double times) {
+        sum = {sum.value + times * each.value, sum.slope + times * each.slope, sum.variance + times * each.variance};
+      };
+      for (std::size_t b = 1; b <= one.rounds_with.size(); ++b) {
+        const auto times = static_cast<double>(one.rounds_with[b - 1]);
+        add(by_shift[b], times);
+        rest -= times;
+      }
+      add(by_shift[0], rest);
+      parts.push_back(sum);
+      top = std::max(top, sum.value);
+    }
+    double mass = 0;
+    double mean = 0;
+    double square = 0;
+    for (const auto& part : parts) {
+      const double weight = std::exp(part.value - top);
+      mass += weight;
+      mean += weight * part.slope;
+      square += weight * (part.variance + part.slope * part.slope);
+    }
+    mean /= mass;
+    return {top + std::log(mass), mean, std::max(square / mass - mean * mean, 0.0)};
+  }
+
+ private:
+  [[nodiscard]] At term(double theta, std::size_t b) const {
+    double top = -infinity;
+    std::vector<double> exponents;
+    for (std::size_t i = 0; i < g_.size(); ++i) {
+      const double apart = g_[i] - mu_ * static_cast<double>(b);
+      exponents.push_back(theta * term_[i] - 0.5 * apart * apart);
+      top = std::max(top, exponents.back());
+    }
+    double mass = 0;
+    double mean = 0;
+    double square = 0;
+    for (std::size_t i = 0; i < g_.size(); ++i) {
+      const double weight = std::exp(exponents[i] - top);
+      mass += weight;
+      mean += weight * term_[i];
+      square += weight * term_[i] * term_[i];
+    }
+    mean /= mass;
+    return {top + std::log(mass * spacing * inverse_root_of_two_pi), mean, std::max(square / mass - mean * mean, 0.0)};
+  }
+
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double spacing = 0.05;
+  double mu_;
+  double rounds_;
+  const std::vector<DealtRecords>& all_;
+  std::size_t shifts_ = 0;
+  std::vector<double> g_;
+  std::vector<double> term_;
+};
+
+/// Where on the line of T a pair of tilted laws is made, and by how much: both have their means at one place.
+struct Centre {
+  double p_tilt;
+  double q_tilt;
+  double least;  // of the window
+  double left;   // by how much more, or less, to tilt for Chernoff's bounds at the window's ends
+  double right;
+  double span;
+  double deviation;  // of P as it is tilted
+};
+
+/// The tilt between `low` and `high` at which a falling or rising function crosses a level.
+template <class Below>
+double crossing(double low, double high, Below below) {
+  for (int i = 0; i < 40; ++i) {
+    const double middle = 0.5 * (low + high);
+    (below(middle) ? low : high) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+std::vector<Centre> centres(const Cumulants& k, double steepest) {
+  // Places where P, or below its mean Q, has no more than so much mass, as logarithms.
+  const auto p_at = [&](double log_mass) {
+    const double s = crossing(0, steepest, [&](double theta) {
+      const auto here = k.of_p(theta);
+      return here.value - theta * here.slope > log_mass;
+    });
+    return log_mass == 0 ? k.of_p(0).slope : k.of_p(s).slope;
+  };
+  const auto q_at = [&](double log_mass) {
+    const double s = crossing(0, steepest, [&](double theta) {
+      const auto here = k.of_q(-theta);
+      return here.value + theta * here.slope > log_mass;
+    });
+    return log_mass == 0 ? k.of_q(0).slope : k.of_q(-s).slope;
+  };
+  std::vector<Centre> found;
+  // The first four say how wide the grid is.
+  for (const double place : {p_at(0), q_at(0), p_at(-18), q_at(-18), p_at(-50), q_at(-60), p_at(-120)}) {
+    Centre one{};
+    one.p_tilt = crossing(-steepest, 2 * steepest, [&](double theta) { return k.of_p(theta).slope < place; });
+    one.q_tilt = crossing(-steepest, 2 * steepest, [&](double theta) { return k.of_q(theta).slope < place; });
+    // The window outside which hardly anything is left of P as it is tilted, by Chernoff's bound.
+    constexpr double quiet = 40;
+    const auto here = k.of_p(one.p_tilt);
+    const double deviation = std::sqrt(here.variance) + 1e-9;
+    double most = std::numeric_limits<double>::infinity();
+    one.least = -most;
+    for (double factor = 0.5; factor < 16; factor *= 1.4) {
+      const double a = factor / deviation;
+      const double end = (k.of_p(one.p_tilt + a).value - here.value + quiet) / a;
+      if (end < most) {
+        most = end;
+        one.right = a;
+      }
+      const double begin = -(k.of_p(one.p_tilt - a).value - here.value + quiet) / a;
+      if (begin > one.least) {
+        one.least = begin;
+        one.left = a;
+      }
+    }
+    one.span = most - one.least;
+    one.deviation = deviation;
+    found.push_back(one);
+  }
+  return found;
+}
+
+/// The law of one rounded term where b records are in the round, as logarithms of masses of cells.
+struct TermLaw {
+  std::vector<double> log_mass;
+  std::vector<double> error;  // of the masses, as shares
+};
+
+/// Grid cells of a term: cell i is of the value (first + i) step, and of g from ends[i] to ends[i + 1].
+struct Cells {
+  double step;
+  std::int64_t first;
+  std::vector<double> ends;
+
+  Cells(double mu, double rate, double highest, double wanted) : step{wanted}, first{index(std::log1p(-rate))} {
+    const std::int64_t last = index(term_at(highest, mu, rate));
+    ends.push_back(lowest);
+    for (std::int64_t j = first; j < last; ++j) {
+      const double value = (static_cast<double>(j) + 0.5) * step;
+      // q Y = e^value - 1 + q.
+      const double scaled = std::expm1(value) + rate;
+      const double g = scaled > 0 ? (std::log(scaled / rate) + 0.5 * mu * mu) / mu : lowest;
+      ends.push_back(std::clamp(on_grid(g), ends.back(), highest));
+    }
+    ends.push_back(highest);
+  }
+  [[nodiscard]] std::int64_t index(double value) const { return checked_cast<std::int64_t>(std::nearbyint(value / step)); }
+  [[nodiscard]] double value(std::size_t i) const { return static_cast<double>(first + static_cast<std::int64_t>(i)) * step; }
+  [[nodiscard]] std::size_t size() const { return ends.size() - 1; }
+
+  [[nodiscard]] TermLaw shifted(double shift) const {
+    const GaussianShape normal{{1}};
+    TermLaw law{std::vector<double>(size(), -std::numeric_limits<double>::infinity()), std::vector<double>(size(), 0.0)};
+    PollNowAndThen poll;
+    for (std::size_t i = 0; i < size(); ++i) {
+      poll();
+      if (!(ends[i] < ends[i + 1])) continue;
+      const auto piece = normal.piece(ends[i] - shift, ends[i + 1] - shift);
+      require_digits(piece);
+      const double log_mass = std::log(piece.mass);
+      law.log_mass[i] = log_mass + piece.log_scale;
+      law.error[i] = piece.mass_error + share_of_units(LibraryError<double>::log * std::abs(log_mass) + std::abs(law.log_mass[i]));
+    }
+    return law;
+  }
+};
+
+/// The same, tilted: weight i is the mass times e^(tilt value(i) - shift), within the share `error`.
+struct TiltedTerm {
+  std::vector<double> weights;
+  double shift;
+  double error;
+};
+TiltedTerm tilted(const TermLaw& law, const Cells& cells, double tilt) {
+  double top = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < cells.size(); ++i) top = std::max(top, law.log_mass[i] + tilt * cells.value(i));
+  double sum = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) sum += std::exp(law.log_mass[i] + tilt * cells.value(i) - top);
+  TiltedTerm found{std::vector<double>(cells.size(), 0.0), top + std::log(sum), 0};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double log_mass = law.log_mass[i];
+    if (!std::isfinite(log_mass)) continue;
+    const double exponent = tilt * cells.value(i);
+    found.weights[i] = std::exp(log_mass + exponent - found.shift);
+    // The value is rounded, so are the product, a sum and a difference; and the exponential.
+    const double units = LibraryError<double>::exp + 2 * std::abs(exponent) + std::abs(log_mass + exponent) + std::abs(found.shift);
+    found.error = std::max(found.error, law.error[i] + share_of_units(units));
+  }
+  return found;
+}
+
+/// Both masses of one rounded value of T, from below and from above.
+struct Masses {
+  double p_least = 0;
+  double p_most = std::numeric_limits<double>::infinity();
+  double q_least = 0;
+  double q_most = std::numeric_limits<double>::infinity();
+};
+
+class Sum {
+ public:
+  Sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur)
+      : rounds_{rounds}, all_{all}, mu_{on_grid(1 / multiplier)} {
+    for (const auto& one : all) shifts_ = std::max(shifts_, one.rounds_with.size());
+    const double most = mu_ * static_cast<double>(shifts_);
+    if (!(mu_ > 0 && most <= largest_shift) || rounds > most_rounds) return;
+    const double highest = on_grid(most + 15);
+    const auto count = static_cast<double>(rounds);
+    const Cumulants k{mu_, count, all, rate};
+    const double deviation = std::sqrt(k.of_q(0).variance);
+    if (!(deviation > 1e-9)) return;
+    const auto places = centres(k, 50 + 50 / deviation);
+    double span = 0;
+    double spread = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      span = std::max(span, 1.02 * places[i].span);
+      spread = std::max(spread, places[i].deviation);
+    }
+    // Rounding adds the variance of a uniform number to that of each term.
+    const double points = span / spread * std::sqrt(count / (12 * blur));
+    if (!(points < 1e12)) return;
+    size_ = std::clamp(std::bit_ceil(static_cast<std::size_t>(points) + 1), fewest_points, most_points);
+    const double step = span / static_cast<double>(size_);
+    // A term has not many more values than the sum.
+    if ((term_at(highest, mu_, rate) - std::log1p(-rate)) / step > 8 * static_cast<double>(size_)) return;
+    const Cells cells{mu_, rate, highest, step};
+    std::vector<TermLaw> laws;
+    for (std::size_t b = 0; b <= shifts_; ++b) laws.push_back(cells.shifted(mu_ * static_cast<double>(b)));
+    for (const auto& place : places) look_at(place, cells, laws);
+  }
+
+  [[nodiscard]] SumLaws laws() const {
+    return {atoms([](const Masses& at) {
+              return std::tuple{at.p_least, at.p_most, at.q_most};
+            }),
+            atoms([](const Masses& at) {
+              return std::tuple{at.q_least, at.q_most, at.p_most};
+            })};
+  }
+
+ private:
+  void look_at(const Centre& place, const Cells& cells, const std::vector<TermLaw>& laws) {
+    std::vector<TiltedTerm> p;
+    for (const auto& law : laws) p.push_back(tilted(law, cells, place.p_tilt));
+    const TiltedTerm q = tilted(laws[0], cells, place.q_tilt);
+    const auto count = static_cast<double>(rounds_);
+    const auto start = checked_cast<std::int64_t>(std::floor(place.least / cells.step));
+    const auto points = static_cast<std::int64_t>(size_);
+    std::vector<double> p_least(size_, 0.0);
+    std::vector<double> p_most(size_, 0.0);
+    std::vector<double> q_least(size_, 0.0);
+    std::vector<double> q_most(size_, std::numeric_limits<double>::infinity());
+    for (const auto& one : all_) {
+      poll_limit();
+      // Whichever rounds they are, a sum does not show.
+      std::vector<std::uint64_t> times{rounds_};
+      for (const auto n : one.rounds_with) {
+        times.push_back(n);
+        times[0] -= n;
+      }
+      CircularProduct product{size_};
+      for (std::size_t b = 0; b < times.size(); ++b) {
+        if (times[b] > 0) product.multiply({p[b].weights, q.weights}, times[b]);
+      }
+      const auto found = std::move(product).result();
+      long double p_shift = 0;
+      double p_error = 0;
+      for (std::size_t b = 0; b < times.size(); ++b) {
+        p_shift += static_cast<long double>(times[b]) * static_cast<long double>(p[b].shift);
+        p_error += static_cast<double>(times[b]) * p[b].error;
+      }
+      const long double q_shift = static_cast<long double>(count) * static_cast<long double>(q.shift);
+      const double q_error = count * q.error;
+      // Masses of the sum from its residues: what lies outside the window has come in. From above it only adds.
+      const double p_alias = outside(p, times, place.left, place.right, cells, start);
+      const double q_alias = outside({q}, {rounds_}, place.left, place.right, cells, start);
+      for (std::int64_t i = 0; i < points; ++i) {
+        const std::int64_t at = start + i;
+        const std::int64_t residue = ((at - static_cast<std::int64_t>(rounds_) * cells.first) % points + points) % points;
+        const auto r = static_cast<std::size_t>(residue);
+        const auto n = static_cast<std::size_t>(i);
+        const long double t = static_cast<long double>(at) * static_cast<long double>(cells.step);
+        const auto p_of = untilted(found.first[r], found.error, p_alias, p_shift - static_cast<long double>(place.p_tilt) * t, p_error);
+        p_least[n] = (Lower::claim(p_least[n]) + Lower::claim(p_of.first) * one.weight.lower()).value();
+        p_most[n] = (Upper::claim(p_most[n]) + Upper::claim(p_of.second) * one.weight.upper()).value();
+        const auto q_of = untilted(found.second[r], found.error, q_alias, q_shift - static_cast<long double>(place.q_tilt) * t, q_error);
+        q_least[n] = std::max(q_least[n], q_of.first);
+        q_most[n] = std::min(q_most[n], q_of.second);
+      }
+    }
+    for (std::int64_t i = 0; i < points; ++i) {
+      const auto n = static_cast<std::size_t>(i);
+      Masses& known = masses_[start + i];
+      known = {std::max(known.p_least, p_least[n]), std::min(known.p_most, p_most[n]), std::max(known.q_least, q_least[n]),
+               std::min(known.q_most, q_most[n])};
+    }
+  }
+
+  /// A mass between two bounds, from its residue `entry` within `error`, of which at most `alias` is another's. `share` is what the terms' masses
+  /// err by together.
+  static std::pair<double, double> untilted(double entry, double error, double alias, long double exponent, double share) {
+    if (!(exponent < 600 && share < 1e-3)) return {0, std::numeric_limits<double>::infinity()};
+    if (exponent < -650) return {0, 1e-270};
+    // Of the exponential in extended precision, of its argument, and of what follows.
+    const double units = share_of_units(8.0) + static_cast<double>(std::abs(exponent)) * 0x1p-60;
+    const double factor = static_cast<double>(std::exp(exponent));
+    const double grown = share * (1 + share) + units;
+    // What is too small for double is counted with it.
+    return {std::max(0.0, (entry - error - alias - underflow) * factor * (1 - grown)),
+            (std::max(entry, 0.0) + error + underflow) * factor * (1 + grown) + 1e-280};
+  }
+
+  /// At most the tilted mass of the sum outside the window.
+  [[nodiscard]] double outside(const std::vector<TiltedTerm>& terms, const std::vector<std::uint64_t>& times, double left, double right,
+                               const Cells& cells, std::int64_t start) const {
+    const auto beyond = [&](double a, std::int64_t end) {
+      a = std::clamp(a, -8 / cells.step, 8 / cells.step);
+      double sum = 0;
+      double size = 0;
+      const auto add = [&](double x) {
+        sum += x;
+        size += std::abs(x);
+      };
+      for (std::size_t b = 0; b < times.size(); ++b) {
+        if (times[b] == 0) continue;
+        const auto n = static_cast<double>(times[b]);
+        add(n * log_transform(terms[b].weights, cells.step, a));
+        add(n * (a * static_cast<double>(cells.first) * cells.step));
+      }
+      add(-a * static_cast<double>(end) * cells.step);
+      return exp(Upper::claim(sum + share_of_units(static_cast<double>(4 * times.size() + 8)) * size)).value();
+    };
+    return (Upper::claim(beyond(right, start + static_cast<std::int64_t>(size_))) + Upper::claim(beyond(-left, start))).value();
+  }
+
+  /// Neighbouring values put together, so that some thousand atoms are left. `of`: the mass that is rounded down, what it is at most, and the one
+  /// of the other law.
+  template <class Of>
+  [[nodiscard]] AtomsBase atoms(Of of) const {
+    constexpr std::int64_t most = 4096;
+    const std::int64_t together = std::max<std::int64_t>(1, static_cast<std::int64_t>(size_) / most);
+    AtomsBase found{{}, 0, share_of_units(1.0)};
+    double largest = 0;
+    Lower mass{0};
+    Upper other{0};
+    std::int64_t now = 0;
+    const auto put = [&] {
+      if (mass.value() > 1e-250 && std::isfinite(other.value())) {
+        const double loss = std::log(mass.value() / std::max(other.value(), 1e-280));
+        largest = std::max(largest, std::abs(loss));
+        found.atoms.push_back({loss, mass.value()});
+      }
+      mass = Lower{0};
+      other = Upper{0};
+    };
+    for (const auto& [at, masses] : masses_) {
+      const std::int64_t group = at >= 0 ? at / together : -((-at + together - 1) / together);
+      if (group != now) put();
+      now = group;
+      const auto [least, upper, against] = of(masses);
+      // A value without digits is left out, under both laws.
+      if (!(least > 0.5 * upper)) continue;
+      mass = mass + Lower::claim(least);
+      other = other + Upper::claim(against);
+    }
+    put();
+    std::sort(found.atoms.begin(), found.atoms.end(), [](const auto& a, const auto& b) { return a.loss < b.loss; });
+    // A quotient, its logarithm.
+    found.loss_error = share_of_units(2 + (LibraryError<double>::log + 1) * largest);
+    return found;
+  }
+
+  static constexpr std::size_t fewest_points = std::size_t{1} << 12;
+  static constexpr std::size_t most_points = std::size_t{1} << 17;
+
+  std::uint64_t rounds_;
+  const std::vector<DealtRecords>& all_;
+  double mu_;
+  std::size_t size_ = 0;
+  std::size_t shifts_ = 0;
+  std::map<std::int64_t, Masses> masses_;
+};
+
+}  // namespace
+
+SumLaws sum_of_logarithms(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur) {
+  using Key = std::tuple<double, std::uint64_t, std::vector<std::vector<std::uint64_t>>, double, double>;
+  static auto& kept = *new LastFew<Key, SumLaws>;
+  std::vector<std::vector<std::uint64_t>> ways;
+  for (const auto& one : all) ways.push_back(one.rounds_with);
+  return kept.of(Key{multiplier, rounds, std::move(ways), rate, blur}, [&] {
+    const StandardFloatingPoint environment;
+    return Sum{multiplier, rounds, all, rate, blur}.laws();
+  });
+}
+
+}  // namespace surety::accounting
