@@ -147,8 +147,9 @@ class PartsOf {
   }
   /// Of what is concentrated: so many releases are one of all their rho.
   void operator()(const Event::Concentrated& e) {
-    const Upper rho = Exact{static_cast<double>(count_)} * Upper{Exact{e.rho.value()}};
-    if (rho.value() == 0) return both(nothing());
+    const Exact each{e.rho.value()};
+    if (each.value == 0) return both(nothing());
+    const Upper rho = count_ == 1 ? Upper{each} : Exact{static_cast<double>(count_)} * Upper{each};
     count_ = 1;
     const ReleaseLaws part = concentrated(rho.value());
     add(part, part);
@@ -383,7 +384,7 @@ class PartsOf {
     return law;
   }
   [[nodiscard]] ReleaseLaws concentrated(double rho) const {
-    if (!(rho < largest_rho)) no_pair_for(*leaf_, fmt::format("has rho {}, must be below {}", rho, largest_rho));
+    if (!(rho < largest_rho)) no_pair_but_perhaps_others(fmt::format("has rho {}, must be below {}", rho, largest_rho));
     if (makes_none()) return {LossLaw{AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0}}, nothing(), false, 1};
     using Key = std::pair<const LeafCurves*, double>;
     static auto& kept = *new LastFew<Key, std::shared_ptr<const ReleaseLaws>>;
