@@ -19,7 +19,7 @@ namespace surety::accounting {
 /// How privacy-loss is asked: up to how many times as wide where memory is short, and whether for the upper end alone, which is known
 /// with far fewer points where the curve is flat.
 struct GridRequest {
-  static constexpr double most_widening = 512;
+  static constexpr double most_widening = 0x1p18;
   double widest = most_widening;
   bool upper_only = false;
 };

@@ -19,6 +19,7 @@ namespace {
 bool has_gaussian(const Event& event) {
   if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return has_gaussian(repeated->event);
   if (const auto* composed = std::get_if<Event::Composed>(&event.node())) return has_gaussian(composed->events.front());
+  if (const auto* batch = std::get_if<Event::PoissonSampled>(&event.node())) return has_gaussian(batch->event);
   return std::holds_alternative<Event::Gaussian>(event.node());
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
@@ -39,9 +40,8 @@ Real exactly(double value) {
 /// (interval_test measures it); nearer to 0 twice the precision would not make it twice as narrow.
 double far_tail(mpfr_prec_t precision) { return std::max(8.0, 0.7 * std::sqrt(static_cast<double>(precision))); }
 
-/// delta(epsilon) of N(0, 1) against N(mu, 1) at one precision. \pre mu > 0.
-Interval curve(const Interval& mu, double epsilon, mpfr_prec_t precision) {
-  const Interval at{epsilon, precision};
+/// delta(epsilon) of N(0, 1) against N(mu, 1) at one precision. \pre mu > 0, epsilon >= 0.
+Interval curve(const Interval& mu, const Interval& at, mpfr_prec_t precision) {
   const Interval half_mu = mu / Interval{2, precision};
   const Interval shift = at / mu;
   const Interval near = shift - half_mu;
@@ -67,7 +67,7 @@ Interval refined(const Compute& compute, Enough enough, mpfr_prec_t last = last_
 using Curve = std::function<Interval(double epsilon, mpfr_prec_t precision)>;
 
 Curve gaussian_curve(const Real& mu) {
-  return [mu](double epsilon, mpfr_prec_t precision) { return curve(mu(precision), epsilon, precision); };
+  return [mu](double epsilon, mpfr_prec_t precision) { return curve(mu(precision), Interval{epsilon, precision}, precision); };
 }
 
 SideOfRoot side_of(const Curve& curve, double epsilon, double target) {
@@ -101,14 +101,40 @@ Enclosure epsilon_of(const Curve& curve, double target, double beyond) {
   return {0, beyond};
 }
 
-Enclosure gaussian_epsilon_of(const Real& mu, double target) {
-  if (target == 0) return {infinity, infinity};
+/// Above epsilon at delta of N(0, 1) against N(mu, 1).
+double beyond_gaussian(const Real& mu, double target) {
   // mu^2 / 2 + mu sqrt(2 log(1 / delta)) is above the root (zero-concentrated privacy).
   const Upper most_mu = Exact{mu(first_precision).enclosure().upper};
   const double largest = std::numeric_limits<double>::max();
   const Upper above_root = most_mu * most_mu / 2 + most_mu * sqrt(2 * -log(Lower{Exact{target}}));
-  const double beyond = std::min(above_root.value(), largest);
-  return epsilon_of(gaussian_curve(mu), target, beyond);
+  return std::min(above_root.value(), largest);
+}
+
+Enclosure gaussian_epsilon_of(const Real& mu, double target) {
+  if (target == 0) return {infinity, infinity};
+  return epsilon_of(gaussian_curve(mu), target, beyond_gaussian(mu, target));
+}
+
+// ---- one Poisson batch of Gaussian releases ----
+
+/// The larger of both directions of (1 - q) N(0, 1) + q N(mu, 1) against N(0, 1). \pre 0 < q < 1.
+Curve batch_curve(const Real& mu, double q) {
+  return [mu, q](double epsilon, mpfr_prec_t precision) {
+    const Interval at{epsilon, precision};
+    const Interval one{1, precision};
+    const Interval rate{q, precision};
+    const Interval shift = mu(precision);
+    // q delta(x) where e^x = 1 + (e^epsilon - 1) / q.
+    const Interval x = epsilon < 1 ? log1p(expm1(at) / rate) : at - log(rate) + log1p(-((one - rate) * exp(-at)));
+    const Interval removed = rate * curve(shift, clamp(x, 0, infinity), precision);
+    // (1 - e^epsilon (1 - q)) delta(x) where e^x = q e^epsilon / (1 - e^epsilon (1 - q)). Rates of double leave nothing beyond 40.
+    if (epsilon > 40) return removed;
+    const Interval left = one - exp(at) * (one - rate);
+    if (mpfr_sgn(left.upper()) <= 0) return removed;
+    const Interval zero{0, precision};
+    if (mpfr_sgn(left.lower()) <= 0) return maximum(removed, hull(zero, clamp(left, 0, 1)));
+    return maximum(removed, left * curve(shift, clamp(log(rate * exp(at) / left), 0, infinity), precision));
+  };
 }
 
 // Proved so far.
@@ -397,6 +423,20 @@ std::optional<Enclosure> ask_repetition(const Event& event, Ask ask) {
   return std::nullopt;
 }
 
+/// One batch of Gaussian releases, where a record is in it or not and nothing else is released.
+struct OneBatch {
+  Event used;
+  double rate;
+};
+std::optional<OneBatch> one_batch(const Event& event) {
+  const auto alone = repetition(event);
+  if (!alone || alone->count != 1) return std::nullopt;
+  const auto* batch = std::get_if<Event::PoissonSampled>(&alone->leaf.node());
+  if (batch == nullptr || !(batch->rate.value() < 1) || first_not_gaussian(batch->event)) return std::nullopt;
+  if (poisson_pair(batch->event) != PoissonPair::with_or_without) return std::nullopt;
+  return OneBatch{batch->event, batch->rate.value()};
+}
+
 /// A part that is known when nothing else is released.
 bool is_known_alone(const Event& part) {
   const auto& node = part.node();
@@ -419,19 +459,25 @@ Real mu_of(const Event& event) {
 
 std::optional<Refusal> why_not(const ClosedForm&, const Event& event) {
   return refusal_of(event, [plain = plainest(event)] {
-    if (!ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; })) static_cast<void>(mu_of(plain));
+    if (!one_batch(plain) && !ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; })) static_cast<void>(mu_of(plain));
   });
 }
 
 Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
+  if (const auto batch = one_batch(plain)) return delta_of(batch_curve(mu_of(batch->used), batch->rate), epsilon.value());
   const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.delta(epsilon.value()); });
   return found ? *found : delta_of(gaussian_curve(mu_of(plain)), epsilon.value());
 }
 Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
+  if (const auto batch = one_batch(plain)) {
+    if (delta.value() == 0) return {infinity, infinity};
+    const Real mu = mu_of(batch->used);
+    return epsilon_of(batch_curve(mu, batch->rate), delta.value(), beyond_gaussian(mu, delta.value()));
+  }
   if (const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.epsilon(delta.value()); })) return *found;
   return gaussian_epsilon_of(mu_of(plain), delta.value());
 }

@@ -12,6 +12,7 @@
 
 #include <surety/accounting/accountants/grid/choice_laws.h>
 #include <surety/accounting/accountants/grid/composed_curve.h>
+#include <surety/accounting/accountants/grid/counted_rounds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/numbers/checked_cast.h>
@@ -391,7 +392,12 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  if (!holds_epoch(event)) return answer_of(accountant, event, question, Reach::middle, others);
+  if (!holds_epoch(event)) {
+    const auto found = answer_of(accountant, event, question, Reach::middle, others);
+    // Of rare rounds no tilt makes a narrow grid.
+    if (accountant.upper_only || found.lower > 0.5 * found.upper) return found;
+    return {std::min(std::max(found.lower, by_counted_rounds(event, question)), found.upper), found.upper};
+  }
   std::optional<Enclosure> found;
   if (question.epsilon || *question.delta >= far_tail) {
     found = answer_of(accountant, event, question, Reach::middle, others);

@@ -1,6 +1,7 @@
 #include <surety/accounting/laws/pairs/pairs.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -21,6 +22,7 @@
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/accounting/laws/pairs/search_pair.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
+#include <surety/accounting/laws/pairs/vector_pair.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
 #include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/interval.h>
@@ -140,7 +142,27 @@ class PartsOf {
     AtomsBase atoms = two_atoms(1 / e.scale.value());
     atoms.loss_error = share_of_units(1 / e.scale.value());
     atoms.mass_error += share_of_units(1 / e.scale.value());
-    add({LossLaw{atoms}, std::nullopt, false, count_}, {LossLaw{atoms}, std::nullopt, false, count_});
+    const auto lower = along(e);
+    add({LossLaw{atoms}, lower, false, count_}, {LossLaw{atoms}, lower, false, count_});
+  }
+  /// Of what is concentrated: so many releases are one of all their rho.
+  void operator()(const Event::Concentrated& e) {
+    const Exact each{e.rho.value()};
+    if (each.value == 0) return both(nothing());
+    const Upper rho = count_ == 1 ? Upper{each} : Exact{static_cast<double>(count_)} * Upper{each};
+    count_ = 1;
+    const ReleaseLaws part = concentrated(rho.value());
+    add(part, part);
+  }
+  void operator()(const Event::GeneralizedGaussian& e) {
+    const Exact z{e.multiplier.value()};
+    const Upper each = (Upper{Exact{e.r.value()}} - Exact{1}) / (Lower{2} * Exact{z} * Exact{z});
+    const Upper rho = Exact{static_cast<double>(count_)} * each;
+    const auto lower = e.dimension.value() == 1 ? std::optional{LossLaw{GaussianBase{e.multiplier.value()}}} : along(e);
+    const LossLaw above = concentrated(rho.value()).upper;
+    const std::uint64_t times = std::exchange(count_, 1);
+    add({above, nothing(), false, 1}, {above, nothing(), false, 1});
+    add({nothing(), lower, false, times}, {nothing(), lower, false, times});
   }
   void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
   void operator()(const Event::SampledWithoutReplacement& e) {
@@ -347,6 +369,33 @@ class PartsOf {
   /// No law is made: stand-ins of the same kind take their places.
   [[nodiscard]] bool makes_none() const { return reach_ == Reach::none; }
   static LossLaw no_mixture(LossLaw law) { return public_mixture({{law, {0.5, 0.5}}, {law, {0.5, 0.5}}}, Side::lower); }
+
+  /// What moving along one coordinate, or along all, shows: in the l1 norm and in the largest coordinate's that is Laplace noise.
+  std::optional<LossLaw> along(const Event::KNorm& e) const {
+    if (e.norm != NormName::l2) return LossLaw{LaplaceBase{e.scale.value()}};
+    return moved({2, static_cast<double>(e.dimension.value()), e.scale.value(), false});
+  }
+  std::optional<LossLaw> along(const Event::GeneralizedGaussian& e) const {
+    return moved({e.r.value(), static_cast<double>(e.dimension.value()), e.multiplier.value(), true});
+  }
+  std::optional<LossLaw> moved(const VectorNoise& noise) const {
+    if (makes_none()) return nothing();
+    static auto& kept = *new LastFew<std::array<double, 4>, LossLaw>;
+    const LossLaw law =
+        kept.of({noise.r, noise.dimension, noise.scale, noise.is_squared ? 1.0 : 0.0}, [&] { return LossLaw{vector_pair(noise)}; });
+    if (std::get<AtomsBase>(law.base).atoms.empty()) return std::nullopt;
+    return law;
+  }
+  [[nodiscard]] ReleaseLaws concentrated(double rho) const {
+    if (!(rho < largest_rho)) no_pair_but_perhaps_others(fmt::format("has rho {}, must be below {}", rho, largest_rho));
+    if (makes_none()) return {LossLaw{AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0}}, nothing(), false, 1};
+    using Key = std::pair<const LeafCurves*, double>;
+    static auto& kept = *new LastFew<Key, std::shared_ptr<const ReleaseLaws>>;
+    return *kept.of(Key{&others_, rho}, [&] {
+      return std::make_shared<const ReleaseLaws>(
+          concentrated_part(rho, [&](double at) { return others_.of_concentrated(Rho{rho}, Epsilon{at}); }));
+    });
+  }
 
   [[noreturn]] void no_pair_but_perhaps_others(std::string_view why) const {
     if (makes_none()) no_pair_for(*leaf_, why);
@@ -593,7 +642,11 @@ class PartsOf {
       return PartsOf{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
     }
     const auto has_no_pair_to_mix = [](const Event& leaf) {
-      return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node());
+      // The law from below of a vector that moves is not to be reversed.
+      const auto* vector = std::get_if<Event::KNorm>(&leaf.node());
+      return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node()) ||
+             std::holds_alternative<Event::GeneralizedGaussian>(leaf.node()) ||
+             (vector != nullptr && vector->norm == NormName::l2 && vector->dimension.value() > 1);
     };
     if (entries.size() != 1 || entries.front().count.value() != 1 || has_no_pair_to_mix(entries.front().leaf)) {
       return shared(inner, rate, fixed_size);

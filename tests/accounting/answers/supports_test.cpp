@@ -66,7 +66,7 @@ TEST(Supports, IsAskedOncePerAccountantButOnlyInAnotherOrder) {
 
 TEST(Supports, OfTheBestIsWhetherAnyoneKnows) {
   EXPECT_TRUE(supports(Best{}, parse_event("exponential(1)", Adjacency::replace_one)));
-  EXPECT_FALSE(supports(Best{}, parse_event("compose(approx(1, 1e-6), zcdp(0.3))", Adjacency::replace_one)));
+  EXPECT_FALSE(supports(Best{}, parse_event("compose(approx(1, 1e-6), zcdp(20000))", Adjacency::replace_one)));
 }
 
 /// What takes long in a law looks at the limit, and nothing here does.
@@ -103,17 +103,17 @@ TEST(WhyNot, MakesNoLaw) {
 
 TEST(WhyNot, NamesThePartThatIsRefused) {
   const auto event = [](const char* text) { return parse_event(text, Adjacency::replace_one); };
-  const auto of_grid = why_not(PrivacyLoss{}, event("compose(gaussian(2), repeat(3, zcdp(0.3)), laplace(1))"));
+  const auto of_grid = why_not(PrivacyLoss{}, event("compose(gaussian(2), repeat(3, zcdp(20000)), laplace(1))"));
   ASSERT_TRUE(of_grid);
-  EXPECT_EQ(of_grid->part, event("zcdp(0.3)"));
-  EXPECT_NE(of_grid->sentence.find("zcdp(0.3)"), std::string::npos);
+  EXPECT_EQ(of_grid->part, event("zcdp(20000)"));
+  EXPECT_NE(of_grid->sentence.find("zcdp(20000)"), std::string::npos);
   EXPECT_EQ(of_grid->sentence.find("laplace"), std::string::npos);
   const auto of_moments = why_not(Renyi{}, event("compose(gaussian(2), approx(0.5, 1e-6))"));
   ASSERT_TRUE(of_moments);
   EXPECT_EQ(of_moments->part, event("approx(0.5, 1e-6)"));
-  const auto of_all = why_not(Best{}, event("compose(approx(1, 1e-6), repeat(3, zcdp(0.3)))"));
+  const auto of_all = why_not(Best{}, event("compose(approx(1, 1e-6), repeat(3, zcdp(20000)))"));
   ASSERT_TRUE(of_all);
-  EXPECT_EQ(of_all->part, event("zcdp(0.3)"));
+  EXPECT_EQ(of_all->part, event("zcdp(20000)"));
   EXPECT_FALSE(why_not(Best{}, event("compose(gaussian(2), laplace(1))")));
 }
 

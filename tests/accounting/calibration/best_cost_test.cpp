@@ -29,7 +29,7 @@ TEST(BestCost, ASearchEndsWhereNoAccountantShowsThatMoreIsMet) {
   EXPECT_GE(found.value, 0.0088);
   EXPECT_LE(best_epsilon(found.event, Delta{1e-6}).value.upper, 2);
   EXPECT_GT(best_epsilon(event_of(text, *found.failing), Delta{1e-6}).value.upper, 2);
-  EXPECT_FALSE(found.failing_is_proved);  // zcdp says the least here, and proves upper bounds alone
+  EXPECT_FALSE(found.failing_is_proved);  // zcdp says the least here, and its lower end is a Gaussian release's
 }
 
 TEST(BestCost, LargeEpsilonsAreSearchedByTheTightestBoundInAFewSteps) {

@@ -59,7 +59,7 @@ TEST(Judgement, SaysWhatIsTooLow) {
 
 /// Bounds that lie apart for want of a theorem stay so, and nobody looks for ever.
 TEST(Judgement, LeavesOpenWhatIsOpen) {
-  const auto found = judge(parse_event("repeat(10, zcdp(0.02))", adjacency), target(2, 1e-6));
+  const auto found = judge(parse_event("repeat(10, zcdp(0.009))", adjacency), target(2, 1e-6));
   EXPECT_FALSE(found.kept);
   EXPECT_FALSE(found.refuted);
   EXPECT_LT(found.epsilon.lower, 2);

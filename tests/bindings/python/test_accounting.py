@@ -138,7 +138,7 @@ def test_events_combine_compare_and_pickle() -> None:
 
 def test_refusals_say_what_and_which() -> None:
     with pytest.raises(surety.SuretyError, match="no accountant has a theorem for compose") as refused:
-        surety.delta("compose(approx(1, 1e-06), zcdp(0.3))", epsilon=1, adjacency="replace-one")
+        surety.delta("compose(approx(1, 1e-06), zcdp(20000))", epsilon=1, adjacency="replace-one")
     assert refused.value.code == surety.ErrorCode.UNSUPPORTED and not isinstance(refused.value, ValueError)
     with pytest.raises(surety.SuretyError) as unreachable:
         surety.calibrate("repeat(n, gaussian(0.001))", solve="n", epsilon=0.1, delta=1e-9, adjacency="replace-one")

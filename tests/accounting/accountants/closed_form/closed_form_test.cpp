@@ -684,5 +684,51 @@ TEST(ClosedForm, CostDoesNotDependOnTheAdjacencyTheMultiplierIsStatedUnder) {
   EXPECT_EQ(epsilon_at(other, 1e-6), epsilon_at(noise(2.75), 1e-6));
 }
 
+// ---- one Poisson batch ----
+
+/// By the threshold where the ratio of the densities is e^epsilon, in both directions; a difference of tails, so about 10 digits.
+double batch_delta(double q, double mu, double epsilon) {
+  const auto tail = [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); };
+  const auto threshold = [&](double odds) { return (std::log((odds - 1 + q) / q) + mu * mu / 2) / mu; };
+  const double c = threshold(std::exp(epsilon));
+  const double removed = (1 - q) * tail(c) + q * tail(c - mu) - std::exp(epsilon) * tail(c);
+  if (std::exp(-epsilon) <= 1 - q) return removed;
+  const double d = threshold(std::exp(-epsilon));
+  return std::max(removed, tail(-d) - std::exp(epsilon) * ((1 - q) * tail(-d) + q * tail(mu - d)));
+}
+
+TEST(OneBatch, IsKnownByOneThreshold) {
+  for (const double q : {1e-3, 0.3, 0.9}) {
+    for (const double mu : {0.5, 2.0}) {
+      const auto batch = poisson(SamplingRate{q}, gaussian(NoiseMultiplier{1 / mu}, Adjacency::zero_out));
+      for (const double epsilon : {0.0, 0.002, 0.1, 0.7}) {
+        const double exact = batch_delta(q, mu, epsilon);
+        if (exact < 1e-7) continue;
+        const auto found = delta_at(batch, epsilon);
+        EXPECT_NEAR(found.lower / exact, 1, 1e-7) << q << " " << mu << " " << epsilon;
+        EXPECT_LT(found.width(), 1e-14 * exact);
+        if (epsilon > 0) {
+          EXPECT_NEAR(epsilon_at(batch, exact).lower, epsilon, 1e-6) << q << " " << mu;
+        }
+      }
+    }
+  }
+}
+
+TEST(OneBatch, HasItsDigitsFarOut) {
+  const auto batch = parse_event("poisson(0.001, gaussian(2))", Adjacency::add_or_remove_one);
+  const auto at_a_millionth = epsilon_at(batch, 1e-6);
+  EXPECT_LT(at_a_millionth.width(), 1e-12);
+  EXPECT_NEAR(at_a_millionth.lower, 0.002862, 1e-6);
+  const auto far = delta_at(batch, 0.2);
+  EXPECT_GT(far.lower, 0);
+  EXPECT_LT(far.upper, 9.2e-20);
+  EXPECT_LT(far.width(), 1e-12 * far.lower);
+  EXPECT_EQ(delta_at(parse_event("poisson(0.5, gaussian(1))", Adjacency::add_or_remove_one), 1e300).upper,
+            std::numeric_limits<double>::denorm_min());
+  EXPECT_FALSE(supports(ClosedForm{}, parse_event("poisson(0.5, record_sum(1))", Adjacency::replace_one)));
+  EXPECT_FALSE(supports(ClosedForm{}, parse_event("repeat(2, poisson(0.5, gaussian(1)))", Adjacency::add_or_remove_one)));
+}
+
 }  // namespace
 }  // namespace surety::accounting::closed_form_test

@@ -474,7 +474,7 @@ TEST(PrivacyLossEpsilon, IsZeroWhereDeltaIsLarge) {
 }
 
 TEST(PrivacyLossEpsilon, RefusesByName) {
-  EXPECT_THROW((void)epsilon_of("zcdp(0.1)", 1e-5), Error);
+  EXPECT_THROW((void)epsilon_of("zcdp(20000)", 1e-5), Error);
   try {
     (void)epsilon(PrivacyLoss{.width = 1e-9, .memory = 1 << 20}, parse_event(job_a, add_remove), Delta{1e-5});
     FAIL() << "a megabyte is too little";

@@ -40,8 +40,9 @@ TEST(PrivacyLossPairs, AddUpTheirLargestLosses) {
 }
 
 TEST(PrivacyLossPairs, AreNamedWhereThereAreNoneWithAHintWhoMayKnow) {
-  const auto refusal = refusal_of([] { return directions_of("zcdp(0.1)"); });
-  EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "privacy-loss: zcdp(0.1) has no dominating pair here; alone it is known to renyi"))
+  const auto refusal = refusal_of([] { return directions_of("zcdp(20000)"); });
+  EXPECT_TRUE(
+      refusal.says(ErrorCode::unsupported, "privacy-loss: zcdp(20000) has rho 20000, must be below 10000; alone it is known to renyi"))
       << refusal;
 }
 

@@ -1,0 +1,41 @@
+// Counts of rare rounds, against the law of how many rounds draw the record.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <surety/accounting/accountants/grid/counted_rounds.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+double counted(const char* written, double delta, const CountTerms& terms = {}) {
+  return by_counted_rounds(parse_event(written, Adjacency::add_or_remove_one), {std::nullopt, delta}, terms);
+}
+
+// One round of rate q: delta = q (Phi(-c + mu) - e^x' Phi(-c)) at its own threshold, in closed form.
+TEST(CountedRounds, LiesBelowOneRoundAndNear) {
+  const double q = 1e-4;
+  const double mu = 2;
+  const auto tail = [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); };
+  for (const double epsilon : {0.5, 1.0, 2.0}) {
+    // (1 - q) + q e^(mu c - mu^2 / 2) = e^epsilon.
+    const double c = (std::log((std::exp(epsilon) - 1 + q) / q) + mu * mu / 2) / mu;
+    const double delta = (1 - q) * tail(c) + q * tail(c - mu) - std::exp(epsilon) * tail(c);
+    const double found = counted("poisson(1e-4, gaussian(0.5))", delta);
+    EXPECT_LE(found, epsilon * (1 + 1e-9));
+    EXPECT_GT(found, epsilon - 0.01);
+    EXPECT_GT(counted("poisson(1e-4, gaussian(0.5))", delta, {.delta = false}), epsilon);
+    const double back = by_counted_rounds(parse_event("poisson(1e-4, gaussian(0.5))", Adjacency::add_or_remove_one), {epsilon, std::nullopt});
+    EXPECT_LE(back, delta * (1 + 1e-9));
+    EXPECT_GT(back, 0.99 * delta);
+  }
+}
+
+TEST(CountedRounds, KnowsRoundsThatNoGridDoes) {
+  EXPECT_GT(counted("repeat(1000000, poisson(1e-9, gaussian(0.3)))", 1e-12), 4.268);
+  EXPECT_GT(counted("repeat(1000000, poisson(1e-9, gaussian(0.3)))", 1e-6), 0.0037);
+  EXPECT_EQ(counted("repeat(3, gaussian(0.3))", 1e-6), 0);
+}
+
+}  // namespace
+}  // namespace surety::accounting::privacy_loss
