@@ -6,7 +6,7 @@ Run by hand, in an environment with what benchmarks/learners-requirements.txt pi
     python benchmarks/budgets.py page FOLDER >docs/results/budgets.md
 
 Tables are those of benchmarks/rule.py, with the bounds -1 and 1 for every column. A fifth of the records is held out, by the seed, from which the noise is
-replayed, too. So a seed's losses at two epsilons are of one split, and their differences are compared with three standard errors of their mean."""
+replayed, too. So a seed's losses at two epsilons are of one split, and their differences are compared with three standard errors of their mean: with what is as rare by Student's law as that is by the normal one."""
 import json
 import subprocess
 import sys
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 import rule
 
@@ -66,6 +67,7 @@ def page(folder):
             for j in range(i + 1, len(EPSILONS)):
                 change = losses[:, j] - losses[:, i]
                 size = change.mean() / max(change.std(ddof=1) / len(change) ** 0.5, 1e-12)
+                size = stats.norm.isf(stats.t.sf(size, len(change) - 1))  # as rare under the normal law
                 if size > largest[0]:
                     largest = (size, name, EPSILONS[i], EPSILONS[j])
                 if size > ERRORS:
@@ -75,7 +77,7 @@ def page(folder):
     print("<!-- python benchmarks/budgets.py run SURETY FOLDER SEEDS && python benchmarks/budgets.py page FOLDER -->\n")
     print(f"`surety train` as it is by default, logistic loss, replace-one, delta = 1e-5, bounds for every column; {min(map(len, found.values()))} splits with noise of their")
     print(f"own for each table. Of {pairs} pairs of a smaller and a larger epsilon, the mean held-out loss is larger at the larger one by more than {ERRORS} standard errors of")
-    print(f"the difference in {len(rises)}. The largest rise has {largest[0]:.1f} standard errors ({largest[1]}, from {largest[2]:g} to {largest[3]:g}).\n")
+    print(f"the difference (as rare by Student's law as that is by the normal one) in {len(rises)}. The largest rise has {largest[0]:.1f} standard errors ({largest[1]}, from {largest[2]:g} to {largest[3]:g}).\n")
     if rises:
         print("| table | from epsilon | to epsilon | mean rise of the loss | standard errors |")
         print("|---|---|---|---|---|")
