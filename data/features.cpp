@@ -20,10 +20,7 @@ namespace surety::data {
 
 namespace {
 
-std::size_t width(const ColumnMap& map) {
-  const auto* const categories = std::get_if<Categories>(&map);
-  return categories != nullptr ? categories->names.size() : 1;
-}
+constexpr std::uint32_t most_knots = 1024;
 
 void validate_bounds(const std::string& column, double lower, double upper) {
   if (!(std::isfinite(lower) && std::isfinite(upper) && lower < upper)) {
@@ -37,6 +34,10 @@ void validate_column(const Column& column) {
       Overload{[&](const Bounds& bounds) { validate_bounds(column.name, bounds.lower, bounds.upper); },
                [&](const BoundsToUnitInterval& bounds) { validate_bounds(column.name, bounds.lower, bounds.upper); }, [](const auto&) {}},
       column.map);
+  if (column.knots == 1 || column.knots > most_knots || (column.knots > 0 && !std::holds_alternative<Bounds>(column.map))) {
+    invalid(
+        fmt::format("column {} has {} knots, must have 0, or from 2 to {} and bounds", in_quotes(column.name), column.knots, most_knots));
+  }
   const auto* const categories = std::get_if<Categories>(&column.map);
   if (column.missing) {
     const bool fits = categories != nullptr ? !trimmed(*column.missing).empty() : parse_number(*column.missing).fault == NumberFault::none;
@@ -49,6 +50,26 @@ void validate_column(const Column& column) {
     if (categories->names.empty()) invalid(fmt::format("column {} has an empty list of categories", in_quotes(column.name)));
     const std::set<std::string_view> distinct{categories->names.begin(), categories->names.end()};
     if (distinct.size() != categories->names.size()) invalid(fmt::format("column {} lists a category twice", in_quotes(column.name)));
+  }
+}
+
+std::string pair_text(const ColumnPair& pair) { return pair.first + ":" + pair.second; }
+
+void validate_pairs(const NamedColumns& columns, const std::vector<ColumnPair>& pairs) {
+  std::set<std::pair<std::string_view, std::string_view>> known;
+  for (const auto& pair : pairs) {
+    for (const std::string_view name : {pair.first, pair.second}) {
+      const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == name; });
+      if (found == columns.end())
+        invalid(fmt::format("pair {} names {}, must name two features", in_quotes(pair_text(pair)), in_quotes(name)));
+      if (!std::holds_alternative<Bounds>(found->map)) {
+        invalid(fmt::format("pair {} names {}, must name two columns with bounds", in_quotes(pair_text(pair)), in_quotes(name)));
+      }
+    }
+    if (pair.first == pair.second) invalid(fmt::format("pair {} is of a column with itself, must be of two", in_quotes(pair_text(pair))));
+    if (!known.insert(std::minmax<std::string_view>(pair.first, pair.second)).second) {
+      invalid(fmt::format("pair {} is listed twice, must be listed once", in_quotes(pair_text(pair))));
+    }
   }
 }
 
@@ -72,6 +93,7 @@ nlohmann::json column_map_to_json(const ColumnMap& map) {
 nlohmann::json column_to_json(const Column& column) {
   nlohmann::json json{{"name", column.name}, {"map", column_map_to_json(column.map)}};
   if (column.missing) json["missing"] = *column.missing;
+  if (column.knots > 0) json["knots"] = column.knots;
   return json;
 }
 
@@ -101,16 +123,33 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
 
 Column column_from_json(const nlohmann::json& json) {
   const bool has_missing = json.is_object() && json.contains("missing");
-  if (has_missing) {
-    accounting::require_fields(json, {"name", "map", "missing"}, "column");
-    if (!json["missing"].is_string()) invalid("what a missing cell of a column counts as is not a text");
-  } else {
-    accounting::require_fields(json, {"name", "map"}, "column");
-  }
+  const bool has_knots = json.is_object() && json.contains("knots");
+  std::vector<std::string_view> known{"name", "map"};
+  if (has_missing) known.emplace_back("missing");
+  if (has_knots) known.emplace_back("knots");
+  accounting::require_fields(json, known, "column");
+  if (has_missing && !json["missing"].is_string()) invalid("what a missing cell of a column counts as is not a text");
   if (!json["name"].is_string()) invalid("a column's name is not a text");
   Column column{json["name"].get<std::string>(), column_map_from_json(json["map"])};
   if (has_missing) column.missing = json["missing"].get<std::string>();
+  if (has_knots) {
+    if (!json["knots"].is_number_unsigned() || json["knots"] < 2 || json["knots"] > most_knots) {
+      invalid(fmt::format("the number of a column's knots is not a whole number from 2 to {}", most_knots));
+    }
+    column.knots = json["knots"].get<std::uint32_t>();
+  }
   return column;
+}
+
+std::vector<ColumnPair> pairs_from_json(const nlohmann::json& json) {
+  // None at all are not written.
+  if (!json.is_array() || json.empty()) invalid("pairs are not a list of at least one");
+  std::vector<ColumnPair> pairs;
+  for (const auto& one : json) {
+    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_string()) invalid("a pair is not two names of columns");
+    pairs.push_back({one[0].get<std::string>(), one[1].get<std::string>()});
+  }
+  return pairs;
 }
 
 bool flag_from_json(const nlohmann::json& json, std::string_view field) {
@@ -120,17 +159,40 @@ bool flag_from_json(const nlohmann::json& json, std::string_view field) {
 
 }  // namespace
 
+std::size_t Column::features() const noexcept {
+  if (const auto* const categories = std::get_if<Categories>(&map)) return categories->names.size();
+  return std::size_t{1} + knots + (tells_missing() ? 1 : 0);
+}
+
+double Column::most_squared_length() const noexcept { return 1.0 + (knots > 0 ? 1 : 0) + (tells_missing() ? 1 : 0); }
+
+std::string_view name(Terms terms) {
+  switch (terms) {
+    case Terms::automatic: return "auto";
+    case Terms::linear: return "linear";
+    case Terms::additive: return "additive";
+  }
+  return {};
+}
+
+Terms parse_terms(std::string_view text) {
+  for (const auto terms : {Terms::automatic, Terms::linear, Terms::additive}) {
+    if (text == name(terms)) return terms;
+  }
+  invalid(fmt::format("terms are {}, must be linear, additive or auto", in_quotes(text)));
+}
+
 std::size_t FeatureMap::features() const {
   const std::size_t own = std::visit(Overload{
                                          [](const NamedColumns& columns) {
                                            std::size_t count = 0;
-                                           for (const auto& column : columns) count += width(column.map);
+                                           for (const auto& column : columns) count += column.features();
                                            return count;
                                          },
                                          [](const SparseFeatures& sparse) { return std::size_t{sparse.count}; },
                                      },
                                      inputs);
-  return own + (intercept ? 1 : 0);
+  return own + pairs.size() + (intercept ? 1 : 0);
 }
 
 std::vector<FeatureName> feature_names(const FeatureMap& map) {
@@ -142,8 +204,13 @@ std::vector<FeatureName> feature_names(const FeatureMap& map) {
         for (const auto& category : categories->names) names.push_back({column.name, category});
       } else {
         names.push_back({column.name, std::nullopt});
+        for (std::uint32_t k = 0; k < column.knots; ++k) {
+          names.push_back({column.name, fmt::format("at {:.6g}", knot_at(std::get<Bounds>(column.map), k, column.knots))});
+        }
+        if (column.tells_missing()) names.push_back({column.name, "missing"});
       }
     }
+    for (const auto& pair : map.pairs) names.push_back({pair_text(pair), std::nullopt});
   } else {
     const auto count = std::get<SparseFeatures>(map.inputs).count;
     for (std::uint32_t index = 1; index <= count; ++index) names.push_back({std::to_string(index), std::nullopt});
@@ -153,10 +220,27 @@ std::vector<FeatureName> feature_names(const FeatureMap& map) {
 }
 
 double FeatureMap::common_scale() const {
+  double most = static_cast<double>(pairs.size()) + (intercept ? 1 : 0);
+  if (const auto* const columns = std::get_if<NamedColumns>(&inputs)) {
+    for (const auto& column : *columns) most += column.most_squared_length();
+  } else {
+    most += static_cast<double>(std::get<SparseFeatures>(inputs).count);
+  }
+  return 1 / std::sqrt(most);
+}
+
+bool FeatureMap::is_additive() const noexcept {
   const auto* const columns = std::get_if<NamedColumns>(&inputs);
-  const double most =
-      columns != nullptr ? static_cast<double>(columns->size()) : static_cast<double>(std::get<SparseFeatures>(inputs).count);
-  return 1 / std::sqrt(most + (intercept ? 1 : 0));
+  return columns != nullptr && std::any_of(columns->begin(), columns->end(), [](const Column& column) { return column.knots > 0; });
+}
+
+FeatureMap with_additive_terms(FeatureMap map) {
+  const bool has_common_scale = !map.unit_norm && map.row_scale != 1;
+  if (auto* const columns = std::get_if<NamedColumns>(&map.inputs)) {
+    for (auto& column : *columns) column.knots = std::holds_alternative<Bounds>(column.map) ? standard_knots : 0;
+  }
+  if (has_common_scale) map.row_scale = map.common_scale();
+  return map;
 }
 
 void FeatureMap::validate() const {
@@ -169,6 +253,7 @@ void FeatureMap::validate() const {
     if (sparse->count < 1 || sparse->count > largest_count) {
       invalid(fmt::format("count of features is {}, must be from 1 to {}", sparse->count, largest_count));
     }
+    if (!pairs.empty()) invalid("sparse features have pairs, must have none");
     return;
   }
   const auto& columns = std::get<NamedColumns>(inputs);
@@ -178,6 +263,7 @@ void FeatureMap::validate() const {
     validate_column(column);
     if (!names.insert(column.name).second) invalid(fmt::format("column {} is listed twice", in_quotes(column.name)));
   }
+  validate_pairs(columns, pairs);
 }
 
 double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept {
@@ -198,6 +284,22 @@ void map_numbers(const ColumnMap& map, std::span<double> numbers) noexcept {
                       [&](const BoundsToUnitInterval& bounds) { each([&](double number) { return scaled(number, bounds); }); },
                       [](const auto&) {}},
              map);
+}
+
+double knot_at(const Bounds& bounds, std::uint32_t knot, std::uint32_t knots) noexcept {
+  const double place = static_cast<double>(knot) / (knots - 1);
+  return (1 - place) * bounds.lower + place * bounds.upper;
+}
+
+void append_hats(double number, std::uint32_t knots, std::vector<double>& features) {
+  // The number plus 1 lies in [0, 2] after rounding, too, so the place is one of an interval between knots.
+  const double place = (number + 1) / 2 * (knots - 1);
+  const auto left = std::min(static_cast<std::uint32_t>(place), knots - 2);
+  const double beyond = place - left;
+  const std::size_t begin = features.size();
+  features.resize(begin + knots, 0.0);
+  features[begin + left] = 1 - beyond;
+  features[begin + left + 1] = beyond;
 }
 
 void scale_row(const FeatureMap& map, std::vector<double>& values) {
@@ -290,6 +392,7 @@ nlohmann::json to_json(const FeatureMap& map) {
     json["columns"] = nlohmann::json::array();
     for (const auto& column : std::get<NamedColumns>(map.inputs)) json["columns"].push_back(column_to_json(column));
   }
+  for (const auto& pair : map.pairs) json["pairs"].push_back({pair.first, pair.second});
   return json;
 }
 
@@ -298,8 +401,11 @@ FeatureMap feature_map_from_json(const nlohmann::json& json) {
   const bool is_sparse = json.is_object() && json.contains("sparse_features");
   const bool has_scale = json.is_object() && json.contains("row_scale");
   const std::string_view inputs = is_sparse ? "sparse_features" : "columns";
-  has_scale ? accounting::require_fields(json, {inputs, "intercept", "unit_norm", "row_scale"}, "features")
-            : accounting::require_fields(json, {inputs, "intercept", "unit_norm"}, "features");
+  const bool has_pairs = json.is_object() && json.contains("pairs");
+  std::vector<std::string_view> known{inputs, "intercept", "unit_norm"};
+  if (has_scale) known.emplace_back("row_scale");
+  if (has_pairs) known.emplace_back("pairs");
+  accounting::require_fields(json, known, "features");
   if (is_sparse) {
     const auto& count = json["sparse_features"];
     if (!count.is_number_unsigned() || count.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
@@ -319,6 +425,7 @@ FeatureMap feature_map_from_json(const nlohmann::json& json) {
     if (!json["row_scale"].is_number() || json["row_scale"] == 1) invalid("the scale of rows is not a number other than 1");
     map.row_scale = json["row_scale"].get<double>();
   }
+  if (has_pairs) map.pairs = pairs_from_json(json["pairs"]);
   map.validate();
   return map;
 }

@@ -56,8 +56,35 @@ struct Column {
   std::string name;
   ColumnMap map;
   std::optional<std::string> missing = std::nullopt;  ///< what a missing cell counts as (data_policy.h)
+  /// Of a column with `Bounds`: how many hat functions stand beside the number itself (`append_hats`), and where its missing cells count as something one
+  /// more feature, 1 where the cell is missing; 0 for the number alone.
+  std::uint32_t knots = 0;
+
+  /// How many features it has, and the largest square of their length. Of a number without bounds that is as if it were in [-1, 1].
+  [[nodiscard]] std::size_t features() const noexcept;
+  [[nodiscard]] double most_squared_length() const noexcept;
+  [[nodiscard]] bool tells_missing() const noexcept { return knots > 0 && missing.has_value(); }
   friend bool operator==(const Column&, const Column&) = default;
 };
+/// The feature of two columns with `Bounds`: the product of their numbers, each scaled to [-1, 1].
+struct ColumnPair {
+  std::string first;
+  std::string second;
+  friend bool operator==(const ColumnPair&, const ColumnPair&) = default;
+};
+
+/// What columns with bounds become.
+enum class Terms {
+  automatic,  ///< as whoever chooses an algorithm likes it, else linear
+  linear,     ///< the number
+  additive,   ///< and hat functions of it, of which any continuous function is made that is linear between knots
+};
+/// "auto", "linear", "additive".
+[[nodiscard]] std::string_view name(Terms terms);
+/// The inverse. \throws Error{invalid_argument}.
+[[nodiscard]] Terms parse_terms(std::string_view text);
+/// Of columns with additive terms. Fitted with the rule that takes them: docs/results/terms.md.
+inline constexpr std::uint32_t standard_knots = 8;
 
 /// The inputs of a CSV file, by column, in the order of the features.
 using NamedColumns = std::vector<Column>;
@@ -69,27 +96,32 @@ struct SparseFeatures {
 
 struct FeatureMap {
   std::variant<NamedColumns, SparseFeatures> inputs;
-  bool intercept = true;  ///< append a constant feature 1
-  bool unit_norm = true;  ///< then divide every row, with its intercept, by its own l2 norm; a zero row stays zero
-  double row_scale = 1;   ///< or, where rows have not unit norm, multiply every row, with its intercept, by this public number
+  bool intercept = true;               ///< append a constant feature 1
+  bool unit_norm = true;               ///< then divide every row, with its intercept, by its own l2 norm; a zero row stays zero
+  double row_scale = 1;                ///< or, where rows have not unit norm, multiply every row, with its intercept, by this public number
+  std::vector<ColumnPair> pairs = {};  ///< of named columns; their features stand behind those of all columns, before the intercept
 
   friend bool operator==(const FeatureMap&, const FeatureMap&) = default;
 
   /// The scale of rows that makes each at most of norm 1 where numbers lie in [-1, 1]: with bounds, and of categories. For k columns, or sparse features,
-  /// and the intercept it is 1 / sqrt(k + 1).
+  /// and the intercept it is 1 / sqrt(k + 1); hat functions of a column count as one column more, and so does a pair.
   [[nodiscard]] double common_scale() const;
   /// The length of a row of features.
   [[nodiscard]] std::size_t features() const;
   /// \throws Error{invalid_argument} naming the column for bounds that are not finite with lower < upper, a missing number that
   ///         counts as a text, categories that are empty or listed twice, a column listed twice or without a name, no columns at all, or a count of sparse features
-  ///         outside 1 to 2^24, and a scale of rows that is not positive and finite, or not 1 where rows have unit norm.
+  ///         outside 1 to 2^24, and a scale of rows that is not positive and finite, or not 1 where rows have unit norm; knots of a column without bounds,
+  ///         or 1 of them, or more than 1024; a pair of a column with itself, of one that is not there or has no bounds, or one that stands twice.
   void validate() const;
+  [[nodiscard]] bool is_additive() const noexcept;
 };
+/// The map with `standard_knots` in every column with `Bounds`, and of the same rule of rows. \pre a valid map
+[[nodiscard]] FeatureMap with_additive_terms(FeatureMap map);
 
 /// What a feature is of.
 struct FeatureName {
-  std::optional<std::string> column;    ///< or the index, from 1 on, of sparse features; nothing of the intercept
-  std::optional<std::string> category;  ///< of a column of categories
+  std::optional<std::string> column;    ///< or the index, from 1 on, of sparse features; "first:second" of a pair; nothing of the intercept
+  std::optional<std::string> category;  ///< of a column of categories; "at 30" of a hat function around 30, "missing" of a missing cell
   friend bool operator==(const FeatureName&, const FeatureName&) = default;
 };
 /// Of all features, in their order. O(map.features()).
@@ -101,6 +133,12 @@ struct FeatureName {
 [[nodiscard]] double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept;
 /// Each number to its feature; NaN stays. \pre a map of numbers
 void map_numbers(const ColumnMap& map, std::span<double> numbers) noexcept;
+
+/// Where the hat function of a knot is 1, from 0 on, in the column's unit, within 2 ulp of the larger bound. \pre knot < knots, knots > 1
+[[nodiscard]] double knot_at(const Bounds& bounds, std::uint32_t knot, std::uint32_t knots) noexcept;
+/// Appends the hat functions of a number that was scaled to [-1, 1]: k of them around knots at equal distances from -1 to 1, each 1 at its own knot, 0 at the
+/// others and linear between, so that at most two are not 0, none is negative, and their squares add up to at most 1 + 2^-50. O(k). \pre k > 1
+void append_hats(double number, std::uint32_t knots, std::vector<double>& features);
 
 /// What `map` does to the length of a row, with its intercept: unit norm, or the common scale. O(length).
 void scale_row(const FeatureMap& map, std::vector<double>& values);
@@ -154,6 +192,8 @@ struct CsvOptions {
   bool intercept = true;
   bool unit_norm = true;
   bool rows_have_common_scale = false;  ///< in its place
+  Terms terms = Terms::automatic;
+  std::vector<ColumnPair> pairs = {};
   friend bool operator==(const CsvOptions&, const CsvOptions&) = default;
 };
 

@@ -1,6 +1,7 @@
 // How the rows of a table with named columns become records: features and a label. One meaning for every table, wherever it comes from.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -54,7 +55,13 @@ template <class Table>
       columns.push_back({name, options.otherwise, table.missing(k)});
     }
   }
-  FeatureMap map{.inputs = std::move(columns), .intercept = options.intercept, .unit_norm = options.unit_norm};
+  FeatureMap map{.inputs = std::move(columns), .intercept = options.intercept, .unit_norm = options.unit_norm, .pairs = options.pairs};
+  if (options.terms == Terms::additive) {
+    map = with_additive_terms(std::move(map));
+    if (!map.is_additive()) {
+      throw Error{ErrorCode::invalid_argument, "terms are additive, must be linear where no column has bounds"};
+    }
+  }
   if (options.rows_have_common_scale) {
     map.unit_norm = false;
     map.row_scale = map.common_scale();
@@ -79,7 +86,13 @@ class NamedRecord {
     for (const auto& column : *columns) {
       positions_.push_back(table.position(column.name, std::holds_alternative<Categories>(column.map) ? CellUse::text : CellUse::number));
       if (column.missing) table.count_missing_as(column.name, *column.missing);
+      starts_.push_back(starts_.empty() ? 0 : starts_.back() + (*columns)[starts_.size() - 1].features());
     }
+    const auto start_of = [&](const std::string& name) {
+      const auto found = std::find_if(columns->begin(), columns->end(), [&](const Column& column) { return column.name == name; });
+      return starts_[static_cast<std::size_t>(found - columns->begin())];
+    };
+    for (const auto& pair : features.pairs) pairs_.emplace_back(start_of(pair.first), start_of(pair.second));
   }
 
   /// Makes the features of the row in hand, and its label when there is a rule for it; false when a cell of it is damaged.
@@ -90,12 +103,18 @@ class NamedRecord {
   [[nodiscard]] bool make(Row& row, std::vector<double>& features, double& label, const Made& made) const {
     const auto& columns = std::get<NamedColumns>(features_.inputs);
     for (std::size_t k = 0; k < positions_.size(); ++k) {
-      if (const double feature = made(k); !std::isnan(feature)) {
+      const double feature = made(k);
+      if (!std::isnan(feature)) {
         features.push_back(feature);
       } else if (!append(row, positions_[k], columns[k].map, features)) {
         return false;
       }
+      if (columns[k].knots == 0) continue;
+      append_hats(features.back(), columns[k].knots, features);
+      if (!columns[k].tells_missing()) continue;
+      features.push_back(std::isnan(feature) && row.is_missing(positions_[k], CellKind::number) ? 1.0 : 0.0);
     }
+    for (const auto& [first, second] : pairs_) features.push_back(features[first] * features[second]);
     if (features_.intercept) features.push_back(1);
     scale_row(features_, features);
     if (!label_) return true;
@@ -152,6 +171,8 @@ class NamedRecord {
   FeatureMap features_;
   std::optional<LabelRule> label_;
   std::vector<std::size_t> positions_;
+  std::vector<std::size_t> starts_;                         ///< of the columns' features
+  std::vector<std::pair<std::size_t, std::size_t>> pairs_;  ///< features that are multiplied
   std::size_t label_position_ = 0;
 };
 

@@ -1,8 +1,10 @@
 // surety show: what a model says of itself. The model is released, so this costs nothing of the people whom it learned from, and nothing but the model is read.
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/system/new_file.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>
@@ -17,11 +19,21 @@ struct ShowOptions {
   std::string model;
   jobs::ReadingFields reading;
   bool json = false;
+  std::optional<std::string> svg;
+  OverwriteOption overwrite;
 };
 
 int show(const ShowOptions& options) {
-  require_separate({.inputs = {{"the model", options.model}}});
+  Files files{.inputs = {{"the model", options.model}}};
+  if (options.svg) files.outputs.push_back({{"--svg", *options.svg}, jobs::picture_file, options.overwrite.said()});
+  require_separate(files);
   const auto model = optimizers::read_model(options.model, options.reading.limits().model_bytes);
+  if (options.svg) {
+    const auto text = svg(jobs::picture_of_shapes(model));
+    accounting::NewFile picture{accounting::Place{*options.svg}};
+    picture.write(text);
+    picture.replace(jobs::picture_file, options.overwrite.said());
+  }
   if (!options.json) {
     say_lines(jobs::shown_text(model));
     return exit_code::fine;
@@ -39,9 +51,12 @@ Command show_command() {
     table.add("model", options.model, "A model that 'surety train' wrote").required();
     table.add_fields([&](auto& fields) { options.reading.add_limits(fields); });
     table.add("--json", options.json, "Print one JSON object");
+    table.add("--svg", options.svg, "Write a picture to this file as well: the shapes of additive terms");
+    options.overwrite.add_to(table);
     command.footer =
         R"(Coefficients are in the columns' own units where the score is a linear function of cells within their bounds: rows of one scale
 (--rows scaled), and bounds or categories for every column. Elsewhere it says what is not linear.
+Of additive terms (--terms additive) it says what a cell of each column adds to the score.
 Nothing but the model is read, and nothing is charged.
 Example:
   surety train examples/data/randhie.csv --label mdvis --loss squared --label-bound 20 --drop idp --rows scaled --epsilon 1 --delta 1e-5 \

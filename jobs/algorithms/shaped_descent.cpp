@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <surety/optimizers/empirical_risk/constant_learner.h>
@@ -37,6 +38,32 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
   void check(const Dataset& data) const override { require_shapeable(data.features()); }
 };
 
+void add_classes(FieldTable& table, Problem& problem) {
+  table.add("classes", problem.classes,
+            "Several texts of the label's column, as text,text,..., one with a comma in quotes: a score for each, "
+            "under one charge; a record of another text "
+            "counts as damaged");
+  table.add(
+      "classes-by", problem.classes_by,
+      "What scores of several classes are: one-against-the-rest, log-odds of each, or softmax, of all together",
+      OneOfWords{{std::string{optimizers::name(ClassesBy::one_against_the_rest)}, std::string{optimizers::name(ClassesBy::softmax)}}});
+}
+
+AnyObjective objective_of_classes(const TrainPlan& shared) {
+  if (shared.problem.loss != LogisticLoss::name) refuse_plan("@loss is {}, must be logistic for several classes", shared.problem.loss);
+  require_options_of_loss(shared);
+  return AnyObjective{std::make_shared<const LossOfClasses>()};
+}
+
+/// \throws PlanError for softmax of one model.
+ClassesBy classes_by_of(const Problem& problem) {
+  const auto by = parse_classes_by(problem.classes_by);
+  if (by == ClassesBy::softmax && problem.classes.empty()) {
+    refuse_plan("@classes-by is {}, must be said of several @classes", problem.classes_by);
+  }
+  return by;
+}
+
 class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
  public:
   ShapedDescent() : FileAlgorithm{"Descent on noisy gradients in coordinates that a release of the features' second moment gives."} {}
@@ -56,14 +83,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
         .standard("the loss's bound for rows of norm 1");
     table.add("clip-share", own.clip_share, "Of what a record's gradient is expected to be at most, in the new coordinates", AnyNumber{})
         .standard("from the size of the noise");
-    table.add("classes", shared.problem.classes,
-              "Several texts of the label's column, as text,text,..., one with a comma in quotes: a score for each, "
-              "under one charge; a record of another text "
-              "counts as damaged");
-    table.add(
-        "classes-by", shared.problem.classes_by,
-        "What scores of several classes are: one-against-the-rest, log-odds of each, or softmax, of all together",
-        OneOfWords{{std::string{optimizers::name(ClassesBy::one_against_the_rest)}, std::string{optimizers::name(ClassesBy::softmax)}}});
+    add_classes(table, shared.problem);
     table.add("class-weight", own.class_weights, "text=number: what a record of this class weighs; may be repeated").standard("1");
     table.add("shape", own.shape, "The power of the second moment that coordinates are divided by; 0 for none", AnyNumber{});
     table.add("matrix-share", own.matrix_share, "Of the budget, for the second moment", AnyNumber{});
@@ -87,10 +107,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
                                   .shape = ShapeExponent{own.shape}};
     if (own.steps) settings.steps = Count{*own.steps};
     settings.class_weights = class_weights_of(own, shared.source);
-    settings.classes_by = parse_classes_by(shared.problem.classes_by);
-    if (settings.classes_by == ClassesBy::softmax && shared.problem.classes.empty()) {
-      refuse_plan("@classes-by is {}, must be said of several @classes", shared.problem.classes_by);
-    }
+    settings.classes_by = classes_by_of(shared.problem);
     if (own.clip_share && !(*own.clip_share > 0 && *own.clip_share <= 1)) {
       refuse_plan("@clip-share is {}, must be greater than 0 and at most 1", *own.clip_share);
     }
@@ -112,12 +129,6 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
   }
 
  private:
-  static AnyObjective objective_of_classes(const TrainPlan& shared) {
-    if (shared.problem.loss != LogisticLoss::name) refuse_plan("@loss is {}, must be logistic for several classes", shared.problem.loss);
-    require_options_of_loss(shared);
-    return AnyObjective{std::make_shared<const LossOfClasses>()};
-  }
-
   /// In the order of the classes; none where there are none.
   [[nodiscard]] static std::vector<double> class_weights_of(const ShapedDescentPlan& own, const TrainingSource& source) {
     const auto known = source.label ? source.label->classes : std::vector<std::string>{};
@@ -144,9 +155,20 @@ class ConstantRun final : public OptionsRun<RankRun, ConstantLearnerOptions> {
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;
-    std::vector<double> weights(data.features(), 0.0);
+    const auto& problem = shared().problem;
+    const std::size_t classes = problem.classes.empty() ? 1 : shared().source.label->classes.size();
+    std::vector<double> weights(data.features() * classes, 0.0);
     return doors.learn([&](ReleaserRef releaser) {
-      weights.back() = constant_learner(data, its, releaser);
+      if (classes == 1) {
+        weights.back() = constant_learner(data, its, releaser);
+        return std::move(weights);
+      }
+      const auto shares = constant_class_shares(data, classes, its, releaser);
+      for (std::size_t k = 0; k < classes; ++k) {
+        const double share = shares[k];
+        const bool is_softmax = parse_classes_by(problem.classes_by) == ClassesBy::softmax;
+        weights[(k + 1) * data.features() - 1] = is_softmax ? std::log(share) : std::log(share / (1 - share));
+      }
       return std::move(weights);
     });
   }
@@ -163,6 +185,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
  protected:
   void fields(FieldTable& table, ConstantPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
+    add_classes(table, shared.problem);
     add_timeout(table, own);
     table.group("Privacy");
     add_public_count(table, own.public_count);
@@ -180,7 +203,8 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
     } else if (shared.problem.loss != LogisticLoss::name) {
       refuse_plan("@loss is {}, must be logistic or squared for {}", shared.problem.loss, name());
     }
-    const AnyObjective objective = any_objective_of(with_clip);
+    static_cast<void>(classes_by_of(shared.problem));
+    const AnyObjective objective = shared.problem.classes.empty() ? any_objective_of(with_clip) : objective_of_classes(shared);
     if (own.public_count) settings.public_count = Count{*own.public_count};
     return std::make_unique<ConstantRun>(settings, own, shared,
                                          FileNeeds{.objective = objective,

@@ -30,6 +30,9 @@ constexpr double least_steps = 10;
 constexpr double most_steps = 60;
 constexpr const char* ridge = "0.3";
 
+// Of nu with additive terms, fitted likewise on docs/results/terms.md: below it they have never cost much there.
+constexpr double most_noise_of_additive = 0.1;
+
 int steps_for(double nu) {
   return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps)));
 }
@@ -104,10 +107,8 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
 // Of owners' rows, on the panel of docs/results/owners.md and held against the others there: the share of the label bound that derivatives are clipped to.
 constexpr double owners_clip = 0.5;
 
-Choice constant(const std::string& facts) {
-  return {.algorithm = "constant",
-          .fields = {},
-          .why = facts + ": noise would drown the features, so the share of the class alone is released"};
+Choice constant(const std::string& facts, std::string_view what = "the share of the class alone is") {
+  return {.algorithm = "constant", .fields = {}, .why = fmt::format("{}: noise would drown the features, so {} released", facts, what)};
 }
 
 Choice shaped(double nu, const std::string& facts) {
@@ -140,14 +141,20 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
   const auto d = static_cast<double>(numbers.features);
   const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
-  const std::string facts = fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records",
-                                        numbers.features, nu);
+  const auto facts_of = [&](std::size_t features, std::string_view terms, double its_nu) {
+    return fmt::format("{} {}, {} features{}, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records", features,
+                       terms, its_nu);
+  };
+  const std::string facts = facts_of(numbers.features, "", nu);
 
   if (numbers.has_classes) {
     const double for_steps = numbers.unit_rows ? owners_nu(nu, *numbers.unit_rows) : nu;
     Choice choice = choice_for_classes(Counted{.nu = for_steps, .features = numbers.features}, facts);
     if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
-    return {choice};
+    if (for_steps <= nothing_learned) return {choice};
+    Choice shares = constant(facts, "shares of the classes alone are");
+    shares.fields.emplace_back("classes-by", std::string{name(ClassesBy::softmax)});
+    return {shares, choice};
   }
   const Choice plain{.algorithm = "gradient-descent", .fields = {}, .why = facts};
   if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
@@ -161,6 +168,13 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
     found = choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), numbers.rows, facts);
   } else if (is_shapeable) {
     if (nu > nothing_learned) found.push_back(constant(facts));
+    if (const auto additive = numbers.additive_features; additive && *additive <= most_shaped_features) {
+      const double its_nu = nu / d * static_cast<double>(*additive);
+      if (its_nu <= most_noise_of_additive) {
+        found.push_back(shaped(its_nu, facts_of(*additive, " with additive terms", its_nu)));
+        found.back().fields.emplace_back("terms", std::string{name(data::Terms::additive)});
+      }
+    }
     found.push_back(shaped(nu, facts));
   }
   Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
@@ -185,6 +199,14 @@ RowLength rows_of(const data::FeatureMap& features, bool is_csv, bool said) {
   const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
   const auto has_bounds = [](const data::Column& column) { return std::holds_alternative<data::Bounds>(column.map); };
   return is_csv && !said && std::all_of(columns->begin(), columns->end(), has_bounds) ? RowLength::either : RowLength::unit;
+}
+
+/// Where nobody said which terms columns with bounds become, and there are some.
+std::optional<std::size_t> additive_features_of(const TrainingSource& source, const data::FeatureMap& features) {
+  const auto* const csv = std::get_if<data::CsvOptions>(&source.inputs);
+  if (csv == nullptr || csv->terms != data::Terms::automatic) return std::nullopt;
+  const auto additive = with_additive_terms(features);
+  return additive.is_additive() ? std::optional{additive.features()} : std::nullopt;
 }
 
 /// \param records of the source, which are read where they are not a record file's
@@ -221,10 +243,10 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   const bool has_classes = !plan.problem.classes.empty();
   const bool has_one_file = plan.source.path != data::TextReader::standard_input && plan.source.paths_of_ranks.empty();
   const bool may_count = plan.target.adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
-  if (known.size() == 1 && !(has_classes && has_one_file && (records || may_count))) {
-    constexpr const char* why = "knows what was asked for";
-    return has_classes ? choice_for_classes(std::nullopt, why) : Choice{.algorithm = known.front(), .fields = {}, .why = why};
-  }
+  constexpr const char* why = "knows what was asked for";
+  const bool knows_classes = std::find(known.begin(), known.end(), ShapedDescentPlan::name) != known.end();
+  if (has_classes && knows_classes && !(has_one_file && (records || may_count))) return choice_for_classes(std::nullopt, why);
+  if (known.size() == 1 && !(has_classes && knows_classes)) return {.algorithm = known.front(), .fields = {}, .why = why};
   if (plan.source.path == data::TextReader::standard_input) {
     refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
   }
@@ -252,7 +274,8 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
                                .label_bound = label_bound_of(plan),
                                .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
                                .has_classes = has_classes,
-                               .rows = rows_of(features, is_csv, says_rows)},
+                               .rows = rows_of(features, is_csv, says_rows),
+                               .additive_features = additive_features_of(plan.source, features)},
                               known);
   const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;
   const auto is_count = [](const auto& field) { return field.first == "public-count"; };
@@ -276,6 +299,8 @@ ChosenPlan chosen_plan(TrainPlan plan, const AutomaticPlan& own) {
   for (const auto& [name, value] : choice.fields) {
     if (name == "rows") {
       std::get<data::CsvOptions>(plan.source.inputs).rows_have_common_scale = true;
+    } else if (name == "terms") {
+      std::get<data::CsvOptions>(plan.source.inputs).terms = data::parse_terms(value);
     } else {
       fields.find(name)->set(value);
     }

@@ -3,12 +3,14 @@
 // With n records (or units), d features, nu = d s / (n mu) for mu of the target and s = 2 under replace-one, else 1 (about the size of noise
 // in the mean gradient over that of a gradient):
 //
+//     several classes, nu > 1           constant: their shares; else shaped-descent by softmax
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
 //     units of at most K rows           as records of logistic loss, with nu K^(-1/4) in the place of nu and 1 / sqrt(K) of the clip share of records;
 //                                       squared loss likewise, derivatives clipped to half the label bound, and never the constant
 //     more features than a second moment is taken of   accelerated-gradient-descent
 //     logistic, nu > 1                  constant: the share of the class
-//     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
+//     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60;
+//                                       with additive terms of columns with bounds, and nu of all features that there are then, where that nu is at most .1
 //     squared, d <= 25, every column with bounds: rows of one scale (`rows` scaled), and
 //       d <= 15, nu <= .005             sufficient-statistics
 //       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
@@ -19,7 +21,7 @@
 //     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
 //     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
 //
-// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/owners.md, docs/results/learners.md, docs/results/regression.md.
+// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/terms.md, docs/results/owners.md, docs/results/learners.md, docs/results/regression.md.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +53,7 @@ struct PublicNumbers {
   std::optional<Count> unit_rows = {};  ///< K, where neighbours differ in units
   bool has_classes = false;             ///< more than two
   RowLength rows = RowLength::unit;
+  std::optional<std::size_t> additive_features = {};  ///< how many they are with additive terms, where the rule may take these
 };
 
 struct Choice {
@@ -72,8 +75,8 @@ struct AutomaticPlan {
 
 /// The first of the rule's choices that is one of `known`, with a public count where the number of records is private. Reads the header, and where
 /// `records` is not said and their number is public, counts the records.
-/// \param plan but for its algorithm. \param known algorithms that know all that was said; where there is one alone, it is chosen and nothing is read, but for
-/// several classes where records can be counted, of which the number of steps follows
+/// \param plan but for its algorithm. \param known algorithms that know all that was said; where there is one alone, it is chosen and nothing is read, and so is
+/// shaped descent for several classes where records cannot be counted; where they can, their number decides
 /// \throws PlanError without `records` where the number of records is private or each of several ranks has a file of its own, for standard input, and
 ///         where no choice of the rule is known.
 [[nodiscard]] Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known);

@@ -27,8 +27,20 @@ std::pair<std::string, std::vector<std::string>> parse_list(const std::string& t
   return {std::move(column), parse_values(rest, field)};
 }
 
+/// Of "first:second"; a name with a colon stands in quotes.
+std::vector<ColumnPair> pairs_of(const std::vector<std::string>& texts) {
+  std::vector<ColumnPair> pairs;
+  for (const auto& text : texts) {
+    auto [first, second] = split_pair(text, "pairs");
+    if (first == second) refuse_plan("@pairs is '{}', must be of two columns", one_line(text));
+    pairs.push_back({std::move(first), std::move(second)});
+  }
+  return pairs;
+}
+
 CsvOptions csv_options(const TableFields& said, const TableContext& context, const std::string& label) {
-  CsvOptions result{.drop = said.drop, .rows_have_common_scale = said.rows == "scaled"};
+  CsvOptions result{
+      .drop = said.drop, .rows_have_common_scale = said.rows == "scaled", .terms = parse_terms(said.terms), .pairs = pairs_of(said.pairs)};
   for (const auto& text : said.bounds) {
     const auto [column, ends] = parse_list(text, "bounds", false);
     if (ends.size() != 2) refuse_plan("@bounds is '{}', must be column=lower,upper", one_line(text));
@@ -92,6 +104,11 @@ void TableFields::add(FieldTable& table, std::vector<std::string> formats) {
             "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the "
             "columns, for columns with bounds or categories, whose rows are then no longer than 1",
             OneOfWords{{"unit", "scaled"}});
+  table.add("terms", terms,
+            "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as @algorithm auto "
+            "chooses, else linear",
+            OneOfWords{{"linear", "additive", "auto"}});
+  table.add("pairs", pairs, "CSV: first:second, two columns with bounds whose product is a feature, too; may be repeated");
 }
 
 void TableFields::take_rank(std::size_t rank, std::size_t size) {
@@ -124,9 +141,10 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
   }
   if (said.format == "records") {
     if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
-        said.rows != "unit" || context.reading.is_about_csv()) {
+        said.rows != "unit" || said.terms != "auto" || !said.pairs.empty() || context.reading.is_about_csv()) {
       refuse_plan(
-          "@label, @features, @drop, @bounds, @categories, @rows, @delimiter, @decimal, @columns, @missing and @schema were "
+          "@label, @features, @drop, @bounds, @categories, @rows, @terms, @pairs, @delimiter, @decimal, @columns, @missing and @schema "
+          "were "
           "said when the "
           "record "
           "file was converted");
@@ -138,6 +156,9 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     source.label = file->description().label;
     source.inputs = file;
     return source;
+  }
+  if (said.terms == "additive" || !said.pairs.empty()) {
+    refuse_plan("@terms additive and @pairs are for CSV files with bounds, a LIBSVM file has no columns");
   }
   if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty()) {
     refuse_plan("@label, @drop, @bounds and @categories are for CSV files, a LIBSVM file has its own labels and no columns");

@@ -23,6 +23,8 @@ struct TableFields {
   std::vector<std::string> bounds = {};
   std::vector<std::string> categories = {};
   std::string rows = "unit";
+  std::string terms = "auto";
+  std::vector<std::string> pairs = {};
   std::optional<std::uint64_t> features = {};
 
   /// All but `data`. \param formats that are known

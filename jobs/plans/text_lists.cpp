@@ -84,6 +84,32 @@ std::pair<std::string, std::string> split_at_column(std::string_view text, std::
   return {std::string{text.substr(0, equals)}, std::string{text.substr(equals + 1)}};
 }
 
+std::pair<std::string, std::string> split_pair(std::string_view text, std::string_view field) {
+  std::string_view rest = text;
+  const auto refuse = [&] { refuse_plan("@{} is '{}', must be first:second, two columns", field, one_line(text)); };
+  const auto take = [&](bool is_last) {
+    skip_blanks(rest);
+    std::string name;
+    if (rest.starts_with('"')) {
+      auto quoted = take_quoted(rest);
+      if (!quoted) refuse();
+      name = *std::move(quoted);
+      skip_blanks(rest);
+    } else {
+      const auto length = std::min(rest.find(':'), rest.size());
+      name = data::trimmed(rest.substr(0, length));
+      rest.remove_prefix(length);
+    }
+    if (name.empty() || (is_last ? !rest.empty() : !rest.starts_with(':'))) refuse();
+    if (!is_last) rest.remove_prefix(1);
+    return name;
+  };
+  auto first = take(false);
+  return {std::move(first), take(true)};
+}
+
+std::string pair_text(const std::string& first, const std::string& second) { return list_text({first}) + ":" + list_text({second}); }
+
 Ends parse_ends(std::string_view text, std::string_view field) {
   const auto ends = parse_values(text, field);
   if (ends.size() != 2) refuse_plan("@{} is '{}', must be lower,upper", field, one_line(text));

@@ -24,6 +24,11 @@ namespace surety::jobs {
 [[nodiscard]] std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view field, std::string_view form,
                                                                   bool at_first);
 
+/// Both columns of "first:second". A name with ':' in it stands in quotes, as a value of a list does. \throws PlanError naming the field.
+[[nodiscard]] std::pair<std::string, std::string> split_pair(std::string_view text, std::string_view field);
+/// "\"first\":\"second\"", of which `split_pair` makes the same names.
+[[nodiscard]] std::string pair_text(const std::string& first, const std::string& second);
+
 /// lower and upper of "18, 90". \throws PlanError naming the field.
 struct Ends {
   double lower;

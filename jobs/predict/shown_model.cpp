@@ -12,8 +12,10 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/report_lines.h>
 #include <surety/optimizers/models/linear_map.h>
+#include <surety/optimizers/models/shapes.h>
 #include <surety/optimizers/problem/loss.h>
 
 namespace surety::jobs {
@@ -78,6 +80,37 @@ std::string table_of(const Model& model) {
   return table.text();
 }
 
+bool has_terms(const Model& model) { return model.features.is_additive() || !model.features.pairs.empty(); }
+
+std::string where_rows_are_divided(const Model& model) { return model.features.unit_norm ? ", before a row is divided by its norm" : ""; }
+
+std::string table_of_terms(const Model& model) {
+  const auto terms = optimizers::additive_terms(model);
+  ReportTable table;
+  std::vector<std::string> head{"column", "at"};
+  if (model.classes() > 1) {
+    head.insert(head.end(), model.label->classes.begin(), model.label->classes.end());
+  } else {
+    head.emplace_back("adds");
+  }
+  table.add(std::move(head));
+  const auto add = [&](const std::string& column, std::string at, const auto& value_of) {
+    std::vector<std::string> row{column, std::move(at)};
+    for (std::size_t k = 0; k < model.classes(); ++k) row.push_back(shown(value_of(k)));
+    table.add(std::move(row));
+  };
+  for (const auto& shape : terms.shapes) {
+    for (std::size_t j = 0; j < shape.at.size(); ++j) {
+      add(shape.column, shown(shape.at[j]), [&](std::size_t k) { return shape.values[k][j]; });
+    }
+    if (!shape.missing.empty()) add(shape.column, "missing", [&](std::size_t k) { return shape.missing[k]; });
+  }
+  for (const auto& pair : terms.pairs) {
+    add(pair.columns.first + ":" + pair.columns.second, "", [&](std::size_t k) { return pair.values[k]; });
+  }
+  return table.text();
+}
+
 }  // namespace
 
 std::string shown_text(const Model& model) {
@@ -95,7 +128,11 @@ std::string shown_text(const Model& model) {
   if (not_private) add("NOT PRIVATE", "the noise was replayed from a known seed");
   if (const auto why = optimizers::why_not_linear(model)) {
     add("coefficients", "none: " + *why);
-    return lines;
+    if (!has_terms(model)) return lines;
+    add("shapes",
+        fmt::format("of {}: what a cell adds{}, linear between these; of a pair, times the product of both cells, each scaled to [-1, 1]",
+                    score_of(model), where_rows_are_divided(model)));
+    return lines + "\n" + table_of_terms(model);
   }
   add("coefficients", fmt::format("of {}: what it moves by where a cell between from and to moves by 1", score_of(model)));
   return lines + "\n" + table_of(model);
@@ -118,6 +155,20 @@ nlohmann::json shown_json(const Model& model) {
     object["classes_by"] = name(model.classes_by);
   }
   if (model.label_centre != 0) object["label_centre"] = model.label_centre;
+  if (has_terms(model)) {
+    const auto terms = optimizers::additive_terms(model);
+    object["shapes"] = nlohmann::json::array();
+    for (const auto& shape : terms.shapes) {
+      object["shapes"].push_back({{"column", shape.column},
+                                  {"at", shape.at},
+                                  {"values", shape.values},
+                                  {"missing", shape.missing.empty() ? nlohmann::json{} : nlohmann::json(shape.missing)}});
+    }
+    object["pairs"] = nlohmann::json::array();
+    for (const auto& pair : terms.pairs) {
+      object["pairs"].push_back({{"columns", {pair.columns.first, pair.columns.second}}, {"values", pair.values}});
+    }
+  }
   if (const auto why = optimizers::why_not_linear(model)) {
     object["why_not_linear"] = *why;
     return object;
@@ -138,6 +189,23 @@ nlohmann::json shown_json(const Model& model) {
   object["coefficients"] = std::move(coefficients);
   object["intercepts"] = linear.intercepts;
   return object;
+}
+
+ShapePicture picture_of_shapes(const Model& model) {
+  if (!model.features.is_additive()) {
+    throw Error{ErrorCode::unsupported, "shapes are of models with additive terms, this one has none"};
+  }
+  const auto& [target, event, not_private, unit] = model.guarantee;
+  ShapePicture picture{
+      .title = fmt::format("What a cell adds to {}{}. {} at delta = {}, {}, {}", score_of(model), where_rows_are_divided(model),
+                           not_private ? std::string{"NOT PRIVATE"} : fmt::format("epsilon = {}", target.epsilon), target.delta,
+                           name(target.adjacency), describe(unit)),
+      .curves = model.classes() > 1 ? model.label->classes : std::vector<std::string>{},
+      .panels = {}};
+  for (auto& shape : optimizers::additive_terms(model).shapes) {
+    picture.panels.push_back({.title = shape.column, .at = std::move(shape.at), .curves = std::move(shape.values)});
+  }
+  return picture;
 }
 
 }  // namespace surety::jobs

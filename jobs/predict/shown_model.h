@@ -6,17 +6,22 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <surety/jobs/pictures/shape_picture.h>
 #include <surety/optimizers/models/model.h>
 
 namespace surety::jobs {
 
 /// For people: a line for each fact, then a table of a row for each column, or text of one, and one of the intercept, which is the score where all cells are 0, with a coefficient for each class of several. A
 /// coefficient is what the score moves by, in units of the label, where a cell within its bounds moves by 1 in the column's own unit. In the place of the table
-/// it says why there is none. \pre model.validate() passes. \complexity O(weights)
+/// it says why there is none. Of additive terms it says the shapes. \pre model.validate() passes. \complexity O(weights)
 [[nodiscard]] std::string shown_text(const optimizers::Model& model);
 
 /// The same, as one object: `coefficients` is a list of `{"column", "category", "from", "to", "values"}`, one value for each class of several, whose
-/// `category`, `from` and `to` are null where there are none, and `intercepts` has one number for each class; both are null where `why_not_linear` is a text.
+/// `category`, `from` and `to` are null where there are none, and `intercepts` has one number for each class; both are null where `why_not_linear` is a text. Of a model with additive terms
+/// `shapes` is a list of `{"column", "at", "values", "missing"}` and `pairs` one of `{"columns", "values"}` (`optimizers::AdditiveTerms`).
 [[nodiscard]] nlohmann::json shown_json(const optimizers::Model& model);
+
+/// The shapes of its additive terms. \throws Error{unsupported} for a model without any. \pre as above
+[[nodiscard]] ShapePicture picture_of_shapes(const optimizers::Model& model);
 
 }  // namespace surety::jobs

@@ -99,7 +99,8 @@ ChosenText chosen_text(std::string_view text, std::optional<GivenRows::Rows> row
   ChosenText found{.text = {}, .chosen = choice.algorithm};
   for (const auto& [field, value] : choice.fields) {
     const auto is_it = [start = field + "="](const std::string& over) { return over.starts_with(start); };
-    if (options.contains(field) || std::any_of(tried.begin(), tried.end(), is_it)) continue;
+    const bool is_said = options.contains(field) && options[field] != automatic_name;
+    if (is_said || std::any_of(tried.begin(), tried.end(), is_it)) continue;
     options[field] = value;
     found.chosen += fmt::format(" --{} {}", field, value);
   }

@@ -109,6 +109,8 @@ void write_source(json& options, const TrainingSource& source) {
   }
   for (const auto& [column, names] : inputs.categories) options["categories"].push_back(list_text({column}) + "=" + list_text(names));
   if (inputs.rows_have_common_scale) options["rows"] = "scaled";
+  if (inputs.terms != data::Terms::automatic) options["terms"] = data::name(inputs.terms);
+  for (const auto& [first, second] : inputs.pairs) options["pairs"].push_back(pair_text(first, second));
 }
 
 json options_of(const TrainPlan& plan) {

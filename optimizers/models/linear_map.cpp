@@ -43,6 +43,7 @@ std::optional<std::string> why_not_linear(const Model& model) {
   const auto& map = model.features;
   if (map.unit_norm) return "each row is divided by its norm, where rows are not scaled";
   if (const auto* const columns = std::get_if<data::NamedColumns>(&map.inputs)) {
+    if (map.is_additive() || !map.pairs.empty()) return "its terms are not linear";
     for (const auto& column : *columns) {
       if (std::holds_alternative<data::SignedLogarithm>(column.map)) {
         return fmt::format("column '{}' has no bounds and enters as asinh(x)", one_line(column.name));
@@ -64,9 +65,7 @@ LinearMap linear_map(const Model& model) {
   if (const auto* const columns = std::get_if<data::NamedColumns>(&map.inputs)) {
     std::size_t next = 0;
     for (const auto& column : *columns) {
-      const auto* const categories = std::get_if<data::Categories>(&column.map);
-      const std::size_t count = categories != nullptr ? categories->names.size() : 1;
-      for (std::size_t k = 0; k < count; ++k) lines[next++] = line_of(column);
+      for (std::size_t k = 0; k < column.features(); ++k) lines[next++] = line_of(column);
     }
   }
   for (std::size_t k = 0; k < model.classes(); ++k) {

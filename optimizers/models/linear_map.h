@@ -19,7 +19,7 @@ struct LinearMap {
   std::vector<double> intercepts;  ///< one, or one for each class
 };
 
-/// What is not linear: rows that are divided by their norms, or a column that enters by its logarithm; nothing where all is. O(columns).
+/// What is not linear: rows that are divided by their norms, additive terms or pairs, or a column that enters by its logarithm; nothing where all is. O(columns).
 [[nodiscard]] std::optional<std::string> why_not_linear(const Model& model);
 
 /// \throws Error{unsupported} with what is not linear.

@@ -21,8 +21,8 @@ namespace {
 
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
 // scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale; version 6 has units that say their rule;
-// version 7 has labels with a centre; version 8 has classes by softmax.
-constexpr int newest_version = 8;
+// version 7 has labels with a centre; version 8 has classes by softmax; version 9 has hat functions of columns, and pairs.
+constexpr int newest_version = 9;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -52,6 +52,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
+  if (model.features.is_additive() || !model.features.pairs.empty()) return 9;
   if (model.classes_by == ClassesBy::softmax) return 8;
   if (model.label_centre != 0) return 7;
   const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);

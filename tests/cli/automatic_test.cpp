@@ -61,6 +61,22 @@ TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
   EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
 }
 
+// d = 2 + 1 of linear terms, 2 (1 + knots) + 1 of additive ones; nu of the latter is .059 for 2400 records at epsilon 1, and .48 at .1.
+TEST_F(Automatic, TakesAdditiveTermsOfColumnsWithBoundsWhereNoiseIsSmall) {
+  const auto data = data_of(3000, 2);
+  const Words bounds{"--bounds", "x0=0,1000", "--bounds", "x1=0,6"};
+  const auto additive = plan(data, bounds)["options"];
+  EXPECT_EQ(additive["algorithm"], "shaped-descent");
+  EXPECT_EQ(additive["terms"], "additive");
+  EXPECT_EQ(additive["steps"], 13);  // 10 (.1 / .059)^(1/2)
+  EXPECT_EQ(plan(data, bounds + Words{"--terms", "auto"})["options"], additive);
+  EXPECT_FALSE(plan(data, bounds, "0.1")["options"].contains("terms"));
+  EXPECT_EQ(plan(data, bounds + Words{"--terms", "linear"})["options"]["terms"], "linear");
+  EXPECT_EQ(plan(data, bounds + Words{"--terms", "additive"}, "0.1")["options"]["terms"], "additive") << "who says it gets it";
+  EXPECT_FALSE(plan(data)["options"].contains("terms")) << "no column has bounds";
+  EXPECT_FALSE(plan(data, bounds + Words{"--algorithm", "shaped-descent"})["options"].contains("terms"));
+}
+
 // No threshold of the budget changes the run at once, and the budget alone, without the number of records, says nothing.
 TEST_F(Automatic, TakesMoreStepsAsNoiseFalls) {
   const auto data = data_of(1000, 5);
@@ -233,6 +249,11 @@ TEST_F(Automatic, SeveralClassesAreToldBySoftmax) {
   EXPECT_EQ(options_of(many, {}, "8")["steps"], 60);
   const auto wide = data_of(500, 16);
   EXPECT_EQ(options_of(wide)["steps"], 20);
+  EXPECT_EQ(options_of(wide, {}, "0.3")["algorithm"], "shaped-descent");  // nu = .95
+  const auto shares = options_of(wide, {}, "0.2");                        // 1.4
+  EXPECT_EQ(shares["algorithm"], "constant");
+  EXPECT_EQ(shares["classes-by"], "softmax");
+  EXPECT_EQ(options_of(wide, {"--class-weight", "0=2"}, "0.2")["algorithm"], "shaped-descent") << "which alone knows that";
   const auto wider = options_of(data_of(500, 31));
   EXPECT_EQ(wider["steps"], 30);
   EXPECT_EQ(wider["ridge"], 0.03);

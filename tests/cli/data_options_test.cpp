@@ -167,6 +167,71 @@ TEST_F(DataOptions, RowsOfOneScale) {
   expect_refused(train(text, "y", {"--rows", "long"}), 2, {"--rows is 'long'", "unit"});
 }
 
+// A model's answer is what its weights say of the number, its hat functions, what is missing and the pair, however the record comes.
+TEST_F(DataOptions, AdditiveTermsAndPairs) {
+  std::string text = "age,size,y\n";
+  for (int k = 0; k < 60; ++k) {
+    text +=
+        (k % 9 == 4 ? std::string{} : std::to_string(k % 8 * 10)) + "," + std::to_string(k % 5) + "," + std::to_string(k % 3 % 2) + "\n";
+  }
+  const Words mapped{"--bounds", "age=0,60", "--bounds", "size=-1,3", "--missing", "age=20",
+                     "--terms",  "additive", "--pairs",  "size:age",  "--rows",    "scaled"};
+  const Words learned{"--algorithm", "shaped-descent"};
+  ASSERT_EQ(surety(train(text, "y>0", mapped + learned)).code, 0);
+  const auto model = nlohmann::json::parse(contents(path("m")));
+  EXPECT_EQ(model["surety_model"], 9);
+  EXPECT_EQ(model["features"]["pairs"], nlohmann::json::parse(R"([["size", "age"]])"));
+  const auto knots = model["features"]["columns"][0]["knots"].get<std::size_t>();
+  EXPECT_NEAR(model["features"]["row_scale"].get<double>(), 1 / std::sqrt(7), 1e-15);  // two numbers, two of hats, missing, pair, constant
+  const auto weights = model["weights"].get<std::vector<double>>();
+  ASSERT_EQ(weights.size(), 2 * (1 + knots) + 1 + 1 + 1);
+  const auto part = [&](double number, std::size_t first) {
+    const double place = (number + 1) / 2 * static_cast<double>(knots - 1);
+    double sum = number * weights[first];
+    for (std::size_t k = 0; k < knots; ++k) sum += std::max(0.0, 1 - std::abs(place - static_cast<double>(k))) * weights[first + 1 + k];
+    return sum;
+  };
+  const auto answer = [&](double age, bool is_missing, double size) {
+    const double score = part(age, 0) + (is_missing ? weights[1 + knots] : 0) + part(size, 2 + knots) +
+                         age * size * weights[weights.size() - 2] + weights.back();
+    return 1 / (1 + std::exp(-score / std::sqrt(7)));
+  };
+  write(path("new"), "age,size\n45,0\n,2\n20,2\n200,-7\n60,-1\n");
+  const auto predicted = surety({"predict", path("m"), path("new"), "--json"}).json()["predictions"];
+  EXPECT_NEAR(predicted[0], answer(0.5, false, -0.5), 1e-12);
+  EXPECT_NEAR(predicted[1], answer(-1.0 / 3, true, 0.5), 1e-12);
+  EXPECT_NEAR(predicted[2], answer(-1.0 / 3, false, 0.5), 1e-12);
+  EXPECT_EQ(predicted[3], predicted[4]) << "beyond its bounds a cell is what it is at them";
+  // A record file holds the same rows, to the bit.
+  const Words converted{"convert", path("data"), path("records"), "--label", "y>0"};
+  ASSERT_EQ(surety(converted + mapped).code, 0);
+  ASSERT_EQ(surety({"train", path("records"), "--format", "records", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"),
+                    "--model", path("m"), "--replay-seed", "3", "--held-out", "0", "--algorithm", "shaped-descent"})
+                .code,
+            0);
+  EXPECT_EQ(nlohmann::json::parse(contents(path("m")))["weights"].get<std::vector<double>>(), weights);
+
+  const auto refused = [&](const Words& more, const std::string& words) {
+    expect_refused(train("age,size,y\n1,2,1\n", "y>0", Words{"--bounds", "age=0,60"} + learned + more), 2, {words});
+  };
+  refused({"--pairs", "age:age"}, "--pairs is 'age:age', must be of two columns");
+  refused({"--pairs", "age"}, "--pairs is 'age', must be first:second");
+  refused({"--pairs", "age:height"}, "pair 'age:height' names 'height', must name two features");
+  refused({"--pairs", "age:size"}, "pair 'age:size' names 'size', must name two columns with bounds");
+  refused({"--terms", "spline"}, "--terms is 'spline', must be linear or additive or auto");
+  expect_refused(train("age,y\n1,1\n", "y>0", learned + Words{"--terms", "additive"}), 2,
+                 {"terms are additive, must be linear where no column has bounds"});
+  const auto without_columns = [&](const std::string& format, const Words& more) {
+    return Words{"train",   path("records"), "--format", format,         "--epsilon", "1",
+                 "--delta", "1e-5",          "--ledger", path("run.db"), "--model",   path("m")} +
+           more;
+  };
+  expect_refused(without_columns("records", {"--terms", "additive"}), 2, {"--terms", "when the record file was converted"});
+  expect_refused(without_columns("libsvm", {"--features", "3", "--terms", "additive"}), 2,
+                 {"--terms additive and --pairs are for CSV files"});
+  expect_refused(without_columns("libsvm", {"--features", "3", "--pairs", "a:b"}), 2, {"--terms additive and --pairs are for CSV files"});
+}
+
 TEST_F(DataOptions, NamesWithEveryCharacter) {
   const std::string text = "\"a=b\",\"c, d\",y\n1,x,1\n2,z,0\n";
   const auto outcome = surety(train(text, "y==1", {"--bounds", "\"a=b\"=0,2", "--categories", "c, d=x,\"z\"", "--missing", "\"a=b\"=1"}));

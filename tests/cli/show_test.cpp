@@ -87,6 +87,32 @@ TEST_F(Show, SaysWhichColumnIsNotLinear) {
   EXPECT_EQ(shown()["why_not_linear"], "column 'age' has no bounds and enters as asinh(x)");
 }
 
+TEST_F(Show, HasAShapeForEachColumnOfAdditiveTerms) {
+  train({"--label", "y>0", "--bounds", "age=20,60", "--terms", "additive"});
+  const auto json = shown();
+  EXPECT_EQ(json["why_not_linear"], "each row is divided by its norm, where rows are not scaled");
+  ASSERT_EQ(json["shapes"].size(), 1U);
+  const auto& shape = json["shapes"][0];
+  EXPECT_EQ(shape["column"], "age");
+  EXPECT_EQ(shape["at"].front(), 20);
+  EXPECT_EQ(shape["at"].back(), 60);
+  EXPECT_EQ(shape["values"][0].size(), shape["at"].size());
+  EXPECT_TRUE(shape["missing"].is_null());
+  EXPECT_EQ(json["pairs"], nlohmann::json::array());
+  const auto said = surety({"show", path("model.json"), "--svg", path("shapes.svg")});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("what a cell adds, before a row is divided by its norm"), std::string::npos) << said.out;
+  const auto picture = contents(path("shapes.svg"));
+  EXPECT_TRUE(picture.starts_with("<svg")) << picture;
+  EXPECT_NE(picture.find("age"), std::string::npos);
+  EXPECT_NE(picture.find("polyline"), std::string::npos);
+  EXPECT_EQ(surety({"show", path("model.json"), "--svg", path("shapes.svg")}).code, 0) << "a picture takes a picture's place";
+  expect_refused({"show", path("model.json"), "--svg", path("model.json")}, 2, {"--svg"});
+  train({"--label", "y>0", "--bounds", "age=20,60", "--terms", "linear"});
+  expect_refused({"show", path("model.json"), "--svg", path("none.svg")}, 2, {"shapes are of models with additive terms"});
+  EXPECT_FALSE(std::filesystem::exists(path("none.svg")));
+}
+
 TEST_F(Show, RefusesWhatIsNoModel) {
   write(path("none.json"), "{}");
   expect_refused({"show", path("none.json")}, 3, {"not a model of surety"});

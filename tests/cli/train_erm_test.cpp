@@ -284,11 +284,19 @@ TEST_F(TrainOnFile, TellsSeveralClasses) {
   EXPECT_EQ(chosen.code, 0) << chosen.err;
   EXPECT_NE(chosen.out.find("by shaped-descent"), std::string::npos) << chosen.out;
   EXPECT_EQ(nlohmann::json::parse(contents(path("model.json")))["classes_by"], "softmax");
+  // The same answer for every record: shares, by scores of either kind.
+  for (const char* const by : {"softmax", "one-against-the-rest"}) {
+    const auto constant = surety(words(data, {"constant", "--classes", "red,\"a, b\",blue", "--classes-by", by}, "zero-out", "kind"));
+    ASSERT_EQ(constant.code, 0) << constant.err;
+    const auto shares = surety({"predict", path("model.json"), data, "--json"}).json()["predictions"];
+    EXPECT_EQ(shares[0], shares[1]);
+    for (const double share : shares[0]) EXPECT_NEAR(share, 1.0 / 3, 0.05) << by;
+  }
   const auto refused = [&](const Words& extra, const std::string& one_said, const std::string& label = "kind") {
     expect_refused_untouched(words(data, extra, "zero-out", label), 2, {one_said});
   };
   refused(classes + Words{"--loss", "smoothed-hinge"}, "--loss is smoothed-hinge, must be logistic for several classes");
-  refused({"gradient-descent", "--classes", "red,blue"}, "--classes is for shaped-descent, not for gradient-descent");
+  refused({"gradient-descent", "--classes", "red,blue"}, "--classes is for shaped-descent, constant, not for gradient-descent");
   refused(classes + Words{"--class-weight", "green=2"}, "--class-weight names 'green', must name one of --classes");
   refused(classes + Words{"--class-weight", "red=0"}, "--class-weight of 'red' is 0, must be greater than 0");
   refused(classes + Words{"--class-weight", "red=1", "--class-weight", "red=2"}, "--class-weight names 'red' twice");

@@ -92,6 +92,36 @@ TEST(ArrowRecords, AreThoseOfACsvFileWithTheSameCells) {
   EXPECT_EQ(from_arrow(table, classes, others, policy)[1].is_damaged, false);
 }
 
+TEST(ArrowRecords, WithAdditiveTermsSayWhatIsMissingAndClampWhatIsBeyondTheBounds) {
+  auto additive = options;
+  additive.bounds["n"] = {0, 100};
+  additive.terms = Terms::additive;
+  additive.pairs = {{"a", "n"}};
+  additive.unit_norm = false;
+  const DataPolicy policy{.csv = {.missing = {{"a", "4"}, {"town", "Bonn"}}}};
+  const auto label = parse_label_rule("y==yes");
+  const auto found = from_arrow(table, label, additive, policy);
+  EXPECT_EQ(found, from_csv(same, label, additive, policy));
+  // a is missing and counts as 4, its upper bound; n is 2. Towns are Ulm and Bonn; the last row has a = 5, beyond.
+  const auto& missing = found[1].row;
+  const auto& beyond = found[4].row;
+  const std::size_t a = 1 + standard_knots + 1;  // features, of which the last says that it is missing
+  ASSERT_EQ(missing.size(), a + 1 + standard_knots + 2 + 1 + 1);
+  for (std::size_t k = 0; k + 1 < a; ++k) {
+    EXPECT_EQ(missing[k], k == 0 || k == standard_knots ? 1 : 0) << k;
+    EXPECT_EQ(beyond[k], missing[k]) << k;
+  }
+  EXPECT_EQ(missing[a - 1], 1);
+  EXPECT_EQ(beyond[a - 1], 0);
+  EXPECT_EQ(missing[missing.size() - 2], missing[0] * missing[a]) << "the pair";
+  EXPECT_NEAR(missing[a], 2 * 0.02 - 1, 1e-15);
+  auto without = additive;
+  without.bounds.clear();
+  without.pairs.clear();
+  EXPECT_TRUE(refuses([&] { static_cast<void>(from_arrow(table, label, without)); }, ErrorCode::invalid_argument,
+                      {"terms are additive, must be linear where no column has bounds"}));
+}
+
 TEST(ArrowRecords, OfARowThatIsNullAsAWholeAreZeros) {
   auto with_null = table;
   with_null.null_rows = {true, false, false, false, false};
@@ -172,12 +202,14 @@ TEST(ArrowRecords, ReadInBlocksAreThoseReadCellByCell) {
     const std::size_t rows = 1 + any(repetition % 6 == 0 ? 700 : 40);
     const auto made = any_table(random, rows);
     const LabelRule label = parse_label_rule(any(2) == 0 ? "x7>0" : "x7");
-    const CsvOptions how{.drop = {"who"},
-                         .bounds = {{"x0", Bounds{-3, 3}}, {"x2", Bounds{-1, 4}}, {"x6", Bounds{0, 2}}},
-                         .categories = {{"x8", {"1", "0.5", "none"}}},
-                         .rows_have_common_scale = any(2) == 0};
+    CsvOptions how{.drop = {"who"},
+                   .bounds = {{"x0", Bounds{-3, 3}}, {"x2", Bounds{-1, 4}}, {"x6", Bounds{0, 2}}},
+                   .categories = {{"x8", {"1", "0.5", "none"}}},
+                   .rows_have_common_scale = any(2) == 0};
+    if (any(2) == 0) how.terms = Terms::additive;
+    if (any(2) == 0) how.pairs = {{"x6", "x0"}, {"x0", "x2"}};
     DataPolicy policy;
-    if (any(2) == 0) policy.csv.missing = {{"x1", "0.25"}, {"x3", "7"}, {"x8", "1"}};
+    if (any(2) == 0) policy.csv.missing = {{"x1", "0.25"}, {"x2", "1.5"}, {"x3", "7"}, {"x8", "1"}};
     testing::ArrowStreamOptions cut{.offset = any(20), .child_offset = any(20)};
     for (std::size_t given = 0; given < rows && any(6) != 0;) {
       cut.batches.push_back(std::min(rows - given, any(9) == 0 ? 0 : 1 + any(any(2) == 0 ? 10 : rows)));

@@ -98,6 +98,77 @@ RC_GTEST_PROP(Bounds, StayInTheirIntervalAndKeepTheOrder, (double a, double b, d
   RC_ASSERT(scaled(bounds.lower, bounds) == -1 && scaled(bounds.upper, bounds) == 1);
 }
 
+TEST(HatFunctions, MakeWhatIsLinearBetweenKnotsAndAreNoLongerThanOne) {
+  const std::vector<double> at_knots{0.25, -1, 3, 0.5, 2};  // what a function is at -1, -.5, 0, .5 and 1
+  for (int k = -1000; k <= 1000; ++k) {
+    const double number = k / 1000.0;
+    std::vector<double> hats{7};
+    append_hats(number, 5, hats);
+    ASSERT_EQ(hats.size(), 6U);
+    EXPECT_EQ(hats[0], 7) << "what was there stays";
+    double sum = 0;
+    double squares = 0;
+    double value = 0;
+    for (std::size_t j = 0; j < 5; ++j) {
+      EXPECT_GE(hats[j + 1], 0) << number;
+      sum += hats[j + 1];
+      squares += hats[j + 1] * hats[j + 1];
+      value += hats[j + 1] * at_knots[j];
+    }
+    EXPECT_NEAR(sum, 1, 1e-15);
+    EXPECT_LE(squares, 1 + 0x1p-50) << number;
+    const double place = (number + 1) * 2;
+    const auto left = std::min<std::size_t>(static_cast<std::size_t>(place), 3);
+    EXPECT_NEAR(value, std::lerp(at_knots[left], at_knots[left + 1], place - static_cast<double>(left)), 1e-14) << number;
+  }
+  const Bounds bounds{-2, 10};
+  EXPECT_EQ(knot_at(bounds, 0, 4), -2);
+  EXPECT_NEAR(knot_at(bounds, 1, 4), 2, 1e-14);
+  EXPECT_EQ(knot_at(bounds, 3, 4), 10);
+}
+
+TEST(FeatureMap, AdditiveTermsAndPairsSurviveJsonAndStayWithinTheScale) {
+  FeatureMap map{.inputs = NamedColumns{{"a", Bounds{0, 4}, "2"}, {"b", Bounds{-1, 1}}, {"t", Categories{{"x", "y"}}}, {"u", Unchanged{}}},
+                 .unit_norm = false,
+                 .pairs = {{"b", "a"}}};
+  map.row_scale = map.common_scale();
+  EXPECT_NEAR(map.row_scale, 1 / std::sqrt(6), 1e-15) << "four columns, a pair and the constant";
+  map = with_additive_terms(map);
+  EXPECT_TRUE(map.is_additive());
+  EXPECT_NEAR(map.row_scale, 1 / std::sqrt(9), 1e-15) << "and hat functions of two, and what says that a is missing";
+  EXPECT_EQ(map.features(), 2U + 2 * standard_knots + 1 + 2 + 1 + 1 + 1);
+  EXPECT_EQ(feature_map_from_json(to_json(map)), map);
+  const auto names = feature_names(map);
+  ASSERT_EQ(names.size(), map.features());
+  EXPECT_EQ(names[0], (FeatureName{"a", std::nullopt}));
+  EXPECT_EQ(names[1], (FeatureName{"a", "at 0"}));
+  EXPECT_EQ(names[standard_knots], (FeatureName{"a", "at 4"}));
+  EXPECT_EQ(names[standard_knots + 1], (FeatureName{"a", "missing"}));
+  EXPECT_EQ(names[names.size() - 2], (FeatureName{"b:a", std::nullopt}));
+  const auto refused = [&](auto change, std::string_view words) {
+    auto wrong = map;
+    change(wrong);
+    return refuses([&] { wrong.validate(); }, ErrorCode::invalid_argument, {words});
+  };
+  EXPECT_TRUE(refused([](auto& its) { its.pairs = {{"a", "c"}}; }, "pair 'a:c' names 'c', must name two features"));
+  EXPECT_TRUE(refused([](auto& its) { its.pairs = {{"a", "t"}}; }, "pair 'a:t' names 't', must name two columns with bounds"));
+  EXPECT_TRUE(refused([](auto& its) { its.pairs = {{"a", "a"}}; }, "pair 'a:a' is of a column with itself"));
+  EXPECT_TRUE(refused([](auto& its) { its.pairs.push_back({"a", "b"}); }, "pair 'a:b' is listed twice"));
+  EXPECT_TRUE(refused([](auto& its) { std::get<NamedColumns>(its.inputs)[3].knots = 4; }, "'u' has 4 knots"));
+  EXPECT_TRUE(refused([](auto& its) { std::get<NamedColumns>(its.inputs)[0].knots = 1; }, "'a' has 1 knots"));
+  EXPECT_TRUE(refused([](auto& its) { its.inputs = SparseFeatures{3}; }, "sparse features have pairs"));
+  const auto json_refused = [&](auto change) {
+    auto json = to_json(map);
+    change(json);
+    return refuses([&] { static_cast<void>(feature_map_from_json(json)); }, ErrorCode::invalid_argument, {});
+  };
+  EXPECT_TRUE(json_refused([](auto& json) { json["pairs"] = nlohmann::json::array(); }));
+  EXPECT_TRUE(json_refused([](auto& json) { json["pairs"] = {{"a", "b", "u"}}; }));
+  EXPECT_TRUE(json_refused([](auto& json) { json["columns"][0]["knots"] = 0; }));
+  EXPECT_TRUE(json_refused([](auto& json) { json["columns"][0]["knots"] = 2.5; }));
+  EXPECT_TRUE(json_refused([](auto& json) { json["columns"][0]["knots"] = 4294967300U; }));
+}
+
 TEST(FeatureMap, RefusesWhatIsNoMap) {
   const auto refused = [](NamedColumns columns, std::string_view words) {
     return refuses([&] { FeatureMap{.inputs = std::move(columns)}.validate(); }, ErrorCode::invalid_argument, {words});

@@ -120,6 +120,8 @@ TEST_P(Train, LetsOneRecordMoveNothingButItsReleases) {
       Question question{.algorithm = GetParam(), .loss = loss, .adjacency = adjacency};
       if (loss == "classes" || loss == "softmax") question.loss = "logistic", question.classes = "0,1,7";  // of which one is a stranger's
       if (loss == "softmax") question.more = {"--classes-by", "softmax"};
+      if (loss == "squared")
+        question.more = {"--terms", "additive", "--pairs", "x:y", "--bounds", "x=-2,3", "--bounds", "y=0,4", "--missing", "y=1"};
       // Some defaults need more records than others.
       std::size_t count = 20;
       auto base = ordinary_records(count);

@@ -320,6 +320,8 @@ class EveryFieldOfTrainings : public EveryField {
         {"drop", {{field, {"who", "y"}}, {"label", "age>20"}}},
         {"bounds", {{field, "age=0,9"}}},
         {"categories", {{field, "age=1,2"}}},
+        {"terms", {{field, "additive"}, {"bounds", "age=0,9"}}},
+        {"pairs", {{field, "age:day"}, {"drop", {"who"}}, {"missing", "day=3"}, {"bounds", {"age=0,9", "day=0,9"}}}},
         {"missing", {{field, "age=4"}}},
         {"schema", {{field, path("schema.json")}}},
         {"delimiter", {{field, ";"}, {"data", path("semicolons.csv")}}},

@@ -25,7 +25,8 @@ namespace {
 constexpr std::size_t people = 120;
 
 /// The weights of a model of a file with two columns in units of `unit`.
-std::vector<double> weights(const jobs::Algorithm& algorithm, double unit, bool have_bounds, bool have_common_scale = false) {
+std::vector<double> weights(const jobs::Algorithm& algorithm, double unit, bool have_bounds, bool have_common_scale = false,
+                            bool are_additive = false) {
   const TemporaryFolder folder;
   std::string text = "a,b,y\n";
   for (std::size_t k = 0; k < people; ++k) {
@@ -38,6 +39,7 @@ std::vector<double> weights(const jobs::Algorithm& algorithm, double unit, bool 
   // Cells beyond them are clamped.
   if (have_bounds) columns.bounds = {{"a", data::Bounds{0, 5 * unit}}, {"b", data::Bounds{-unit, 0.75 * unit}}};
   columns.rows_have_common_scale = have_common_scale;
+  if (are_additive) columns.terms = data::Terms::additive, columns.pairs = {{"b", "a"}};
   jobs::TrainPlan plan{.target = {Epsilon{1}, Delta{1e-5}, Adjacency::replace_one},
                        .source = {.path = path.string(), .label = data::parse_label_rule("y>0"), .inputs = columns},
                        .problem = {},
@@ -70,6 +72,17 @@ TEST(ColumnUnit, ChangesNoModelOfAnyAlgorithm) {
     ++tried;
   }
   EXPECT_EQ(tried, std::variant_size_v<jobs::AlgorithmPlan>);
+}
+
+// Knots are where the number is once it is scaled to [-1, 1].
+TEST(ColumnUnit, ChangesNoModelOfAdditiveTerms) {
+  const auto all = jobs::all_algorithms();
+  const auto shaped = std::find_if(all.begin(), all.end(), [](const auto& one) { return one->name() == jobs::ShapedDescentPlan::name; });
+  for (const bool have_common_scale : {false, true}) {
+    const auto plain = weights(**shaped, 1, true, have_common_scale, true);
+    EXPECT_EQ(plain.size(), 2 * (1 + data::standard_knots) + 2);
+    for (const double unit : {0x1p30, 0x1p-30}) EXPECT_EQ(weights(**shaped, unit, true, have_common_scale, true), plain) << unit;
+  }
 }
 
 TEST(ColumnUnit, OfAColumnWithoutBoundsMatters) {

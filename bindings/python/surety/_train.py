@@ -70,6 +70,7 @@ class TrainingFields(TypedDict, total=False):
     noise_multiplier: SupportsFloat | None
     norm: SupportsFloat | None
     note: str | None
+    pairs: Iterable[str] | None
     passes: SupportsIndex | None
     public_count: SupportsIndex | None
     quoted_lines: SupportsIndex | None
@@ -89,6 +90,7 @@ class TrainingFields(TypedDict, total=False):
     step_scale: SupportsFloat | None
     step_size: SupportsFloat | None
     steps: SupportsIndex | None
+    terms: str | None
     threads: SupportsIndex | None
     topology: str | None
     tune: SupportsIndex | None

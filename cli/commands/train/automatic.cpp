@@ -73,7 +73,8 @@ OptionTable as_chosen(TrainState& state, const Command& said) {
   for (const auto& [field, value] : choice.fields) {
     auto& option = *given.find("--" + field);
     const auto is_it = [start = field + "="](const std::string& text) { return text.starts_with(start); };
-    if (option.is_given() || std::any_of(tried.begin(), tried.end(), is_it)) continue;
+    const bool is_said = option.is_given() && option.given().back() != automatic_name;
+    if (is_said || std::any_of(tried.begin(), tried.end(), is_it)) continue;
     option.set({value});
     options.chosen += fmt::format(" {} {}", option.name(), value);
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -564,6 +565,61 @@ TEST(ConstantLearner, OneRecordMovesItsSumByItsSensitivityAndNothingElse) {
     EXPECT_LE(largest, 1);
     EXPECT_GT(largest, 0.99);
   }
+}
+
+// Of five classes, units of several rows, and labels that are none of them: one moves the counts by sqrt 2 where it gives way to another.
+TEST(ConstantLearner, OneUnitMovesCountsOfClassesByTheirSensitivityAndNothingElse) {
+  std::mt19937_64 random{5};
+  std::array<double, 3> largest{};
+  for (int k = 0; k < 3000; ++k) {
+    const auto at = static_cast<std::size_t>(k) % 3;
+    const auto pair = unit_neighbours_under(every_adjacency[at], 1 + random() % 4, 2, random);
+    ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{2}, .adjacency = every_adjacency[at], .public_count = Count{7}};
+    const auto learner = [&](const Dataset& records, const auto&, auto& releaser) {
+      options.unit_ends = pair.ends_of(records);
+      std::vector<double> labels;  // -1 to 5, of what a row holds
+      std::vector<double> values;
+      for (std::size_t i = 0; i < records.size(); ++i) {
+        const auto row = records.row(i).values;
+        values.insert(values.end(), row.begin(), row.end());
+        const double sum = std::accumulate(row.begin(), row.end(), records.label(i));
+        labels.push_back(std::isfinite(sum) ? std::floor(std::fmod(std::abs(1000 * sum), 7)) - 1 : -1);
+      }
+      return constant_class_shares(Dataset::dense(records.features(), std::move(values), std::move(labels)), 5, options, releaser);
+    };
+    std::normal_distribution<double> noise{0, 5};
+    std::vector<double> script(5);
+    for (double& one : script) one = noise(random);
+    const auto found = full_gradient_difference(learner, pair.data[0], pair.data[1], {script});
+    ASSERT_TRUE(found.untainted);
+    largest[at] = std::max(largest[at], found.ratio);
+  }
+  for (const double one : largest) {
+    EXPECT_LE(one, 1);
+    EXPECT_GT(one, 0.99);
+  }
+}
+
+TEST(ConstantLearner, OfSeveralClassesIsTheirShares) {
+  ExactReleaser exact;
+  // A damaged record is a row of zeros, and a label of none of the classes counts for nothing.
+  const Dataset records = Dataset::dense(1, {1, 1, 1, 1, 0}, {0, 2, 2, 5, 1});
+  const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1e-6}, .public_count = Count{4}};
+  const auto shares = constant_class_shares(records, 3, options, exact);
+  const double total = 0.25 + 0.25 + 0.5;  // of the middle one a fourth, the least that is told of four records
+  EXPECT_NEAR(shares[0], 0.25 / total, 1e-6);
+  EXPECT_NEAR(shares[1], 0.25 / total, 1e-6);
+  EXPECT_NEAR(shares[2], 0.5 / total, 1e-6);
+  // Noise of the size of the answer halves what is kept of it: sigma / n is the standard deviation of a share, sqrt(1 / 18).
+  auto noisy = options;
+  noisy.noise_multiplier = NoiseMultiplier{4 / std::sqrt(36.0)};
+  ScriptedReleaser one{{{4, 0, 0}}};
+  const auto halved = constant_class_shares(records, 3, noisy, one);
+  EXPECT_NEAR(halved[0], (1.0 / 3 + 0.5 * (1 - 1.0 / 3)) / (2.0 / 3 + 2 * 0.25), 1e-9);
+  ScriptedReleaser far{{{1e9, -1e9, -1e9}}};
+  const auto kept = constant_class_shares(records, 3, options, far);
+  EXPECT_NEAR(kept[0], 1 / 1.5, 1e-12);
+  EXPECT_NEAR(kept[1], 0.25 / 1.5, 1e-12);
 }
 
 TEST(ConstantLearner, OneUnitMovesItsSumByItsSensitivityAndNothingElse) {

@@ -1,4 +1,5 @@
 #include <surety/optimizers/models/model.h>
+#include <surety/optimizers/models/shapes.h>
 
 #include <gtest/gtest.h>
 
@@ -390,6 +391,37 @@ TEST(ReadModel, RowsOfOneScaleAreOfVersionFive) {
   auto json = nlohmann::json::parse(text);
   json["surety_model"] = 4;
   EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {"version is 4, must be 5"}));
+}
+
+TEST(ReadModel, AdditiveTermsAndPairsAreOfVersionNine) {
+  Model model = example();
+  model.features = {.inputs = data::NamedColumns{{"a", data::Bounds{0, 4}}, {"b", data::Bounds{-1, 1}}}, .pairs = {{"a", "b"}}};
+  model.weights.assign(4, 0.5);
+  const auto of_pairs = write_model(model);
+  EXPECT_EQ(nlohmann::json::parse(of_pairs)["surety_model"], 9);
+  EXPECT_TRUE(parse_model(of_pairs, "m").features == model.features);
+  model.features.pairs.clear();
+  model.features = with_additive_terms(model.features);
+  model.weights.assign(model.features.features(), 0.25);
+  const auto text = write_model(model);
+  EXPECT_EQ(nlohmann::json::parse(text)["surety_model"], 9);
+  EXPECT_TRUE(parse_model(text, "m").features == model.features);
+  auto json = nlohmann::json::parse(text);
+  json["surety_model"] = 3;
+  EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {"version is 3, must be 9"}));
+  // A curve is the number's part and the hat functions', which together are what a row's score has of the column.
+  for (std::size_t k = 0; k < model.weights.size(); ++k) model.weights[k] = std::cos(static_cast<double>(k));
+  const auto terms = additive_terms(model);
+  ASSERT_EQ(terms.shapes.size(), 2U);
+  const auto& shape = terms.shapes[1];
+  EXPECT_EQ(shape.column, "b");
+  for (std::size_t k = 0; k < shape.at.size(); ++k) {
+    std::vector<double> row(1 + data::standard_knots, 0.0);
+    row.push_back(data::scaled(shape.at[k], data::Bounds{-1, 1}));
+    data::append_hats(row.back(), data::standard_knots, row);
+    row.push_back(0);
+    EXPECT_NEAR(scores(model, data::RowView{.indices = {}, .values = row, .norm = 1})[0], shape.values[0][k], 1e-12) << k;
+  }
 }
 
 TEST(ReadModel, ALabelWithACentreIsOfVersionSeven) {
