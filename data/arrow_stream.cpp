@@ -582,7 +582,12 @@ void ArrowCells::write(std::size_t row, Sink& out) const {
   }
   out.byte(tag);
   out.word(word);
-  // What is longer.
+  write_rest(row, out);
+}
+
+/// What is longer than a word.
+template <class Sink>
+void ArrowCells::write_rest(std::size_t row, Sink& out) const {
   switch (type_.kind) {
     case Kind::text:
     case Kind::text_view: {

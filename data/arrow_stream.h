@@ -159,6 +159,8 @@ class ArrowCells {
   std::size_t numbers_of(const Rows& rows, double* out, char point) const;
   template <class Sink>
   void write(std::size_t row, Sink& out) const;
+  template <class Sink>
+  void write_rest(std::size_t row, Sink& out) const;
 
   ArrowType type_;  ///< of the indices of a dictionary
   std::size_t size_ = 0;

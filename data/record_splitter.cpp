@@ -1,6 +1,7 @@
 #include <surety/data/record_splitter.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <surety/accounting/numbers/error.h>
 
@@ -56,74 +57,95 @@ void RecordSplitter::read_again(std::string_view ahead) {
   again_begin_ = 0;
 }
 
-bool RecordSplitter::next(std::string& record) {
-  record.clear();
-  is_too_long_ = false;
-  line_ = text_.line() - again_lines_;
-  bool is_empty = true;
-  bool has_quotes = false;  // in what was read of this record
-  Place place = Place::at_start;
-  std::string ahead;        // where the cell in hand holds line ends: what comes from the first of them on, which may not be the record's
-  std::uint64_t lines = 0;  // how many there are in it
-  const auto keep = [&](std::string_view bytes) {
-    const std::size_t kept = std::min(bytes.size(), most_bytes_ - record.size());
-    is_too_long_ = is_too_long_ || kept < bytes.size();
-    record.append(bytes.substr(0, kept));
-  };
-  const auto keep_ahead = [&] {
-    keep(ahead);
-    ahead.clear();
-    lines = 0;
-  };
-  const auto finish = [&] {
-    if (!is_too_long_ && record.ends_with('\r')) record.pop_back();
-    return true;
-  };
-  // The record ends where its cell first reaches over a line end, and what follows is read by itself.
-  const auto cut = [&] {
-    read_again(std::string_view{ahead}.substr(1));
-    return finish();
-  };
-  for (;;) {
-    const std::string_view bytes = available();
+/// One record as it is read.
+class RecordSplitter::Reading {
+ public:
+  Reading(RecordSplitter& from, std::string& record) : from_{from}, record_{record} {}
+
+  /// Takes the next bytes into account; nothing where the record goes on.
+  std::optional<bool> go_on() {
+    const std::string_view bytes = from_.available();
     if (bytes.empty()) {
       keep_ahead();
-      return !is_empty;
+      return !is_empty_;
     }
-    is_empty = false;
+    is_empty_ = false;
     // Up to the next line end, which mostly is the record's; only where there are quotes do single bytes matter.
     const std::size_t length = std::min(bytes.find('\n'), bytes.size());
     const bool is_at_line_end = length < bytes.size();
     const std::string_view part = bytes.substr(0, length);
-    has_quotes = has_quotes || (end_ == RecordEnd::line_outside_quotes && part.find('"') != std::string_view::npos);
-    if (has_quotes) {
-      std::size_t in_cell = length;  // how many bytes of the part are the cell's that `ahead` is of
-      for (std::size_t k = 0; k < length; ++k) {
-        place = after(place, part[k], delimiter_);
-        if (place == Place::at_start || place == Place::in_text) in_cell = std::min(in_cell, k);
-      }
-      const bool is_closed = in_cell < length || (is_at_line_end && place != Place::in_quotes);
-      const bool is_beyond = lines > 0 && record.size() + ahead.size() + in_cell > most_bytes_;
-      if (lines > 0 && (is_beyond || !is_closed)) {
-        ahead.append(part);
-      } else {
-        keep_ahead();
-        keep(part);
-      }
-      if (is_beyond) {
-        skip(length);
-        return cut();
-      }
+    has_quotes_ = has_quotes_ || (from_.end_ == RecordEnd::line_outside_quotes && part.find('"') != std::string_view::npos);
+    if (!has_quotes_) {
+      if (length > 0) place_ = after(Place::in_text, part.back(), from_.delimiter_);
+      keep(part);
+    } else if (is_beyond(part, is_at_line_end)) {
+      from_.skip(length);
+      return cut();
+    }
+    from_.skip(length + (is_at_line_end ? 1 : 0));
+    if (!is_at_line_end) return std::nullopt;
+    if (place_ != Place::in_quotes) return finish();
+    ahead_ += '\n';
+    ++lines_;
+    if (lines_ > from_.quoted_lines_ || record_.size() + ahead_.size() > from_.most_bytes_) return cut();
+    return std::nullopt;
+  }
+
+ private:
+  /// Keeps a part of a record with quotes, or puts it ahead; says whether its cell takes a line end to more bytes than are kept.
+  bool is_beyond(std::string_view part, bool is_at_line_end) {
+    std::size_t in_cell = part.size();  // how many bytes of the part are the cell's that `ahead_` is of
+    for (std::size_t k = 0; k < part.size(); ++k) {
+      place_ = after(place_, part[k], from_.delimiter_);
+      if (place_ == Place::at_start || place_ == Place::in_text) in_cell = std::min(in_cell, k);
+    }
+    const bool is_closed = in_cell < part.size() || (is_at_line_end && place_ != Place::in_quotes);
+    const bool beyond = lines_ > 0 && record_.size() + ahead_.size() + in_cell > from_.most_bytes_;
+    if (lines_ > 0 && (beyond || !is_closed)) {
+      ahead_.append(part);
     } else {
-      if (length > 0) place = after(Place::in_text, part.back(), delimiter_);
+      keep_ahead();
       keep(part);
     }
-    skip(length + (is_at_line_end ? 1 : 0));
-    if (!is_at_line_end) continue;
-    if (place != Place::in_quotes) return finish();
-    ahead += '\n';
-    ++lines;
-    if (lines > quoted_lines_ || record.size() + ahead.size() > most_bytes_) return cut();
+    return beyond;
+  }
+
+  void keep(std::string_view bytes) {
+    const std::size_t kept = std::min(bytes.size(), from_.most_bytes_ - record_.size());
+    from_.is_too_long_ = from_.is_too_long_ || kept < bytes.size();
+    record_.append(bytes.substr(0, kept));
+  }
+  void keep_ahead() {
+    keep(ahead_);
+    ahead_.clear();
+    lines_ = 0;
+  }
+  bool finish() {
+    if (!from_.is_too_long_ && record_.ends_with('\r')) record_.pop_back();
+    return true;
+  }
+  /// The record ends where its cell first reaches over a line end, and what follows is read by itself.
+  bool cut() {
+    from_.read_again(std::string_view{ahead_}.substr(1));
+    return finish();
+  }
+
+  RecordSplitter& from_;
+  std::string& record_;
+  bool is_empty_ = true;
+  bool has_quotes_ = false;  // in what was read of this record
+  Place place_ = Place::at_start;
+  std::string ahead_;        // where the cell in hand holds line ends: what comes from the first of them on, which may not be the record's
+  std::uint64_t lines_ = 0;  // how many there are in it
+};
+
+bool RecordSplitter::next(std::string& record) {
+  record.clear();
+  is_too_long_ = false;
+  line_ = text_.line() - again_lines_;
+  Reading reading{*this, record};
+  for (;;) {
+    if (const auto is_read = reading.go_on()) return *is_read;
   }
 }
 

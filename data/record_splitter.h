@@ -43,6 +43,8 @@ class RecordSplitter {
   [[nodiscard]] std::string about_file(std::string_view reason) const { return text_.about_file(reason); }
 
  private:
+  class Reading;
+
   /// As those of `text_`, behind what is to be read again.
   [[nodiscard]] std::string_view available();
   void skip(std::size_t count);

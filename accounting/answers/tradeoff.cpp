@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -92,16 +93,10 @@ double bound_above(const std::vector<Evaluation>& points, double largest) {
   return bound;
 }
 
-/// Encloses sup of g over 0 < t <= last (x = e^t, t >= first only for the search).
-Enclosure concave_supremum(const Concave& g, double first, double last, double nearness = 1e-6) {
-  std::vector<Evaluation> points;
-  const auto value = [&](double t) {
-    const auto found = g(t);
-    points.push_back({t, found, exp(number(t))});
-    return found.lower + (found.upper - found.lower) / 2;
-  };
-  // Uphill from the middle in growing steps, then golden sections. Only tightness depends on where this ends.
-  const double start = std::clamp(-0.25, first, last);
+/// A range around the largest value of a function that rises and then falls, uphill from `start` in growing steps. Only tightness depends on where
+/// this ends.
+template <class Value>
+std::pair<double, double> around_the_peak(Value& value, double start, double first, double last) {
   double best = start;
   double best_value = value(best);
   double left = start;
@@ -122,6 +117,12 @@ Enclosure concave_supremum(const Concave& g, double first, double last, double n
     }
     if (sign > 0 && best > start) break;  // downhill on the other side
   }
+  return {left, right};
+}
+
+/// The peak between two places, to `nearness`, by golden sections.
+template <class Value>
+double peak_between(Value& value, double left, double right, double nearness) {
   constexpr double golden = 0.6180339887498949;
   double inner_left = right - golden * (right - left);
   double inner_right = left + golden * (right - left);
@@ -140,7 +141,19 @@ Enclosure concave_supremum(const Concave& g, double first, double last, double n
       at_right = value(inner_right = left + golden * (right - left));
     }
   }
-  const double peak = at_left > at_right ? inner_left : inner_right;
+  return at_left > at_right ? inner_left : inner_right;
+}
+
+/// Encloses sup of g over 0 < t <= last (x = e^t, t >= first only for the search).
+Enclosure concave_supremum(const Concave& g, double first, double last, double nearness = 1e-6) {
+  std::vector<Evaluation> points;
+  const auto value = [&](double t) {
+    const auto found = g(t);
+    points.push_back({t, found, exp(number(t))});
+    return found.lower + (found.upper - found.lower) / 2;
+  };
+  const auto [left, right] = around_the_peak(value, std::clamp(-0.25, first, last), first, last);
+  const double peak = peak_between(value, left, right, nearness);
   // Near points prove a second-order error, far ones forgive a wide curve.
   for (double distance = nearness; distance < 4; distance *= 4) {
     value(std::max(peak - distance, first));

@@ -258,97 +258,133 @@ double outward(const Holds& holds, double start, double direction, double resolu
   return candidate(certain);
 }
 
-/// Over the reals, in t with x = 2^t or 2^-t, so that cost falls with t.
-Found solve_real(const Search& search, const Parameter& parameter) {
-  const double sign = parameter.cost_rises ? -1 : 1;
-  const auto value = [&](double t) { return std::clamp(std::exp2(sign * t), parameter.lowest, parameter.highest); };
-  const double first = sign > 0 ? std::log2(parameter.lowest) : -std::log2(parameter.highest);
-  const double last = sign > 0 ? std::log2(parameter.highest) : -std::log2(parameter.lowest);
-  const auto excess = [&](double t) { return search.excess(value(t)); };
+/// A search over the reals, in t with x = 2^t or 2^-t, so that cost falls with t.
+class OnTheLine {
+ public:
+  OnTheLine(const Search& search, const Parameter& parameter)
+      : search_{search},
+        parameter_{parameter},
+        sign_{parameter.cost_rises ? -1.0 : 1.0},
+        first_{parameter.cost_rises ? -std::log2(parameter.highest) : std::log2(parameter.lowest)},
+        last_{parameter.cost_rises ? -std::log2(parameter.lowest) : std::log2(parameter.highest)} {}
 
-  // A value tried: how far from the target, and to which share of epsilon that is known.
+  Found solve() {
+    if (const auto at_the_end = bracket()) return *at_the_end;
+    if (const auto where_answers_end = leave_what_is_unknown()) return *where_answers_end;
+    narrow();
+    return certified();
+  }
+
+ private:
+  /// A value tried: how far from the target, and to which share of epsilon that is known.
   struct Tried {
     double t;
     double excess;
     double resolution;
   };
-  const auto tried = [&](double t) {
-    const double found = excess(t);
-    return Tried{t, found, search.resolution()};
-  };
-  static_cast<void>(search.at(value(std::clamp(0.0, first, last))));
-  Tried failing = tried(std::clamp(0.0, first, last));
-  Tried meeting = failing;
-  if (failing.excess > 0) {
-    for (double step = 1;; step *= 2) {
-      if (meeting.t >= last) search.refuse_out_of_reach(value(last));
-      meeting = tried(std::min(meeting.t + step, last));
-      if (!(meeting.excess > 0)) break;
-      failing = meeting;
-    }
-  } else {
-    for (double step = 1;; step *= 2) {
-      if (failing.t <= first) {
-        // At the end of the range: an answer where that end is a value like any other (a rate of 1), none where it is not.
-        if (parameter.cost_rises) return {value(first), std::nullopt};
-        search.refuse_without_an_end(1);
+
+  [[nodiscard]] double value(double t) const { return std::clamp(std::exp2(sign_ * t), parameter_.lowest, parameter_.highest); }
+  [[nodiscard]] Tried tried(double t) const {
+    const double found = search_.excess(value(t));
+    return {t, found, search_.resolution()};
+  }
+
+  /// Values on both sides of the target; an answer where there are none because the range ends.
+  std::optional<Found> bracket() {
+    const double start = std::clamp(0.0, first_, last_);
+    static_cast<void>(search_.at(value(start)));
+    failing_ = meeting_ = tried(start);
+    if (failing_.excess > 0) {
+      for (double step = 1;; step *= 2) {
+        if (meeting_.t >= last_) search_.refuse_out_of_reach(value(last_));
+        meeting_ = tried(std::min(meeting_.t + step, last_));
+        if (!(meeting_.excess > 0)) break;
+        failing_ = meeting_;
       }
-      failing = tried(std::max(failing.t - step, first));
-      if (failing.excess > 0) break;
-      meeting = failing;
+    } else {
+      for (double step = 1;; step *= 2) {
+        if (failing_.t <= first_) {
+          // At the end of the range: an answer where that end is a value like any other (a rate of 1), none where it is not.
+          if (parameter_.cost_rises) return Found{value(first_), std::nullopt};
+          search_.refuse_without_an_end(1);
+        }
+        failing_ = tried(std::max(failing_.t - step, first_));
+        if (failing_.excess > 0) break;
+        meeting_ = failing_;
+      }
     }
-  }
-  if (!(failing.excess > meeting.excess)) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("the cost does not {} with the {}, so there is nothing to search for",
-                                                         parameter.cost_rises ? "rise" : "fall", parameter.name)};
-  }
-
-  // The search ends where the answers end, within some percent: they are dearest there, and the target is met with room to spare.
-  for (int halvings = 0; search.is_unknown(value(failing.t)) && halvings < 40; ++halvings) {
-    if (halvings >= 6 && search.meets(value(meeting.t))) return {value(meeting.t), value(failing.t)};
-    const Tried middle = tried(failing.t + (meeting.t - failing.t) / 2);
-    (middle.excess > 0 ? failing : meeting) = middle;
+    if (!(failing_.excess > meeting_.excess)) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("the cost does not {} with the {}, so there is nothing to search for",
+                                                           parameter_.cost_rises ? "rise" : "fall", parameter_.name)};
+    }
+    return std::nullopt;
   }
 
-  // The root by formulas; from the first value on of which only bounds on either side are known, by these.
-  double resolution = meeting.resolution;
-  std::pair<double, double> bracket{failing.t, meeting.t};
-  const auto by_formulas = [&](const Tried& above, const Tried& below) {
-    const auto seen = [&](double t) {
-      const auto found = tried(t);
-      resolution = std::max(resolution, found.resolution);
-      return found.excess;
-    };
-    const auto near = [&](double a, double b) { return resolution > 0 || accounting::agree_to(50, a, b); };
-    const auto found = accounting::narrow_root(seen, above.t, below.t, above.excess, below.excess, near, 100);
-    bracket = {found.low, found.high};
-  };
-  if (resolution == 0) by_formulas(failing, meeting);
-  if (resolution > 0) {
-    bracket = coarse_bracket(search, value, bracket.first, bracket.second, resolution);
-    const auto below = tried(bracket.second);
-    const auto above = tried(bracket.first);
+  /// The search ends where the answers end, within some percent: they are dearest there, and the target is met with room to spare.
+  std::optional<Found> leave_what_is_unknown() {
+    for (int halvings = 0; search_.is_unknown(value(failing_.t)) && halvings < 40; ++halvings) {
+      if (halvings >= 6 && search_.meets(value(meeting_.t))) return Found{value(meeting_.t), value(failing_.t)};
+      const Tried middle = tried(failing_.t + (meeting_.t - failing_.t) / 2);
+      (middle.excess > 0 ? failing_ : meeting_) = middle;
+    }
+    return std::nullopt;
+  }
+
+  /// The root by formulas; from the first value on of which only bounds on either side are known, by these.
+  void narrow() {
+    resolution_ = meeting_.resolution;
+    bracket_ = {failing_.t, meeting_.t};
+    if (resolution_ == 0) narrow_by_formulas(failing_, meeting_);
+    if (resolution_ == 0) return;
+    bracket_ = coarse_bracket(
+        search_, [&](double t) { return value(t); }, bracket_.first, bracket_.second, resolution_);
+    const auto below = tried(bracket_.second);
+    const auto above = tried(bracket_.first);
     if (below.resolution == 0 && below.excess < 0 && above.excess > 0) {
       // Formulas know the root's surroundings after all.
-      resolution = 0;
-      by_formulas(above, below);
+      resolution_ = 0;
+      narrow_by_formulas(above, below);
     }
   }
-  // The root finder's bracket may have closed on the root itself; step outward until each side is certain again.
-  const auto misses = [&](double x) { return search.misses(x); };
-  const auto meets = [&](double x) { return search.meets(x); };
-  double missed = outward(misses, value(bracket.first), -sign, resolution, value(failing.t), search.margin(value(bracket.first)));
-  // Where only bounds say so, the next one farther out may be beyond doubt.
-  if (resolution > 0 && !search.is_proved_to_miss(missed)) {
-    const double farther = value(bracket.first) * (1 - sign * 32 * resolution);
-    if (search.misses(farther) && search.is_proved_to_miss(farther)) missed = farther;
+  void narrow_by_formulas(const Tried& above, const Tried& below) {
+    const auto seen = [&](double t) {
+      const auto found = tried(t);
+      resolution_ = std::max(resolution_, found.resolution);
+      return found.excess;
+    };
+    const auto near = [&](double a, double b) { return resolution_ > 0 || accounting::agree_to(50, a, b); };
+    const auto found = accounting::narrow_root(seen, above.t, below.t, above.excess, below.excess, near, 100);
+    bracket_ = {found.low, found.high};
   }
-  const double met = outward(meets, value(bracket.second), sign, resolution, value(meeting.t), search.margin(value(bracket.second)));
-  return {met, missed};
-}
+
+  /// The root finder's bracket may have closed on the root itself; steps outward until each side is certain again.
+  [[nodiscard]] Found certified() const {
+    const auto misses = [&](double x) { return search_.misses(x); };
+    const auto meets = [&](double x) { return search_.meets(x); };
+    const double above = value(bracket_.first);
+    const double below = value(bracket_.second);
+    double missed = outward(misses, above, -sign_, resolution_, value(failing_.t), search_.margin(above));
+    // Where only bounds say so, the next one farther out may be beyond doubt.
+    if (resolution_ > 0 && !search_.is_proved_to_miss(missed)) {
+      const double farther = above * (1 - sign_ * 32 * resolution_);
+      if (search_.misses(farther) && search_.is_proved_to_miss(farther)) missed = farther;
+    }
+    return {outward(meets, below, sign_, resolution_, value(meeting_.t), search_.margin(below)), missed};
+  }
+
+  const Search& search_;
+  const Parameter& parameter_;
+  double sign_;
+  double first_;
+  double last_;
+  Tried failing_{};
+  Tried meeting_{};
+  double resolution_ = 0;
+  std::pair<double, double> bracket_{};
+};
 
 Found found_by(const Search& search, const Parameter& parameter) {
-  return parameter.whole ? solve_whole(search, parameter) : solve_real(search, parameter);
+  return parameter.whole ? solve_whole(search, parameter) : OnTheLine{search, parameter}.solve();
 }
 
 }  // namespace

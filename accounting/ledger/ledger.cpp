@@ -184,6 +184,7 @@ void require_first(const LedgerContents& contents, std::string_view end) {
 
 }  // namespace
 
+// Proved: docs/proofs/ledger.md#ledger-charge
 LedgerFile::Reserved LedgerFile::reserve(const Plan& plan, std::string_view once) {
   RunId id{0};
   std::time_t time = 0;
@@ -312,6 +313,7 @@ void Reservation::settle(Stopping stopping) {
   state_ = State::settled;
 }
 
+// Proved so far.
 Ledger Ledger::open(const std::filesystem::path& path) { return Ledger{LedgerFile::open(path), false}; }
 
 Ledger Ledger::open(std::shared_ptr<LedgerStore> store) {

@@ -96,81 +96,110 @@ void require_part(const Run& run, const std::optional<Event>& released) {
   }
 }
 
+namespace {
+
+/// The fields of one entry, each kind of which changes the contents in its own way. What it refuses it refuses before it changes anything.
+class Entry {
+ public:
+  Entry(LedgerContents& contents, const std::string& kind, const nlohmann::json& fields)
+      : contents_{contents}, kind_{kind}, fields_{fields} {}
+
+  void open() const {
+    const bool has_unit = fields_.is_object() && fields_.contains("unit");
+    has_unit ? require_fields(fields_, {"time", "adjacency", "unit"}, kind_) : require_fields(fields_, {"time", "adjacency"}, kind_);
+    const Adjacency written = parse_adjacency(text_of("adjacency"));
+    if (has_unit) contents_.unit = unit_from_json(fields_.at("unit"));
+    contents_.version = has_unit ? version_of(contents_.unit) : ledger_version_without_unit;
+    contents_.last_time = text_of("time");
+    contents_.adjacency = written;
+    contents_.charged.emplace(written);
+    contents_.counted.emplace(written);
+  }
+
+  void budget() const {
+    const bool has_order = fields_.is_object() && fields_.contains("order");
+    has_order ? require_fields(fields_, {"time", "epsilon", "delta", "filter", "order"}, kind_)
+              : require_fields(fields_, {"time", "epsilon", "delta", "filter"}, kind_);
+    require(!contents_.budget && contents_.runs.empty(), "a budget comes after another budget or after a run");
+    Budget written{.target = target_of(fields_), .filter = parse_filter_kind(text_of("filter"))};
+    if (has_order) written.order = RenyiOrder{fields_.at("order").get<double>()};
+    require(has_order == (written.filter == FilterKind::renyi), "an order goes with a filter of kind renyi, and only with it");
+    contents_.budget = Filter{written}.budget();
+    contents_.last_time = text_of("time");
+  }
+
+  void reserve() const {
+    require_fields(fields_, {"time", "event", "promise", "note", "not_private"}, kind_);
+    Plan plan{.event = event_of(fields_.at("event")),
+              .unit = contents_.unit,
+              .note = text_of("note"),
+              .not_private = fields_.at("not_private").get<bool>()};
+    if (const auto& promise = fields_.at("promise"); !promise.is_null()) {
+      require_fields(promise, {"epsilon", "delta"}, "promise");
+      plan.promise = target_of(promise);
+    }
+    // Sums of counts that reserve has admitted; what is counted is part of what is charged.
+    contents_.charged->add(Releases::of(plan.event));
+    contents_.counted->add(Releases::of(plan.event));
+    contents_.last_time = text_of("time");
+    contents_.runs.push_back(
+        {.id = {contents_.runs.size() + 1}, .created = contents_.last_time, .plan = std::move(plan), .settlement = std::nullopt});
+  }
+
+  void settle() const {
+    require_fields(fields_, {"time", "run", "released", "stopping"}, kind_);
+    const auto id = fields_.at("run").get<std::uint64_t>();
+    require(id >= 1 && id <= contents_.runs.size(), "an unknown run is settled");
+    Settlement settlement{.time = text_of("time"), .released = std::nullopt, .stopping = parse_stopping(text_of("stopping"))};
+    if (!fields_.at("released").is_null()) settlement.released = event_of(fields_.at("released"));
+    auto& run = contents_.runs[id - 1];
+    require_part(run, settlement.released);
+    const auto planned = Releases::of(run.plan.event);
+    run.settlement = std::move(settlement);
+    for (const auto& [sum, cost] : {std::pair{&*contents_.charged, run.charged()}, std::pair{&*contents_.counted, run.counted()}}) {
+      sum->subtract(planned);
+      if (cost) sum->add(Releases::of(*cost));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string text_of(const char* field) const { return fields_.at(field).get<std::string>(); }
+  [[nodiscard]] Target target_of(const nlohmann::json& written) const {
+    return {.epsilon = Epsilon{written.at("epsilon").get<double>()},
+            .delta = Delta{written.at("delta").get<double>()},
+            .adjacency = *contents_.adjacency};
+  }
+  [[nodiscard]] Event event_of(const nlohmann::json& written) const {
+    auto& known = contents_.known_events;
+    std::string text = written.dump();
+    if (const auto found = known.find(text); found != known.end()) return found->second;
+    Event event = event_from_json(text);
+    require(event.adjacency() == *contents_.adjacency, "an event has another adjacency than the ledger");
+    // As many kinds as a ledger is likely to have; of more, those that come next.
+    if (known.size() == most_known_events) known.clear();
+    known.emplace(std::move(text), event);
+    return event;
+  }
+
+  LedgerContents& contents_;
+  const std::string& kind_;
+  const nlohmann::json& fields_;
+};
+
+}  // namespace
+
 void LedgerContents::take(const std::string& entry) {
   // An event is at most 3 Event::max_depth + 3 levels of JSON, within the two levels of its entry.
   const auto json = parse_strict_json(entry, 3 * Event::max_depth + 5, "entry");
   require(json.is_object() && json.size() == 1, "not an object with one field");
   const auto& kind = json.begin().key();
-  const auto& fields = json.begin().value();
   require(adjacency.has_value() == (kind != "open"), "the ledger does not start with its adjacency, and only so");
-
-  const auto event_of = [&](const nlohmann::json& written) {
-    std::string text = written.dump();
-    if (const auto known = known_events.find(text); known != known_events.end()) return known->second;
-    Event event = event_from_json(text);
-    require(event.adjacency() == *adjacency, "an event has another adjacency than the ledger");
-    // As many kinds as a ledger is likely to have; of more, those that come next.
-    if (known_events.size() == most_known_events) known_events.clear();
-    known_events.emplace(std::move(text), event);
-    return event;
-  };
-  const auto target_of = [&](const nlohmann::json& written) {
-    return Target{.epsilon = Epsilon{written.at("epsilon").get<double>()},
-                  .delta = Delta{written.at("delta").get<double>()},
-                  .adjacency = *adjacency};
-  };
-  const auto text_of = [&](const char* field) { return fields.at(field).get<std::string>(); };
-
-  if (kind == "open") {
-    const bool has_unit = fields.is_object() && fields.contains("unit");
-    has_unit ? require_fields(fields, {"time", "adjacency", "unit"}, kind) : require_fields(fields, {"time", "adjacency"}, kind);
-    const Adjacency written = parse_adjacency(text_of("adjacency"));
-    if (has_unit) unit = unit_from_json(fields.at("unit"));
-    version = has_unit ? version_of(unit) : ledger_version_without_unit;
-    last_time = text_of("time");
-    adjacency = written;
-    charged.emplace(written);
-    counted.emplace(written);
-  } else if (kind == "budget") {
-    const bool has_order = fields.is_object() && fields.contains("order");
-    has_order ? require_fields(fields, {"time", "epsilon", "delta", "filter", "order"}, kind)
-              : require_fields(fields, {"time", "epsilon", "delta", "filter"}, kind);
-    require(!budget && runs.empty(), "a budget comes after another budget or after a run");
-    Budget written{.target = target_of(fields), .filter = parse_filter_kind(text_of("filter"))};
-    if (has_order) written.order = RenyiOrder{fields.at("order").get<double>()};
-    require(has_order == (written.filter == FilterKind::renyi), "an order goes with a filter of kind renyi, and only with it");
-    budget = Filter{written}.budget();
-    last_time = text_of("time");
-  } else if (kind == "reserve") {
-    require_fields(fields, {"time", "event", "promise", "note", "not_private"}, kind);
-    Plan plan{
-        .event = event_of(fields.at("event")), .unit = unit, .note = text_of("note"), .not_private = fields.at("not_private").get<bool>()};
-    if (const auto& promise = fields.at("promise"); !promise.is_null()) {
-      require_fields(promise, {"epsilon", "delta"}, "promise");
-      plan.promise = target_of(promise);
-    }
-    // Sums of counts that reserve has admitted; what is counted is part of what is charged.
-    charged->add(Releases::of(plan.event));
-    counted->add(Releases::of(plan.event));
-    last_time = text_of("time");
-    runs.push_back({.id = {runs.size() + 1}, .created = last_time, .plan = std::move(plan), .settlement = std::nullopt});
-  } else if (kind == "settle") {
-    require_fields(fields, {"time", "run", "released", "stopping"}, kind);
-    const auto id = fields.at("run").get<std::uint64_t>();
-    require(id >= 1 && id <= runs.size(), "an unknown run is settled");
-    Settlement settlement{.time = text_of("time"), .released = std::nullopt, .stopping = parse_stopping(text_of("stopping"))};
-    if (!fields.at("released").is_null()) settlement.released = event_of(fields.at("released"));
-    auto& run = runs[id - 1];
-    require_part(run, settlement.released);
-    const auto planned = Releases::of(run.plan.event);
-    run.settlement = std::move(settlement);
-    for (const auto& [sum, cost] : {std::pair{&*charged, run.charged()}, std::pair{&*counted, run.counted()}}) {
-      sum->subtract(planned);
-      if (cost) sum->add(Releases::of(*cost));
-    }
-  } else {
-    invalid("an entry of unknown kind");
-  }
+  const Entry read{*this, kind, json.begin().value()};
+  if (kind == "open") return read.open();
+  if (kind == "budget") return read.budget();
+  if (kind == "reserve") return read.reserve();
+  if (kind == "settle") return read.settle();
+  invalid("an entry of unknown kind");
 }
 
 void read_on(const LedgerStore& store, LedgerContents& contents) {

@@ -46,7 +46,9 @@ struct LibraryError<double> {
   static constexpr double erfc = 20;
   static constexpr double erf = 4;
   static constexpr double sinh = 8;
-  static constexpr double sin = 2.5;  // of angles up to 2
+  static constexpr double sin = 2.5;
+  static constexpr double cos = 2.5;
+  static constexpr double atan2 = 2.5;
 };
 template <>
 struct LibraryError<long double> {
@@ -57,7 +59,9 @@ struct LibraryError<long double> {
   static constexpr long double erfc = 20;
   static constexpr long double erf = 5;
   static constexpr long double sinh = 12;
-  static constexpr long double sin = 4;
+  static constexpr long double sin = 6;
+  static constexpr long double cos = 6;
+  static constexpr long double atan2 = 5;
 };
 
 /// The share of a number that so many units of its last place are at most. For loops that keep raw numbers and count the units of their results.
@@ -66,6 +70,7 @@ template <std::floating_point T>
   return units * std::numeric_limits<T>::epsilon();
 }
 
+// Proved: docs/proofs/bounds.md#operations
 /// Steps outward, which every operation below is made of.
 template <std::floating_point T>
 struct Outward {
@@ -225,6 +230,7 @@ class LowerOf {
   T value_;
 };
 
+// Proved so far.
 using Exact = ExactOf<double>;
 using Upper = UpperOf<double>;
 using Lower = LowerOf<double>;

@@ -122,6 +122,33 @@ int release(ReleaseOptions& options, OptionTable given) {
   return ReleaseCommand{options, std::move(job)}.run();
 }
 
+constexpr const char* footer =
+    R"(A record whose cell is missing, empty or no number, is no record of a sum, mean, variance, median, quantile or histogram of that column;
+how many there are is private. So a mean is the ratio of a sum and a count that share one release. --missing column=0 counts such cells as
+0, and --complete column promises that there is none: under replace-one and zero-out the number of records is then public, unless --where
+selects some, and a mean is the noisy sum over that number. A variance divides by the number of its records. A median or quantile is one of
+public candidates, drawn by the exponential mechanism; its rank error is by how many of the clamped and rounded numbers it misses the rank
+asked for. It is of no groups. Under replace-one a record moves a sum by upper - lower, and where its cell may be missing or it may cease
+to meet --where by the larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that
+magnitude alone. A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one
+at least; the number of records is then private. Keys are shown where their noisy count is above a threshold: half of --delta is the chance
+that one unit's own key appears. Groups: a record is in one group or none, but a unit of several rows may be in several. Means of groups
+are ratios. Several queries cost together what their composition costs, and nothing is released unless all are well-formed. Their noise is
+that of one scale s, divided by the square root of each query's weight: with Gaussian noise a weight is a share of the budget. The interval
+is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds. Every line end outside quotes ends a record, and a cell
+in quotes holds at most --quoted-lines of them. A missing cell meets no comparison of --where, and missing(column) alone; every cell of a
+record with a wrong number of them meets nothing. With --missing or --complete such a record counts as 0, clamped to --bounds, but under
+zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed record is such a one. CSV puts an apostrophe before a
+text that begins with = + - @, which spreadsheets run as a formula, or with an apostrophe, doubles backslashes, and spells control
+characters and bytes that are not UTF-8 \xHH or \uHHHH.
+Examples:
+  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db
+  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db
+  surety release examples/data/randhie.csv --query 'histogram(hlthg)' --categories 0,1 --epsilon 1 --delta 1e-6 \
+                 --ledger run.db
+  surety release examples/data/randhie.csv --query 'count()' --query 'mean(mdvis)' --bounds 0,20 --by hlthg --keys 0,1 \
+                 --epsilon 1 --delta 1e-6 --ledger run.db --format csv)";
+
 }  // namespace
 
 Command release_command(const PlannedArguments& given) {
@@ -158,32 +185,7 @@ Command release_command(const PlannedArguments& given) {
   options->overwrite.add_to(table);
   options->run.add_plan_to(table);
   options->run.expected = given.expected;
-  command.footer =
-      R"(A record whose cell is missing, empty or no number, is no record of a sum, mean, variance, median, quantile or histogram of that column;
-how many there are is private. So a mean is the ratio of a sum and a count that share one release. --missing column=0 counts such cells as
-0, and --complete column promises that there is none: under replace-one and zero-out the number of records is then public, unless --where
-selects some, and a mean is the noisy sum over that number. A variance divides by the number of its records. A median or quantile is one of
-public candidates, drawn by the exponential mechanism; its rank error is by how many of the clamped and rounded numbers it misses the rank
-asked for. It is of no groups. Under replace-one a record moves a sum by upper - lower, and where its cell may be missing or it may cease
-to meet --where by the larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that
-magnitude alone. A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one
-at least; the number of records is then private. Keys are shown where their noisy count is above a threshold: half of --delta is the chance
-that one unit's own key appears. Groups: a record is in one group or none, but a unit of several rows may be in several. Means of groups
-are ratios. Several queries cost together what their composition costs, and nothing is released unless all are well-formed. Their noise is
-that of one scale s, divided by the square root of each query's weight: with Gaussian noise a weight is a share of the budget. The interval
-is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds. Every line end outside quotes ends a record, and a cell
-in quotes holds at most --quoted-lines of them. A missing cell meets no comparison of --where, and missing(column) alone; every cell of a
-record with a wrong number of them meets nothing. With --missing or --complete such a record counts as 0, clamped to --bounds, but under
-zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed record is such a one. CSV puts an apostrophe before a
-text that begins with = + - @, which spreadsheets run as a formula, or with an apostrophe, doubles backslashes, and spells control
-characters and bytes that are not UTF-8 \xHH or \uHHHH.
-Examples:
-  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db
-  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db
-  surety release examples/data/randhie.csv --query 'histogram(hlthg)' --categories 0,1 --epsilon 1 --delta 1e-6 \
-                 --ledger run.db
-  surety release examples/data/randhie.csv --query 'count()' --query 'mean(mdvis)' --bounds 0,20 --by hlthg --keys 0,1 \
-                 --epsilon 1 --delta 1e-6 --ledger run.db --format csv)";
+  command.footer = footer;
   command.run = [options](const Command& said) { return release(*options, said.options); };
   return command;
 }

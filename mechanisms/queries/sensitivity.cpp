@@ -9,6 +9,7 @@ namespace {
 
 using accounting::Interval;
 
+// Proved: docs/proofs/mechanisms.md#sensitivities
 // Wide enough that the sum of two doubles that matter to each other is nearly exact; its last step rounds up.
 constexpr mpfr_prec_t precision = 128;
 
@@ -40,4 +41,5 @@ LinfSensitivity after_rounding(LinfSensitivity sensitivity, Grid grid, std::size
   return LinfSensitivity{sum_up(sensitivity.value(), Interval{grid.step(), precision})};
 }
 
+// Proved so far.
 }  // namespace surety::mechanisms

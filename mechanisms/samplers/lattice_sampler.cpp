@@ -21,6 +21,7 @@ using accounting::Interval;
 __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
 
+// Proved: docs/proofs/samplers.md#integers
 /// So that a place in the first piece of the tail fits a word.
 constexpr int log2_largest_gaussian = 60;
 constexpr int log2_largest_exponential = 58;
@@ -706,4 +707,5 @@ std::int64_t LatticeSampler::decode_by_definition(const std::uint64_t* words, co
   return tables_->settle<false>(words, next);
 }
 
+// Proved so far.
 }  // namespace surety::mechanisms

@@ -35,6 +35,7 @@ Real exactly(double value) {
   return [value](mpfr_prec_t precision) { return Interval{value, precision}; };
 }
 
+// Proved: docs/proofs/closed-form.md#gaussian-curve
 /// Beyond this Mills' ratio is cheaper than erfc, and its fraction, precision / 8 deep, agrees to some 0.45 of the precision
 /// (interval_test measures it); nearer to 0 twice the precision would not make it twice as narrow.
 double far_tail(mpfr_prec_t precision) { return std::max(8.0, 0.7 * std::sqrt(static_cast<double>(precision))); }
@@ -136,6 +137,7 @@ Curve batch_curve(const Real& mu, double q) {
   };
 }
 
+// Proved so far.
 // ---- one kind of release, repeated ----
 
 /// What a composition consists of: one leaf and how often it occurs.
@@ -480,6 +482,7 @@ Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
   return gaussian_epsilon_of(mu_of(plain), delta.value());
 }
 
+// Proved: docs/proofs/closed-form.md#gaussian-curve
 Enclosure gaussian_delta(Mu mu, Epsilon epsilon) {
   const StandardFloatingPoint environment;
   if (mu.value() == 0) return {0, 0};
@@ -509,4 +512,5 @@ Enclosure largest_mu(Epsilon epsilon, Delta delta) {
   return enclose_root(side, before, beyond);
 }
 
+// Proved so far.
 }  // namespace surety::accounting

@@ -112,6 +112,7 @@ class PreparedLines {
   std::map<double, Kept> lines_;
 };
 
+// Proved: docs/proofs/contour.md#shifts
 /// The root of delta(epsilon) = delta on one line, both ends certified by the line itself.
 Enclosure solve(const Line& line, double epsilon, double delta) {
   const Lower target_below = log(Lower{Exact{delta}});
@@ -234,6 +235,7 @@ Upper log_chernoff_bound(const Loss& loss, Direction direction, double epsilon) 
   return best;
 }
 
+// Proved so far.
 template <class Answer>
 auto with_event(const Event& event, Answer answer) {
   try {

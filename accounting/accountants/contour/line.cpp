@@ -27,6 +27,7 @@ constexpr double most_work_of_many = 1e9;
 /// Points from which on fewer of them are worth the search for a smaller last one.
 constexpr double few_points = 1500;
 
+// Proved: docs/proofs/contour.md#shifts
 /// The terms of one part on a grid of nodes at t = 0: f e^(i phase), no phases without a shift.
 struct Terms {
   std::vector<double> f;
@@ -455,4 +456,5 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
   }
 }
 
+// Proved so far.
 }  // namespace surety::accounting::contour

@@ -6,6 +6,7 @@
 //              does, so that few nodes are enough and little cancels; at y = 0 nodes are as dense as the integrand oscillates.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -18,9 +19,10 @@ namespace surety::accounting::contour {
 
 /// Unit roundoff of the accumulators of long sums: at most that of double, `unit_roundoff`.
 inline constexpr double sum_unit = static_cast<double>(std::numeric_limits<long double>::epsilon());
-/// Bound on the relative error of exp, expm1, log, log1p, sin, cos, atan2 of the C library, in units of `unit_roundoff`: glibc states at
-/// most 1 ulp (2 units) for each on the machines it lists, 2 ulp for none of these; the rest is margin.
-inline constexpr double library = 4;
+/// Bound on the relative error of exp, expm1, log, log1p, sin, cos, atan2 of the C library, in units of `unit_roundoff`.
+inline constexpr double library =
+    2 * std::max({LibraryError<double>::exp, LibraryError<double>::expm1, LibraryError<double>::log, LibraryError<double>::log1p,
+                  LibraryError<double>::sin, LibraryError<double>::cos, LibraryError<double>::atan2});
 /// From a bound that was itself computed in double, by fewer than 2^24 operations on numbers that are not negative, of relative errors of which each
 /// is below 2^-29: a share of 2^-27 is more than their rounding and what is of second order in them.
 [[nodiscard]] inline Upper covered(double bound) { return Upper::within(bound, 0x1p25); }

@@ -15,6 +15,7 @@
 namespace surety::accounting {
 namespace {
 
+// Proved: docs/proofs/choices.md#above
 /// So many points are looked at together; among them the best move hardly changes.
 constexpr std::size_t tile = 64;
 /// Smaller values count as this from above and as 0 from below, so that nothing underflows.
@@ -492,4 +493,5 @@ double ChoiceGame::lower(double x) const {
   return std::max(0.0, round_down(best));
 }
 
+// Proved so far.
 }  // namespace surety::accounting

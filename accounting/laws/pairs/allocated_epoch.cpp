@@ -24,6 +24,7 @@
 namespace surety::accounting {
 namespace {
 
+// Proved: docs/proofs/allocated.md#cells
 using Complex = std::complex<long double>;
 constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
 constexpr long double pi = std::numbers::pi_v<long double>;
@@ -706,4 +707,5 @@ std::shared_ptr<const AllocatedEpoch> allocated_epoch(double rounds, double mult
   });
 }
 
+// Proved so far.
 }  // namespace surety::accounting

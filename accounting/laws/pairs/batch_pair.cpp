@@ -142,6 +142,22 @@ class LawOfAtoms {
   long double lost_ = 0;
 };
 
+/// What was moved down has more Q-mass than before. A pair has no more than 1: the lowest outcomes are left out, which only lowers curves.
+void leave_out_excess(std::vector<Outcome>& lowest) {
+  long double excess = q_mass(lowest) * (1 + 4096 * little) - 1;
+  std::size_t dropped = 0;
+  while (excess > 0 && dropped < lowest.size()) {
+    const long double share = lowest[dropped].mass * std::exp(-lowest[dropped].loss);
+    if (share > excess) {
+      lowest[dropped].mass *= std::max(0.0L, 1 - excess / share * (1 + little)) * (1 - little);
+      break;
+    }
+    excess -= share * (1 - little);
+    ++dropped;
+  }
+  lowest.erase(lowest.begin(), lowest.begin() + static_cast<std::ptrdiff_t>(dropped));
+}
+
 }  // namespace
 
 BatchPair batch_pair(const Parts& parts, const BatchTerms& terms) {
@@ -191,20 +207,7 @@ BatchPair batch_pair(const Parts& parts, const BatchTerms& terms) {
     if (parts.front().lower) given(*parts.front().lower, pair.below, -1);
   }
   if (!terms.infinite) pair.above.infinite = 0;
-  // What was moved down has more Q-mass than before. A pair has no more than 1: the lowest outcomes are left out, which only lowers curves.
-  long double excess = q_mass(pair.below.finite) * (1 + 4096 * little) - 1;
-  auto& lowest = pair.below.finite;
-  std::size_t dropped = 0;
-  while (terms.rounding && excess > 0 && dropped < lowest.size()) {
-    const long double share = lowest[dropped].mass * std::exp(-lowest[dropped].loss);
-    if (share > excess) {
-      lowest[dropped].mass *= std::max(0.0L, 1 - excess / share * (1 + little)) * (1 - little);
-      break;
-    }
-    excess -= share * (1 - little);
-    ++dropped;
-  }
-  lowest.erase(lowest.begin(), lowest.begin() + static_cast<std::ptrdiff_t>(dropped));
+  if (terms.rounding) leave_out_excess(pair.below.finite);
   return pair;
 }
 

@@ -15,6 +15,7 @@
 namespace surety::accounting {
 namespace {
 
+// Proved: docs/proofs/privacy-loss.md#cells
 /// What a sum of weights may lose to underflow.
 constexpr double tiny = 1e-300;
 
@@ -321,4 +322,5 @@ double log_transform(const std::vector<double>& weights, double step, double a) 
   return (log(Upper{Exact{sum}} * Exact{1 + share_of_units(units)} + Exact{tiny}) + Exact{top}).value();
 }
 
+// Proved so far.
 }  // namespace surety::accounting

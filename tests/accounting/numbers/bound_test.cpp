@@ -307,9 +307,33 @@ TYPED_TEST(BoundOf, LibraryErrsAtMostAFourthOfWhatIsAssumed) {
   measure<T>("log", std::log, mpfr_log, Limits::denorm_min(), Limits::max(), Error::log);
   measure<T>("log1p", std::log1p, mpfr_log1p, std::nextafter(T{-1}, T{0}), Limits::max(), Error::log1p);
   measure<T>("erf", std::erf, mpfr_erf, -7, 7, Error::erf);
-  measure<T>("sin", std::sin, mpfr_sin, -2, 2, Error::sin);
+  measure<T>("sin", std::sin, mpfr_sin, -0x1p40, 0x1p40, Error::sin);
+  measure<T>("cos", std::cos, mpfr_cos, -0x1p40, 0x1p40, Error::cos);
   measure<T>("sinh", std::sinh, mpfr_sinh, -highest, highest, Error::sinh);
   measure<T>("erfc", std::erfc, mpfr_erfc, -7, std::sqrt(-std::log(Limits::denorm_min())), Error::erfc);
+}
+
+TYPED_TEST(BoundOf, AnglesErrAtMostAFourthOfWhatIsAssumed) {
+  using T = TypeParam;
+  const char* asked = std::getenv("SURETY_BOUND_POINTS");
+  const long points = asked != nullptr ? std::atol(asked) : 2000;
+  Drawn<T> draw;
+  long double worst = 0;
+  for (long i = 0; i < points; ++i) {
+    // Of any size, near the axes, and of one size.
+    const T y = i % 3 == 0 ? draw.any() : draw.share() * 2 - 1;
+    const T x = i % 3 == 2 ? std::ldexp(draw.share() * 2 - 1, -static_cast<int>(i % 60)) : draw.share() * 2 - 1;
+    const T answer = std::atan2(y, x);
+    if (!(std::abs(answer) >= std::numeric_limits<T>::min())) continue;
+    Wide exact{static_cast<long double>(y)};
+    mpfr_atan2(*exact, *exact, *Wide{x}, MPFR_RNDN);
+    mpfr_sub(*exact, *exact, *Wide{answer}, MPFR_RNDN);
+    const T size = std::abs(answer);
+    worst = std::max(worst, std::abs(mpfr_get_ld(*exact, MPFR_RNDN)) / (std::nextafter(size, std::numeric_limits<T>::infinity()) - size));
+  }
+  if (asked != nullptr) std::printf("atan2, %zu bytes: %.4Lf units\n", sizeof(T), worst);
+  EXPECT_LE(4 * worst, LibraryError<T>::atan2);
+  EXPECT_GE(worst, 0.4L);
 }
 
 TEST(Bound, ConstantsAreWithinTheirErrors) {
