@@ -143,7 +143,7 @@ class LawOfAtoms {
 };
 
 /// What was moved down has more Q-mass than before. A pair has no more than 1: the lowest outcomes are left out, which only lowers curves.
-void leave_out_excess(std::vector<Outcome>& lowest) {
+void leave_out_excess(std::vector<Outcomes::Outcome>& lowest) {
   long double excess = q_mass(lowest) * (1 + 4096 * little) - 1;
   std::size_t dropped = 0;
   while (excess > 0 && dropped < lowest.size()) {
