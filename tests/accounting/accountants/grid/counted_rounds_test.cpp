@@ -25,7 +25,8 @@ TEST(CountedRounds, LiesBelowOneRoundAndNear) {
     EXPECT_LE(found, epsilon * (1 + 1e-9));
     EXPECT_GT(found, epsilon - 0.01);
     EXPECT_GT(counted("poisson(1e-4, gaussian(0.5))", delta, {.delta = false}), epsilon);
-    const double back = by_counted_rounds(parse_event("poisson(1e-4, gaussian(0.5))", Adjacency::add_or_remove_one), {epsilon, std::nullopt});
+    const double back =
+        by_counted_rounds(parse_event("poisson(1e-4, gaussian(0.5))", Adjacency::add_or_remove_one), {epsilon, std::nullopt});
     EXPECT_LE(back, delta * (1 + 1e-9));
     EXPECT_GT(back, 0.99 * delta);
   }
