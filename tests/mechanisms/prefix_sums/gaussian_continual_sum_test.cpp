@@ -69,6 +69,16 @@ TEST(PrefixError, OfTreesIsThatOfAllStepsByBruteForce) {
   }
 }
 
+// [ENV21] Appendix A adds noise to each prefix of T = 2^k steps until it holds k terms: twice the variance of the tree, on average.
+TEST(PrefixError, OfATreeToppedUpToOneNoiseForAllPrefixesIsTwiceItsVariance) {
+  for (int k = 1; k <= 12; ++k) {
+    const double steps = std::ldexp(1, k);
+    const double topped_up = k * (k + 1.0);  // k nodes of the variance `levels`, in units of sensitivity / mu
+    const double error = prefix_error(Factorization::tree, Count{std::uint64_t{1} << k}).rms;
+    EXPECT_NEAR(topped_up / (error * error), 2 / (1 + 2 / (k * steps)), 1e-9) << k;
+  }
+}
+
 /// The decoder's coefficients, as the codec itself decodes a single 1, by steps from 0.
 template <class Codec>
 std::vector<double> decoder(Codec codec, std::uint64_t steps) {
