@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -60,14 +59,12 @@ Enclosure largest_among(const std::vector<Event>& parts, Ask ask) {
 
 /// One epoch of allocation under replace-one alone: its curve needs no grid of losses.
 struct LoneEpoch {
-  std::shared_ptr<const ReplacedEpoch> upper;
-  std::shared_ptr<const ReplacedEpoch> lower;
   std::uint64_t rounds;
   Enclosure multiplier;  // over the bound on one record
 
   [[nodiscard]] Enclosure delta(double x) const {
-    const auto above = at(*upper, x);
-    return {std::max(0.0, (lower == upper ? above : at(*lower, x)).lower), std::min(1.0, above.upper)};
+    const auto above = at(multiplier.lower, x);
+    return {std::max(0.0, (multiplier.lower == multiplier.upper ? above : at(multiplier.upper, x)).lower), std::min(1.0, above.upper)};
   }
   /// The same by sums on a grid, where that takes too many nodes. `scale`: the curve there, roughly.
   [[nodiscard]] Enclosure delta_by_sums(double x, double scale, std::size_t size = std::size_t{1} << 16) const {
@@ -78,8 +75,8 @@ struct LoneEpoch {
   }
 
  private:
-  static Enclosure at(const ReplacedEpoch& epoch, double x) {
-    const auto found = epoch.beyond(x);
+  [[nodiscard]] Enclosure at(double of_bound, double x) const {
+    const auto found = replaced_epoch(static_cast<double>(rounds), of_bound)->beyond(x);
     return {found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
   }
   /// What a sum of the rounds shows, which has all its digits where the others have none.
@@ -102,9 +99,7 @@ std::optional<LoneEpoch> lone_epoch(const Event& event) {
   if (epoch == nullptr || epoch->participations != Count{1}) return std::nullopt;
   const auto multiplier = gaussian_multiplier(epoch->event);
   if (!multiplier) return std::nullopt;
-  const auto rounds = static_cast<double>(epoch->rounds.value());
-  const Enclosure of_bound{2 * multiplier->lower, 2 * multiplier->upper};
-  return LoneEpoch{replaced_epoch(rounds, of_bound.lower), replaced_epoch(rounds, of_bound.upper), epoch->rounds.value(), of_bound};
+  return LoneEpoch{epoch->rounds.value(), {2 * multiplier->lower, 2 * multiplier->upper}};
 }
 
 /// Curves fall, and their logarithms are nearly straight: the place where one crosses `level`, between `low`, where it is above, and `high`.

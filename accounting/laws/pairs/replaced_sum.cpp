@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <surety/accounting/laws/pairs/tilted_law.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/limit.h>
 
@@ -358,10 +358,18 @@ double one_replaced_round(double multiplier, double x) {
 Enclosure replaced_curve(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size) {
   const StandardFloatingPoint environment;
   const double most = one_replaced_round(multiplier, x);
+  // Beyond these one round alone answers: the grid has no room, or transforms have no digits.
   constexpr double most_rounds = 0x1p24;
-  if (static_cast<double>(rounds) > most_rounds || !(1 / multiplier < 16 && x < 300)) return {0, most};
-  const Enclosure found = Curve{rounds, multiplier, x, scale, size}.bounds();
-  return {std::min(found.lower, most), std::min(found.upper, most)};
+  constexpr double least_scale = 1e-60;
+  if (static_cast<double>(rounds) > most_rounds || !(1 / multiplier < 16 && x < 300 && scale > least_scale)) return {0, most};
+  try {
+    const Enclosure found = Curve{rounds, multiplier, x, scale, size}.bounds();
+    return {std::min(found.lower, most), std::min(found.upper, most)};
+  } catch (const Error& error) {
+    // Masses without digits.
+    if (error.code() != ErrorCode::unsupported) throw;
+    return {0, most};
+  }
 }
 
 }  // namespace surety::accounting
