@@ -141,7 +141,7 @@ TEST(ReplacedSum, EnclosesTheCurveOfTwoAndThreeRounds) {
         const double epsilon = deviations / multiplier;
         const double truth = truth_of(dealing, multiplier, epsilon);
         const double error = dealing == Dealing::one_of_two ? 1e-9 : multiplier > 0.5 ? 1e-6 : 5e-4;  // of the quadrature
-        for (const double scale : {1.0, 1e-2 * truth}) {
+        for (const double scale : {1e4, 1e-2 * truth}) {
           for (const std::size_t size : {std::size_t{1} << 10, std::size_t{1} << 15}) {
             const auto found = replaced_curve(rounds, multiplier, epsilon, scale, size);
             EXPECT_LE(found.lower, truth * (1 + error)) << rounds << " " << multiplier << " " << epsilon << " " << scale << " " << size;
@@ -157,7 +157,7 @@ TEST(ReplacedSum, EnclosesTheCurveOfTwoAndThreeRounds) {
   }
 }
 
-// Values that two other programs enclose.
+// Values that two other programs enclose; also where the grid ends early.
 TEST(ReplacedSum, EnclosesManyRounds) {
   struct Case {
     std::uint64_t rounds;
@@ -173,6 +173,9 @@ TEST(ReplacedSum, EnclosesManyRounds) {
     EXPECT_LE(found.lower, most);
     EXPECT_GE(found.upper, least);
     EXPECT_LT(found.upper / found.lower, 1.02);
+    const auto cut = replaced_curve(rounds, multiplier, epsilon, 1e4, std::size_t{1} << 15);
+    EXPECT_LE(cut.lower, most);
+    EXPECT_GE(cut.upper, least);
   }
 }
 
