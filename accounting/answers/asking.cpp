@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/answers/apart.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/limit.h>
 
@@ -131,11 +132,46 @@ constexpr std::array<Refuser, accountants_asked> refusers{};
 template <class... A>
 constexpr std::array<Refuser, accountants_asked> refusers<std::tuple<A...>>{&refused<A>...};
 
+/// What an accountant says of an event with tiny releases: of the rest, and of all where that may be narrower.
+template <class Ask>
+Opinion opinion_apart(AccountantPlace accountant, const Event& event, const Apart& apart, const Question& question, const Ask& ask) {
+  // What of an epsilon could not be seen.
+  constexpr double lost = 1e-5;
+  const bool is_grid = accountant == place_of<PrivacyLoss>;
+  Opinion of_all{asked_names[accountant], std::nullopt, {}};
+  // A grid that sees losses so small is a fine one.
+  const bool sees_all = !is_grid || apart.cost() > lost;
+  if (sees_all) of_all = ask(event, question);
+  const bool asks_epsilon = std::holds_alternative<Delta>(question);
+  if (is_grid && of_all.value && (!asks_epsilon || of_all.value->width() <= apart.cost())) return of_all;
+  Opinion opinion{asked_names[accountant], std::nullopt, {}};
+  try {
+    opinion.value = with_tiny(apart, question, [&](const Question& at) {
+      auto said = ask(apart.rest, at);
+      if (!said.value) throw Error{ErrorCode::unsupported, said.refusal};
+      return *said.value;
+    });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    opinion.refusal = error.what();
+  }
+  const bool is_small = opinion.value && asks_epsilon && opinion.value->upper < 1;
+  if (!sees_all && is_small && apart.cost() > lost * opinion.value->upper) of_all = ask(event, question);
+  if (!opinion.value) return of_all.value || !of_all.refusal.empty() ? of_all : opinion;
+  if (of_all.value) {
+    opinion.value = Enclosure{std::max(opinion.value->lower, of_all.value->lower), std::min(opinion.value->upper, of_all.value->upper)};
+  }
+  return opinion;
+}
+
 }  // namespace
 
 std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
-  return refusers<AskedAccountants>[accountant](event, others);
+  auto refusal = refusers<AskedAccountants>[accountant](event, others);
+  if (!refusal) return refusal;
+  const auto apart = told_apart(event, Epsilon{0});
+  return apart && !refusers<AskedAccountants>[accountant](apart->rest, others) ? std::nullopt : refusal;
 }
 
 std::string reason_of(const Opinion& opinion, const Event& event) {
@@ -175,7 +211,11 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   poll_limit();  // whatever it does: some answer at once
-  return askers<AskedAccountants>[accountant](event, question, effort.width, request, others);
+  const auto ask = [&](const Event& of, const Question& at) {
+    return askers<AskedAccountants>[accountant](of, at, effort.width, request, others);
+  };
+  const auto apart = told_apart(event, question);
+  return apart ? opinion_apart(accountant, event, *apart, question, ask) : ask(event, question);
 }
 
 std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/grid/run_laws.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -140,6 +141,9 @@ class RunsByAll final : public RunCurves {
  public:
   [[nodiscard]] bool know(const Event& run) const override { return supports(Best{}, run); }
   [[nodiscard]] std::unique_ptr<Curve> of(const Event& run) const override { return std::make_unique<CurveByAll>(run); }
+  [[nodiscard]] std::optional<FiniteLaws> laws(const Event& run, Delta delta) const override {
+    return finite_laws(run, delta, curves_of_all().leaves);
+  }
 };
 
 class LeavesByAll final : public LeafCurves {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include <surety/accounting/answers/apart.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
@@ -151,6 +152,10 @@ std::vector<std::string> explanation(const Event& event, const BestAnswer& best)
   notes.visit(event);
   auto lines = std::move(notes).lines();
   lines.insert(lines.begin(), theorem_of(best.accountant, event));
+  if (told_apart(event, Epsilon{0})) {
+    lines.emplace_back(
+        "tiny releases: from above they raise the loss of the rest by no more than all of theirs, from below they are left out.");
+  }
   return lines;
 }
 

@@ -98,7 +98,7 @@ constexpr AccountantRow row<Tuning>{
     "an outcome of rank u is published with phi'(u) times its density, phi the generating function of the number of runs; neighbours rank "
     "an "
     "outcome no lower than the trade-off of one run says, and the best order of outcomes is bounded by the curve of a run.",
-    tuning_rests_on, "10 ms; of other runs some hundred points of their curve"};
+    tuning_rests_on, "10 ms; of other runs their laws on a grid, 0.3 s"};
 template <>
 constexpr AccountantRow row<Composition::Optimal>{Composition::Optimal::name,
                                                   "every release is at most as hard as one bit that is right with odds e^epsilon, or with "

@@ -124,7 +124,7 @@ class Finite {
 };
 
 ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_upper, const Window& window, double entry_error,
-                       const Infinite& infinite) {
+                       const Infinite& infinite, bool keeps_entries = false) {
   auto placed = place(side, std::move(entries), window);
   ComposedCurve out;
   out.grid = {window.step, window.s};
@@ -144,6 +144,7 @@ ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_up
   }
   out.infinite_less = infinite.less;
   out.infinite_more = infinite.more;
+  if (keeps_entries) out.kept = placed.entries;
   out.accumulate(std::move(placed.entries));
   return out;
 }
@@ -268,7 +269,7 @@ void ComposedCurve::accumulate(std::vector<double> entries) {
   alias_ = grid.s > 0 ? exp(s * log(s) - (s + 1) * log1p(s) + s * Exact{grid.step}).upper().value() : 1;
 }
 
-ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
+ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, bool keeps_entries) {
   const TiltedGrid grid{window.step, window.s};
   const bool one = parts.size() == 1;
   CircularProduct product{one ? 4 : window.size};
@@ -318,11 +319,12 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   const Infinite infinite = finite.infinite();
   const double entry_error = result.error + underflow;
   ComposedPair pair{curve_of(up, std::move(result.first), true, window, entry_error, infinite),
-                    curve_of(down, std::move(result.second), false, window, entry_error, infinite),
+                    curve_of(down, std::move(result.second), false, window, entry_error, infinite, keeps_entries),
                     std::max(up.loss_error(window), down.loss_error(window))};
   if (!has_lower) {
     std::fill(pair.lower.plain.begin(), pair.lower.plain.end(), 0.0);
     std::fill(pair.lower.weighted.begin(), pair.lower.weighted.end(), 0.0);
+    pair.lower.kept.clear();
   }
   return pair;
 }

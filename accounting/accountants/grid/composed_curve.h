@@ -21,6 +21,7 @@ class ComposedCurve {
  public:
   std::vector<double> plain;     // B_j = sum over i >= j of c_i e^(-(s + 1) (i - j) step)
   std::vector<double> weighted;  // D_j = sum over i >= j of c_i e^(-s (i - j) step) (1 - e^(-(i - j) step))
+  std::vector<double> kept;      // c_i, where they are asked for
   long double start = 0;         // loss of entry 0
   long double log_scale = 0;
   TiltedGrid grid{};
@@ -112,7 +113,8 @@ struct Window {
   double left_tilt;
 };
 
-[[nodiscard]] ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut);
+/// \param keeps_entries whether the lower curve keeps its entries.
+[[nodiscard]] ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, bool keeps_entries = false);
 
 /// Whether the parts are so many different laws that the lower bound is made of tests of the sum of indices, which needs no common grid for
 /// isolated atoms, and that short laws are convolved with one another before they are transformed; then `compose_many` is for them.

@@ -7,8 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include <surety/accounting/accountants/tuning/capped_runs.h>
-#include <surety/accounting/events/runs_law.h>
+#include <surety/accounting/accountants/tuning/ranks.h>
 #include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
@@ -18,142 +17,10 @@
 namespace surety::accounting {
 namespace {
 
-/// More than a few operations and functions of double err, relative to what they give.
-constexpr double few = 0x1p-48;
-/// More than all sums and chains of one answer err, relative to it, and more than losses on the way are off by.
-constexpr double margin = 1e-12;
-/// Added where a double may have lost its digits by underflow.
-constexpr double tiny = 1e-300;
-
-/// One end of a cell of ranks: bounds on 1 - u and 1 - v there.
-struct End {
-  double u_least;
-  double u_most;
-  double v_least;
-  double v_most;
-};
-
-// ---- The number of runs ----
-
-/// Bounds on a logarithm of slopes.
-struct Bend {
-  double least;
-  double most;
-};
-
-/// phi' of the number of runs at z = 1 - bar, and how it bends.
-class Slope {
- public:
-  explicit Slope(const Runs& runs) : mean_{runs.mean()} {
-    if (runs.cap()) capped_.emplace(runs);
-    if (runs.cap() || runs.law() == RunsLaw::poisson) return;
-    power_ = 1 + shape_of(runs);
-    scale_ = expm1(minus_log_stopping(runs, 64)).enclosure().upper;
-  }
-
-  [[nodiscard]] double mean() const { return mean_; }
-  /// Bounds on phi'(1 - bar).
-  [[nodiscard]] double above(double bar) const {
-    if (capped_) return capped_->above(1, std::clamp(bar, 0.0, 1.0));
-    const double e = std::min(exponent(bar), 700.0);
-    return mean_ * std::exp(-e) * (1 + error(e)) + tiny;
-  }
-  [[nodiscard]] double below(double bar) const {
-    if (capped_) return capped_->below(1, std::clamp(bar, 0.0, 1.0));
-    const double e = exponent(bar);
-    return e < 700 ? std::max(0.0, mean_ * std::exp(-e) * (1 - error(e)) - tiny) : 0;
-  }
-  /// Bounds on log(phi''(u) / phi''(v)) for u and v between the ends of a cell, whose distances lie between these.
-  [[nodiscard]] Bend bend(const End& from, const End& to, double nearest, double farthest) const {
-    if (capped_) {
-      const auto [least, most] = capped_->bend({.u_least = to.u_least,
-                                                .u_most = from.u_most,
-                                                .v_least = to.v_least,
-                                                .v_most = from.v_most,
-                                                .nearest = nearest,
-                                                .farthest = farthest});
-      return {least, most};
-    }
-    return {log_bend(nearest, from.u_most), log_bend(farthest, to.u_least)};
-  }
-  /// What a logarithm of slopes on the way may be off by.
-  [[nodiscard]] double bend_error() const { return few * (8 + (capped_ ? 0 : is_poisson() ? mean_ : 4 * (power_ + 1))); }
-
- private:
-  [[nodiscard]] bool is_poisson() const { return scale_ == 0; }
-  /// log(phi''(u) / phi''(v)) with u = 1 - bar and v = u - distance; grows with the distance and falls with bar.
-  [[nodiscard]] double log_bend(double distance, double bar) const {
-    if (is_poisson()) return mean_ * distance;
-    const double ratio = scale_ * distance / (1 + scale_ * bar);
-    return ratio > -1 ? (power_ + 1) * std::log1p(ratio) : -infinity;
-  }
-  [[nodiscard]] double exponent(double bar) const { return is_poisson() ? mean_ * bar : power_ * std::log1p(scale_ * bar); }
-  /// The exponent is within a few units of itself, and of the power by the scale.
-  [[nodiscard]] double error(double e) const { return few * (8 + e + power_); }
-
-  double mean_;
-  double power_ = 0;
-  double scale_ = 0;
-  std::optional<CappedRuns> capped_;
-};
-
-// ---- Chains of points (phi'(v(u)), phi'(u)) ----
-
-struct Corner {
-  double b;
-  double a;
-};
-
-/// The edges of a chain from (0, 0): how much it rises, and the logarithm of its slope.
-struct Edge {
-  double rise;
-  double run;
-  double log_slope;
-};
-
-/// The upper concave hull of points and (0, 0), by their places; the origin is left out. What rounding drops lies within `margin` below it.
-std::vector<std::size_t> hull_of(const std::vector<Corner>& points) {
-  std::vector<std::size_t> order(points.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
-    return points[i].b < points[j].b || (points[i].b == points[j].b && points[i].a > points[j].a);
-  });
-  std::vector<std::size_t> kept;
-  const auto at = [&](std::size_t back) { return kept.size() >= back ? points[kept[kept.size() - back]] : Corner{0, 0}; };
-  for (const std::size_t i : order) {
-    const Corner next = points[i];
-    if (next.a <= at(1).a) continue;
-    while (!kept.empty()) {
-      const Corner last = at(1);
-      const Corner before = at(2);
-      const auto rise = static_cast<long double>(last.a - before.a) * static_cast<long double>(next.b - before.b);
-      const auto run = static_cast<long double>(next.a - before.a) * static_cast<long double>(last.b - before.b);
-      if (rise > run) break;
-      kept.pop_back();
-    }
-    kept.push_back(i);
-  }
-  return kept;
-}
-
-std::vector<Edge> edges_of(const std::vector<Corner>& points, const std::vector<std::size_t>& hull) {
-  std::vector<Edge> edges;
-  Corner from{0, 0};
-  for (const std::size_t i : hull) {
-    const Corner to = points[i];
-    const double rise = to.a - from.a;
-    const double run = to.b - from.b;
-    edges.push_back({rise, run, run > 0 ? std::log(rise / run) : infinity});
-    from = to;
-  }
-  return edges;
-}
+using namespace tuning_ranks;
 
 /// Bounds on the curve of a run at any real loss.
 using RunCurve = std::function<double(double loss)>;
-
-/// Of a sum of so many terms of one sign, with their own errors.
-double rounding(std::size_t terms) { return margin + share_of_units(static_cast<double>(terms)); }
 
 /// The bound from above.
 double delta_above(const std::vector<Edge>& edges, const RunCurve& curve, double epsilon) {
@@ -228,11 +95,11 @@ double tail_error(double x, double off) { return few * (1 + 0.25 * x * x) + 2 * 
 /// A convex curve through points that bound delta(log odds), by rising odds from 0 on.
 class CurveOfPoints {
  public:
-  /// \param points of a curve that holds in both directions, at odds of at least 1
-  explicit CurveOfPoints(const std::vector<CurvePoint>& points) {
+  /// \param points of a curve that holds in both directions, at odds of at least 1, or of one direction alone, at any odds
+  CurveOfPoints(const std::vector<CurvePoint>& points, bool both_directions) {
     std::vector<CurvePoint> all{{0, 1}};
     // Seen from the other side: delta(-x) = 1 - e^-x + e^-x delta(x), at odds that may be a little smaller, for delta(x) falls.
-    for (std::size_t i = points.size(); i-- > 0;) {
+    for (std::size_t i = both_directions ? points.size() : 0; i-- > 0;) {
       const Lower odds = Lower{1} / Upper{Exact{points[i].odds}};
       if (!(odds.value() > std::max(least_odds, all.back().odds))) continue;
       all.push_back({odds.value(), min(Upper{1}, 1 - odds * (Lower{1} - Exact{points[i].delta})).value()});
@@ -558,7 +425,7 @@ class GaussianSearch::Tables {
 
 class SearchByCurve::Tables {
  public:
-  Tables(const Runs& runs, const std::vector<CurvePoint>& points) : curve_{points} {
+  Tables(const Runs& runs, const std::vector<CurvePoint>& points, bool both_directions) : curve_{points, both_directions} {
     edges_ = edges_of_curve(Slope{runs}, curve_, 0.02 * std::max(1.0, runs.mean() / 1000));
   }
   [[nodiscard]] double above(double epsilon) const {
@@ -589,12 +456,16 @@ double GaussianSearch::least_mu() const { return tables_->least_mu(); }
 
 std::vector<CurvePoint> convex_curve(const std::vector<CurvePoint>& points) {
   const StandardFloatingPoint environment;
-  return CurveOfPoints{points}.points();
+  return CurveOfPoints{points, true}.points();
 }
 
 SearchByCurve::SearchByCurve(const Runs& runs, const std::vector<CurvePoint>& points) {
   const StandardFloatingPoint environment;
-  tables_ = std::make_shared<const Tables>(runs, points);
+  tables_ = std::make_shared<const Tables>(runs, points, true);
+}
+SearchByCurve SearchByCurve::in_one_direction(const Runs& runs, const std::vector<CurvePoint>& points) {
+  const StandardFloatingPoint environment;
+  return SearchByCurve{std::make_shared<const Tables>(runs, points, false)};
 }
 double SearchByCurve::above(double epsilon) const {
   const StandardFloatingPoint environment;

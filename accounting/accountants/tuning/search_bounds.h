@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/events/runs.h>
@@ -33,6 +34,8 @@ class GaussianSearch {
 class SearchByCurve {
  public:
   SearchByCurve(const Runs& runs, const std::vector<CurvePoint>& points);
+  /// The same in one direction alone, of a curve in that direction at rising odds of any size above 0.
+  [[nodiscard]] static SearchByCurve in_one_direction(const Runs& runs, const std::vector<CurvePoint>& points);
 
   /// delta(epsilon) of the best run is at most this. \pre epsilon >= 0.
   [[nodiscard]] double above(double epsilon) const;
@@ -41,6 +44,7 @@ class SearchByCurve {
 
  private:
   class Tables;
+  explicit SearchByCurve(std::shared_ptr<const Tables> tables) : tables_{std::move(tables)} {}
   std::shared_ptr<const Tables> tables_;
 };
 

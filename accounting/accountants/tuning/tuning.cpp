@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -11,10 +13,12 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/tuning/search_bounds.h>
+#include <surety/accounting/accountants/tuning/search_orders.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/root.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -94,6 +98,17 @@ double first_at_most(const std::function<double(double)>& bound, double target) 
   }
   return beyond;
 }
+/// The same, of a bound that takes longer, to a few digits.
+double roughly_last_above(const std::function<double(double)>& bound, double target, double most) {
+  if (!(most < infinity) || !(bound(0) > target)) return 0;
+  double before = 0;
+  double beyond = most;
+  while (beyond - before > 1e-5 * beyond) {
+    const double middle = before + 0.5 * (beyond - before);
+    (bound(middle) > target ? before : beyond) = middle;
+  }
+  return before;
+}
 /// An epsilon up to `most` at which a bound is above `target`, nearly the largest; 0 where none is found.
 double last_above(const std::function<double(double)>& bound, double target, double most) {
   double before = most;
@@ -115,17 +130,21 @@ class PointsOfRun {
  public:
   PointsOfRun(const Event& run, const Curve& curve) : run_{run}, curve_{curve} {}
 
-  void add(double from, double to) {
-    constexpr std::size_t many = 500;
-    constexpr std::size_t least = many / 4;
-    constexpr std::size_t few_points = 20;
+  /// Says how many were known quickly.
+  std::size_t add_quickly(double from, double to) {
     std::size_t answered = 0;
     for (std::size_t i = 0; i <= many && answered + many / 2 > i; ++i) answered += add_quick(between(from, to, i, many));
+    sort();
+    return answered;
+  }
+  void add(double from, double to) {
+    constexpr std::size_t few_points = 20;
+    const std::size_t answered = add_quickly(from, to);
     for (std::size_t i = 0; answered < least && i <= few_points; ++i) {
       const double loss = between(from, to, i, few_points);
       add_point(loss, curve_.rough_delta(Epsilon{loss}));
     }
-    std::sort(points_.begin(), points_.end(), [](const CurvePoint& a, const CurvePoint& b) { return a.odds < b.odds; });
+    sort();
   }
   [[nodiscard]] const std::vector<CurvePoint>& points() const { return points_; }
 
@@ -146,6 +165,12 @@ class PointsOfRun {
   }
 
  private:
+  static constexpr std::size_t many = 500;
+  static constexpr std::size_t least = many / 4;
+
+  void sort() {
+    std::sort(points_.begin(), points_.end(), [](const CurvePoint& a, const CurvePoint& b) { return a.odds < b.odds; });
+  }
   static double between(double from, double to, std::size_t i, std::size_t count) {
     return std::max(0.0, from + (to - from) * static_cast<double>(i) / static_cast<double>(count));
   }
@@ -179,6 +204,48 @@ SearchByCurve runs_by_curve(const Event::BestOf& search, const Curve& run, doubl
   return SearchByCurve{search.runs, points.points()};
 }
 
+/// Bounds by the laws of a run, each direction by its own.
+class SearchByLaws {
+ public:
+  SearchByLaws(const Runs& runs, const FiniteLaws& laws) {
+    take(runs, laws.remove);
+    if (laws.add) take(runs, *laws.add);
+  }
+
+  [[nodiscard]] double above(double epsilon) const {
+    double most = 0;
+    for (const auto& one : above_) most = std::max(most, one.above(epsilon));
+    return most;
+  }
+  [[nodiscard]] double below(double epsilon) const {
+    double most = 0;
+    for (const auto& one : below_) most = std::max(most, one.below(epsilon));
+    return most;
+  }
+
+ private:
+  void take(const Runs& runs, const FiniteLaw& law) {
+    above_.push_back(SearchByCurve::in_one_direction(runs, law.above));
+    below_.emplace_back(runs, law.below);
+  }
+
+  std::vector<SearchByCurve> above_;
+  std::vector<SearchOrders> below_;
+};
+
+/// Nothing where nobody makes the laws of a run. The last few are kept, by powers of ten of `delta`, which is one of the run.
+std::shared_ptr<const SearchByLaws> search_by_laws(const Event::BestOf& search, double delta, const RunCurves& runs) {
+  constexpr double least = 1e-30;
+  constexpr double most = 0.1;
+  const int power = static_cast<int>(std::floor(std::log10(std::clamp(delta, least, most))));
+  using Key = std::tuple<const RunCurves*, Event, Runs, int>;
+  static auto& kept = *new LastFew<Key, std::shared_ptr<const SearchByLaws>>;
+  return kept.of(Key{&runs, search.event, search.runs, power}, [&]() -> std::shared_ptr<const SearchByLaws> {
+    const auto laws = runs.laws(search.event, Delta{std::pow(10.0, power)});
+    return laws ? std::make_shared<const SearchByLaws>(search.runs, *laws) : nullptr;
+  });
+}
+
 /// A delta of a run that no longer counts beside `delta`.
 double faded_beside(double delta, const Runs& runs) {
   constexpr double least = 1e-140;
@@ -208,10 +275,18 @@ Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon, const RunCur
   }
   const auto curve = runs.of(search.event);
   const auto run = curve->delta(epsilon);
-  const double lower = std::max(0.0, (1 - none(search.runs)) * run.lower * (1 - few));
+  double lower = std::max(0.0, (1 - none(search.runs)) * run.lower * (1 - few));
   if (run.upper == 0 && curve->epsilon(Delta{0}).upper == 0) return {0, 0};
-  const double faded = faded_beside(run.upper, search.runs);
-  const double upper = runs_by_curve(search, *curve, faded, [&](const SearchByCurve&) { return at; }).above(at);
+  double upper = 1;
+  const auto laws = search_by_laws(search, run.upper, runs);
+  if (laws) {
+    upper = laws->above(at);
+    for (const double further : {0.0, 0.125, 0.5}) lower = std::max(lower, laws->below(at + further));
+  }
+  if (!laws || curve->quick_delta(epsilon)) {
+    const double faded = faded_beside(run.upper, search.runs);
+    upper = std::min(upper, runs_by_curve(search, *curve, faded, [&](const SearchByCurve&) { return at; }).above(at));
+  }
   return {std::min(lower, upper), upper};
 }
 
@@ -230,9 +305,15 @@ Enclosure epsilon(const Tuning&, const Event& event, Delta delta, const RunCurve
     return {std::min(upper, std::max(best, lower)), upper};
   }
   const auto curve = runs.of(search.event);
-  const double lower = once < 1 ? curve->epsilon(Delta{once}).lower : 0;
-  const auto bound = [&](const SearchByCurve& found) { return first_at_most([&](double x) { return found.above(x); }, target); };
-  const double upper = bound(runs_by_curve(search, *curve, faded_beside(target, search.runs), bound));
+  const auto bound = [&](const auto& found) { return first_at_most([&](double x) { return found.above(x); }, target); };
+  const auto laws = target > 0 ? search_by_laws(search, target / (3 * search.runs.mean()), runs) : nullptr;
+  double upper = laws ? bound(*laws) : infinity;
+  double lower = laws ? roughly_last_above([&](double x) { return laws->below(x); }, target, upper) : 0;
+  if (once < 1) lower = std::max(lower, curve->epsilon(Delta{once}).lower);
+  // What only all accountants together know of a run takes long, and a law says more.
+  if (upper == infinity || curve->quick_delta(Epsilon{0})) {
+    upper = std::min(upper, bound(runs_by_curve(search, *curve, faded_beside(target, search.runs), bound)));
+  }
   return {std::min(lower, upper), upper};
 }
 

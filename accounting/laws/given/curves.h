@@ -20,6 +20,22 @@ struct CurvePoint {
   double delta;
 };
 
+/// An outcome, or several as one: at most this mass under P, and at least this one under Q.
+struct WeighedAtom {
+  double p;
+  double q;
+};
+
+/// What a finite law says of an event in one direction.
+struct FiniteLaw {
+  std::vector<CurvePoint> above;   ///< of its curve at every real epsilon: at rising odds from far below 1 on, chords between them bound it
+  std::vector<WeighedAtom> below;  ///< by falling loss; their curve is not above the event's at any real epsilon. May be empty
+};
+struct FiniteLaws {
+  FiniteLaw remove;
+  std::optional<FiniteLaw> add;  ///< nothing where it is that of the other direction
+};
+
 /// The curve of N(0, 1) against N(mu, 1), as closed_form.h has it.
 struct GaussianCurve {
   Enclosure (*delta)(Mu mu, Epsilon epsilon);
@@ -49,6 +65,8 @@ class RunCurves {
   /// Whether anybody has a theorem for what `run` is made of.
   [[nodiscard]] virtual bool know(const Event& run) const = 0;
   [[nodiscard]] virtual std::unique_ptr<Curve> of(const Event& run) const = 0;
+  /// Laws of `run` with digits where its delta is about this one; nothing where nobody makes them.
+  [[nodiscard]] virtual std::optional<FiniteLaws> laws(const Event& run, Delta delta) const = 0;
 };
 
 /// What a grid asks of releases whose laws it does not know, so that they may be composed with others. What is made of it is kept: an object

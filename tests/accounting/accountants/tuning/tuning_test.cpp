@@ -313,6 +313,62 @@ TEST(Tuning, AnswersForRunsThatAllAccountantsKnow) {
   EXPECT_EQ(epsilon_of("best_of(geometric_runs, 10, gaussian(1))", 0), Enclosure(infinity, infinity));
 }
 
+/// delta of atoms, and of points by chords, at some odds.
+double of_atoms(const std::vector<WeighedAtom>& atoms, double odds) {
+  double sum = 0;
+  for (const auto& atom : atoms) sum += std::max(0.0, atom.p - odds * atom.q);
+  return sum;
+}
+double of_points(const std::vector<CurvePoint>& points, double odds) {
+  const auto next = std::upper_bound(points.begin(), points.end(), odds, [](double x, const CurvePoint& one) { return x < one.odds; });
+  if (next == points.end()) return points.back().delta;
+  const CurvePoint from = next == points.begin() ? CurvePoint{0, 1} : *(next - 1);
+  return from.delta + (next->delta - from.delta) * (odds - from.odds) / (next->odds - from.odds);
+}
+
+TEST(Tuning, LawsOfARunLieOnBothSidesOfItsCurve) {
+  const auto run = event_of("repeat(1000, poisson(0.01, gaussian(1)))");
+  const auto laws = curves_of_all().runs.laws(run, Delta{1e-7});
+  ASSERT_TRUE(laws && laws->add);
+  for (const auto* law : {&laws->remove, &*laws->add}) {
+    double p = 0;
+    for (const auto& atom : law->below) p += atom.p;
+    EXPECT_LE(p, 1 - 1e-15);
+    EXPECT_GE(p, 1 - 1e-6);
+    const auto& reverse = law == &laws->remove ? *laws->add : laws->remove;
+    for (const double x : {0.1, 0.5, 1.0, 2.0}) {
+      // On this side of 0, and on the other one as the other direction sees it.
+      const double odds = std::exp(x);
+      EXPECT_LE(of_atoms(law->below, odds), of_points(law->above, odds)) << x;
+      EXPECT_GE(of_atoms(law->below, odds), of_points(law->above, odds) * 0.998 - 1e-9) << x;
+      const double mirrored = 1 - 1 / odds + of_points(reverse.above, odds) / odds;
+      EXPECT_LE(of_atoms(law->below, 1 / odds), mirrored + 1e-15) << x;
+      EXPECT_GE(of_atoms(law->below, 1 / odds), mirrored - 1e-4) << x;
+    }
+  }
+  for (const double x : {0.1, 1.0, 2.0}) {
+    const auto truth = best_delta(run, Epsilon{x}).value;
+    EXPECT_LE(std::max(of_atoms(laws->remove.below, std::exp(x)), of_atoms(laws->add->below, std::exp(x))), truth.upper) << x;
+    EXPECT_GE(std::max(of_points(laws->remove.above, std::exp(x)), of_points(laws->add->above, std::exp(x))), truth.lower) << x;
+  }
+}
+
+TEST(Tuning, IsNarrowWhereTheLawOfARunIsKnown) {
+  // Two programs of their own found 2.9657 of the first.
+  const auto is_about = [](const std::string& search, double value) {
+    const auto found = epsilon_of(search, 1e-6);
+    EXPECT_LE(found.lower, value) << search;
+    EXPECT_GE(found.upper, value) << search;
+    EXPECT_LE(found.width(), 5e-4 * value) << search << ' ' << found.lower << ' ' << found.upper;
+  };
+  is_about("best_of(geometric_runs, 10, repeat(1000, poisson(0.01, gaussian(1))))", 2.9657);
+  is_about("best_of(logarithmic_runs, 10, repeat(1000, poisson(0.01, gaussian(1))))", 2.8403);
+  is_about("best_of(geometric_runs, 10, compose(pure(0.3), repeat(10, gaussian(5))))", 4.5405);
+  const auto chosen = epsilon_of("best_of(geometric_runs, 10, exponential(1))", 1e-6);
+  EXPECT_GE(chosen.lower, 1.3);
+  EXPECT_LE(chosen.upper, 2.03);
+}
+
 TEST(Tuning, ComposesByItsPair) {
   for (const double x : {0.5, 1.0, 2.0, 3.0}) {
     const auto search = event_of("best_of(geometric_runs, 10, gaussian(2))");

@@ -1,0 +1,18 @@
+// One law of an event from above and one from below, in each direction, for those who ask more of it than its curve at a point.
+#pragma once
+
+#include <optional>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/units.h>
+#include <surety/accounting/laws/given/curves.h>
+
+namespace surety::accounting {
+
+/// Laws on a grid that suits losses at which the delta of `event` is about this one: from above its curve at the grid's losses, and from below
+/// the atoms of what is merged, whose masses are rounded inward. Nothing where a part has no pair, where a loss is out of range, and
+/// of several releases of which one alone meets the record.
+/// \complexity one composition for each direction, of at most 2^16 points. \source docs/proofs/best-of.md#law.
+[[nodiscard]] std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others);
+
+}  // namespace surety::accounting
