@@ -477,7 +477,9 @@ class Generator {
     const double size = 2 / sigma;
     return {"Gaussian, dealt to two rounds and replaced",
             disguised(allocated(Count{2}, surety::record_sum(NoiseMultiplier{sigma}, Adjacency::replace_one))),
-            [=](double epsilon) { return positive_part(from_long_double(reference::replaced_delta(sigma, epsilon))); },
+            [=](double epsilon) {
+              return positive_part(from_long_double(reference::replaced_delta(reference::Dealing::one_of_two, sigma, epsilon)));
+            },
             std::log1p(std::expm1(size * size / 2 + size) / 2),
             true,
             true,

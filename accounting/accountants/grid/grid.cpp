@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -19,6 +18,8 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
+#include <surety/accounting/laws/pairs/replaced_sum.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 
@@ -56,20 +57,39 @@ Enclosure largest_among(const std::vector<Event>& parts, Ask ask) {
   return all;
 }
 
-/// One epoch of allocation under replace-one alone: its curve needs no grid.
+/// One epoch of allocation under replace-one alone: its curve needs no grid of losses.
 struct LoneEpoch {
-  std::shared_ptr<const ReplacedEpoch> upper;
-  std::shared_ptr<const ReplacedEpoch> lower;
+  std::uint64_t rounds;
+  Enclosure multiplier;  // over the bound on one record
 
   [[nodiscard]] Enclosure delta(double x) const {
-    const auto above = at(*upper, x);
-    return {std::max(0.0, (lower == upper ? above : at(*lower, x)).lower), std::min(1.0, above.upper)};
+    const auto above = at(multiplier.lower, x);
+    return {std::max(0.0, (multiplier.lower == multiplier.upper ? above : at(multiplier.upper, x)).lower), std::min(1.0, above.upper)};
+  }
+  /// The same by sums on a grid, where that takes too many nodes. `scale`: the curve there, roughly.
+  [[nodiscard]] Enclosure delta_by_sums(double x, double scale, std::size_t size = std::size_t{1} << 16) const {
+    const auto above = replaced_curve(rounds, multiplier.lower, x, scale, size);
+    const bool same = multiplier.lower == multiplier.upper;
+    const double least = std::max(same ? above.lower : replaced_curve(rounds, multiplier.upper, x, scale, size).lower, shown(x));
+    return {std::min(least, above.upper), above.upper};
   }
 
  private:
-  static Enclosure at(const ReplacedEpoch& epoch, double x) {
-    const auto found = epoch.beyond(x);
+  [[nodiscard]] Enclosure at(double of_bound, double x) const {
+    const auto found = replaced_epoch(static_cast<double>(rounds), of_bound)->beyond(x);
     return {found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
+  }
+  /// What a sum of the rounds shows, which has all its digits where the others have none.
+  [[nodiscard]] double shown(double x) const {
+    const auto law = privacy_loss::shown_by_replaced_epoch(multiplier.upper, rounds, 1, 1);
+    Lower sum{0};
+    for (const auto& atom : law.atoms) {
+      if (atom.loss - law.loss_error > x) {
+        sum = sum + Lower{Exact{atom.mass}} * (Lower{1} - exp(Upper{Exact{x}} - Lower{Exact{atom.loss}} + Exact{law.loss_error})) *
+                        Exact{1 - law.mass_error};
+      }
+    }
+    return sum.value();
   }
 };
 std::optional<LoneEpoch> lone_epoch(const Event& event) {
@@ -79,9 +99,45 @@ std::optional<LoneEpoch> lone_epoch(const Event& event) {
   if (epoch == nullptr || epoch->participations != Count{1}) return std::nullopt;
   const auto multiplier = gaussian_multiplier(epoch->event);
   if (!multiplier) return std::nullopt;
-  const auto rounds = static_cast<double>(epoch->rounds.value());
-  return LoneEpoch{replaced_epoch(rounds, 2 * multiplier->lower), replaced_epoch(rounds, 2 * multiplier->upper)};
+  return LoneEpoch{epoch->rounds.value(), {2 * multiplier->lower, 2 * multiplier->upper}};
 }
+
+/// Curves fall, and their logarithms are nearly straight: the place where one crosses `level`, between `low`, where it is above, and `high`.
+template <class Curve>
+void narrow_crossing(double& low, double& high, double width, double level, Curve curve) {
+  double above = curve(low);
+  double below = curve(high);
+  for (int i = 0; i < 40 && high - low > width; ++i) {
+    const double slope = std::log(std::max(above, 1e-300)) - std::log(std::max(below, 1e-300));
+    // Not next to an end, of which one would else stay where it is.
+    const double share = std::clamp((std::log(std::max(above, 1e-300)) - std::log(level)) / slope, 0.1, 0.9);
+    const double middle = low + (high - low) * (slope > 0 ? share : 0.5);
+    const double found = curve(middle);
+    (found > level ? low : high) = middle;
+    (found > level ? above : below) = found;
+  }
+}
+
+Enclosure epsilon_by_sums(const LoneEpoch& epoch, double delta, double width) {
+  const auto upper = [&](double x) { return epoch.delta_by_sums(x, delta).upper; };
+  const auto lower = [&](double x) { return epoch.delta_by_sums(x, delta).lower; };
+  if (upper(0) <= delta) return {0, 0};
+  double low = 0;
+  double high = 0.5;
+  for (; upper(high) > delta; high *= 2) {
+    low = high;
+    if (!(high < 1e150))
+      throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: delta {} is below the digits of a Gaussian release", delta)};
+  }
+  width = std::max(width, 1e-3 * high);
+  narrow_crossing(low, high, width, delta, upper);
+  // From below likewise, where there are digits.
+  double least = 0;
+  double most = high;
+  if (lower(least) > delta) narrow_crossing(least, most, width, delta, lower);
+  return {least, high};
+}
+
 /// Where the curve is surely at most delta, and surely more. \throws Error{unsupported} where it has too few digits.
 Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width) {
   double low = 0;
@@ -111,6 +167,17 @@ Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width) {
   return {least, high};
 }
 
+/// What `first` gives, or, where it takes too many nodes or has no digits, `second`.
+template <class First, class Second>
+Enclosure either(First first, Second second) {
+  try {
+    return first();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+  }
+  return second();
+}
+
 }  // namespace
 
 std::optional<Refusal> why_not(const PrivacyLoss&, const Event& event, const LeafCurves& others) {
@@ -130,7 +197,15 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
   if (const auto parts = lone_parts(event); !parts.empty()) {
     return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon, others); });
   }
-  if (const auto lone = lone_epoch(event)) return lone->delta(epsilon.value());
+  if (const auto lone = lone_epoch(event)) {
+    const double x = epsilon.value();
+    return either([&] { return lone->delta(x); },
+                  [&] {
+                    // The scale of what is left out follows from what was found.
+                    const auto rough = lone->delta_by_sums(x, 1e-5);
+                    return rough.upper > 0 ? lone->delta_by_sums(x, std::clamp(rough.upper, 1e-250, 1.0)) : rough;
+                  });
+  }
   return privacy_loss::answer(accountant, event, {epsilon.value(), std::nullopt}, others);
 }
 
@@ -169,7 +244,10 @@ Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta del
     const auto added = privacy_loss::largest_of(directions.add);
     return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
   }
-  if (const auto lone = lone_epoch(event)) return epsilon_of(*lone, delta.value(), accountant.width);
+  if (const auto lone = lone_epoch(event)) {
+    return either([&] { return epsilon_of(*lone, delta.value(), accountant.width); },
+                  [&] { return epsilon_by_sums(*lone, delta.value(), accountant.width); });
+  }
   return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()}, others);
 }
 

@@ -12,6 +12,7 @@
 #include <surety/accounting/laws/pairs/tilted_law.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/limit.h>
@@ -24,17 +25,38 @@ using privacy_loss::GaussianShape;
 /// Ends of cells of g, and the shift mu, are multiples of it: their differences are exact. A smaller mu is a record that adds less.
 constexpr double resolution = 0x1p-40;
 double on_grid(double x) { return std::floor(x / resolution) * resolution; }
-/// Cells of g begin here: below is one in e^800.
+/// Cells of g begin here: below is one in e^800. Where terms are odd they end alike.
 constexpr double lowest = -40;
 /// Rounds with less noise than 1 / 64 have larger shifts than the grid of g has room for.
 constexpr double largest_shift = 64;
 constexpr std::uint64_t most_rounds = std::uint64_t{1} << 24;
 
-/// log(1 - q + q e^(mu g - mu^2 / 2)), roughly: it only says where cells end.
-double term_at(double g, double mu, double rate) {
-  const double log_y = mu * g - 0.5 * mu * mu;
-  return log_y < 1 ? std::log1p(rate * std::expm1(log_y)) : log_y + std::log(rate + (1 - rate) * std::exp(-log_y));
-}
+/// What is added up: log(1 - q + q e^(mu g - mu^2 / 2)), or under replace-one that at g less that at -g. Roughly: it only says where cells end.
+struct Term {
+  double mu;
+  double rate;
+  bool is_odd;
+
+  [[nodiscard]] double at(double g) const { return is_odd ? one(g) - one(-g) : one(g); }
+  /// Where it is v: e^(mu g) solves an equation, of the second degree where the term is odd.
+  [[nodiscard]] double place(double v) const {
+    if (is_odd) {
+      const double moved = (1 - rate) * std::expm1(std::abs(v));
+      const double own = rate * std::exp(-0.5 * mu * mu);
+      const double y = (moved + std::sqrt(moved * moved + 4 * own * own * std::exp(std::abs(v)))) / (2 * own);
+      return std::copysign(std::log(y) / mu, v);
+    }
+    const double scaled = std::expm1(v) + rate;
+    return scaled > 0 ? (std::log(scaled / rate) + 0.5 * mu * mu) / mu : -infinity;
+  }
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+ private:
+  [[nodiscard]] double one(double g) const {
+    const double log_y = mu * g - 0.5 * mu * mu;
+    return log_y < 1 ? std::log1p(rate * std::expm1(log_y)) : log_y + std::log(rate + (1 - rate) * std::exp(-log_y));
+  }
+};
 
 /// Cumulants of the sum, roughly: by the trapezoid rule over g. They choose tilts and the grid, nothing that is claimed.
 class Cumulants {
@@ -44,24 +66,30 @@ class Cumulants {
     double slope;
     double variance;
   };
-  Cumulants(double mu, double rounds, const std::vector<DealtRecords>& all, double rate) : mu_{mu}, rounds_{rounds}, all_{all} {
+  Cumulants(const Term& term, double rounds, const std::vector<DealtRecords>& all)
+      : mu_{term.mu}, rounds_{rounds}, all_{all}, is_odd_{term.is_odd} {
     std::size_t most = 0;
     for (const auto& one : all) most = std::max(most, one.rounds_with.size());
-    const double end = mu * static_cast<double>(most) + 15;
-    for (double g = -15; g < end; g += spacing) {
+    const double end = mu_ * static_cast<double>(most) + 15;
+    for (double g = is_odd_ ? -end : -15; g < end; g += spacing) {
       g_.push_back(g);
-      term_.push_back(term_at(g, mu, rate));
+      term_.push_back(term.at(g));
     }
     shifts_ = most;
   }
 
+  /// With the record, and without it, or with the one in its place.
+  [[nodiscard]] At of_p(double theta) const { return of(theta, 1); }
   [[nodiscard]] At of_q(double theta) const {
+    if (is_odd_) return of(theta, -1);
     const At each = term(theta, 0);
     return {rounds_ * each.value, rounds_ * each.slope, rounds_ * each.variance};
   }
-  [[nodiscard]] At of_p(double theta) const {
+
+ private:
+  [[nodiscard]] At of(double theta, double sign) const {
     std::vector<At> by_shift;
-    for (std::size_t b = 0; b <= shifts_; ++b) by_shift.push_back(term(theta, b));
+    for (std::size_t b = 0; b <= shifts_; ++b) by_shift.push_back(term(theta, sign * static_cast<double>(b)));
     std::vector<At> parts;
     double top = -infinity;
     for (const auto& one : all_) {
@@ -91,13 +119,11 @@ class Cumulants {
     mean /= mass;
     return {top + std::log(mass), mean, std::max(square / mass - mean * mean, 0.0)};
   }
-
- private:
-  [[nodiscard]] At term(double theta, std::size_t b) const {
+  [[nodiscard]] At term(double theta, double b) const {
     double top = -infinity;
     std::vector<double> exponents;
     for (std::size_t i = 0; i < g_.size(); ++i) {
-      const double apart = g_[i] - mu_ * static_cast<double>(b);
+      const double apart = g_[i] - mu_ * b;
       exponents.push_back(theta * term_[i] - 0.5 * apart * apart);
       top = std::max(top, exponents.back());
     }
@@ -119,6 +145,7 @@ class Cumulants {
   double mu_;
   double rounds_;
   const std::vector<DealtRecords>& all_;
+  bool is_odd_;
   std::size_t shifts_ = 0;
   std::vector<double> g_;
   std::vector<double> term_;
@@ -205,15 +232,13 @@ struct Cells {
   std::int64_t first;
   std::vector<double> ends;
 
-  Cells(double mu, double rate, double highest, double wanted) : step{wanted}, first{index(std::log1p(-rate))} {
-    const std::int64_t last = index(term_at(highest, mu, rate));
-    ends.push_back(lowest);
+  Cells(const Term& term, double highest, double wanted)
+      : step{wanted}, first{index(term.is_odd ? -term.at(highest) : std::log1p(-term.rate))} {
+    const std::int64_t last = index(term.at(highest));
+    ends.push_back(term.is_odd ? -highest : lowest);
     for (std::int64_t j = first; j < last; ++j) {
-      const double value = (static_cast<double>(j) + 0.5) * step;
-      // q Y = e^value - 1 + q.
-      const double scaled = std::expm1(value) + rate;
-      const double g = scaled > 0 ? (std::log(scaled / rate) + 0.5 * mu * mu) / mu : lowest;
-      ends.push_back(std::clamp(on_grid(g), ends.back(), highest));
+      const double g = term.place((static_cast<double>(j) + 0.5) * step);
+      ends.push_back(std::clamp(on_grid(std::max(g, lowest)), ends.back(), highest));
     }
     ends.push_back(highest);
   }
@@ -272,16 +297,19 @@ struct Masses {
 
 class Sum {
  public:
-  Sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur)
-      : rounds_{rounds}, all_{all}, mu_{on_grid(1 / multiplier)} {
-    for (const auto& one : all) shifts_ = std::max(shifts_, one.rounds_with.size());
-    const double most = mu_ * static_cast<double>(shifts_);
-    if (!(mu_ > 0 && most <= largest_shift) || rounds > most_rounds) return;
+  Sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd)
+      : rounds_{rounds}, all_{all} {
+    const Term term{on_grid(1 / multiplier), rate, is_odd};
+    std::size_t shifts = 0;
+    for (const auto& one : all) shifts = std::max(shifts, one.rounds_with.size());
+    const double most = term.mu * static_cast<double>(shifts);
+    if (!(term.mu > 0 && most <= largest_shift) || rounds > most_rounds) return;
     const double highest = on_grid(most + 15);
+    const double range = term.at(highest) - (is_odd ? -term.at(highest) : std::log1p(-rate));
     const auto count = static_cast<double>(rounds);
-    const Cumulants k{mu_, count, all, rate};
+    const Cumulants k{term, count, all};
     const double deviation = std::sqrt(k.of_q(0).variance);
-    if (!(deviation > 1e-9)) return;
+    if (!(deviation > 1e-9 && std::isfinite(range))) return;
     const auto places = centres(k, 50 + 50 / deviation);
     double span = 0;
     double spread = 0;
@@ -295,11 +323,16 @@ class Sum {
     size_ = std::clamp(std::bit_ceil(static_cast<std::size_t>(points) + 1), fewest_points, most_points);
     const double step = span / static_cast<double>(size_);
     // A term has not many more values than the sum.
-    if ((term_at(highest, mu_, rate) - std::log1p(-rate)) / step > 8 * static_cast<double>(size_)) return;
-    const Cells cells{mu_, rate, highest, step};
-    std::vector<TermLaw> laws;
-    for (std::size_t b = 0; b <= shifts_; ++b) laws.push_back(cells.shifted(mu_ * static_cast<double>(b)));
-    for (const auto& place : places) look_at(place, cells, laws);
+    if (!(range / step < 8 * static_cast<double>(size_))) return;
+    const Cells cells{term, highest, step};
+    std::vector<TermLaw> with;
+    std::vector<TermLaw> without;
+    for (std::size_t b = 0; b <= shifts; ++b) {
+      const double shift = term.mu * static_cast<double>(b);
+      with.push_back(cells.shifted(shift));
+      without.push_back(is_odd && b > 0 ? cells.shifted(-shift) : b > 0 ? without.front() : with.front());
+    }
+    for (const auto& place : places) look_at(place, cells, with, without);
   }
 
   [[nodiscard]] SumLaws laws() const {
@@ -312,17 +345,17 @@ class Sum {
   }
 
  private:
-  void look_at(const Centre& place, const Cells& cells, const std::vector<TermLaw>& laws) {
+  void look_at(const Centre& place, const Cells& cells, const std::vector<TermLaw>& with, const std::vector<TermLaw>& without) {
     std::vector<TiltedTerm> p;
-    for (const auto& law : laws) p.push_back(tilted(law, cells, place.p_tilt));
-    const TiltedTerm q = tilted(laws[0], cells, place.q_tilt);
-    const auto count = static_cast<double>(rounds_);
+    std::vector<TiltedTerm> q;
+    for (const auto& law : with) p.push_back(tilted(law, cells, place.p_tilt));
+    for (const auto& law : without) q.push_back(tilted(law, cells, place.q_tilt));
     const auto start = checked_cast<std::int64_t>(std::floor(place.least / cells.step));
     const auto points = static_cast<std::int64_t>(size_);
     std::vector<double> p_least(size_, 0.0);
     std::vector<double> p_most(size_, 0.0);
     std::vector<double> q_least(size_, 0.0);
-    std::vector<double> q_most(size_, std::numeric_limits<double>::infinity());
+    std::vector<double> q_most(size_, 0.0);
     for (const auto& one : all_) {
       poll_limit();
       // Whichever rounds they are, a sum does not show.
@@ -333,20 +366,14 @@ class Sum {
       }
       CircularProduct product{size_};
       for (std::size_t b = 0; b < times.size(); ++b) {
-        if (times[b] > 0) product.multiply({p[b].weights, q.weights}, times[b]);
+        if (times[b] > 0) product.multiply({p[b].weights, q[b].weights}, times[b]);
       }
       const auto found = std::move(product).result();
-      long double p_shift = 0;
-      double p_error = 0;
-      for (std::size_t b = 0; b < times.size(); ++b) {
-        p_shift += static_cast<long double>(times[b]) * static_cast<long double>(p[b].shift);
-        p_error += static_cast<double>(times[b]) * p[b].error;
-      }
-      const long double q_shift = static_cast<long double>(count) * static_cast<long double>(q.shift);
-      const double q_error = count * q.error;
+      const auto [p_shift, p_error] = together(p, times);
+      const auto [q_shift, q_error] = together(q, times);
       // Masses of the sum from its residues: what lies outside the window has come in. From above it only adds.
       const double p_alias = outside(p, times, place.left, place.right, cells, start);
-      const double q_alias = outside({q}, {rounds_}, place.left, place.right, cells, start);
+      const double q_alias = outside(q, times, place.left, place.right, cells, start);
       for (std::int64_t i = 0; i < points; ++i) {
         const std::int64_t at = start + i;
         const std::int64_t residue = ((at - static_cast<std::int64_t>(rounds_) * cells.first) % points + points) % points;
@@ -357,8 +384,8 @@ class Sum {
         p_least[n] = (Lower::claim(p_least[n]) + Lower::claim(p_of.first) * one.weight.lower()).value();
         p_most[n] = (Upper::claim(p_most[n]) + Upper::claim(p_of.second) * one.weight.upper()).value();
         const auto q_of = untilted(found.second[r], found.error, q_alias, q_shift - static_cast<long double>(place.q_tilt) * t, q_error);
-        q_least[n] = std::max(q_least[n], q_of.first);
-        q_most[n] = std::min(q_most[n], q_of.second);
+        q_least[n] = (Lower::claim(q_least[n]) + Lower::claim(q_of.first) * one.weight.lower()).value();
+        q_most[n] = (Upper::claim(q_most[n]) + Upper::claim(q_of.second) * one.weight.upper()).value();
       }
     }
     for (std::int64_t i = 0; i < points; ++i) {
@@ -367,6 +394,17 @@ class Sum {
       known = {std::max(known.p_least, p_least[n]), std::min(known.p_most, p_most[n]), std::max(known.q_least, q_least[n]),
                std::min(known.q_most, q_most[n])};
     }
+  }
+
+  /// Of so many terms: the sum of their shifts, and of what their masses err by.
+  static std::pair<long double, double> together(const std::vector<TiltedTerm>& terms, const std::vector<std::uint64_t>& times) {
+    long double shift = 0;
+    double error = 0;
+    for (std::size_t b = 0; b < times.size(); ++b) {
+      shift += static_cast<long double>(times[b]) * static_cast<long double>(terms[b].shift);
+      error += static_cast<double>(times[b]) * terms[b].error;
+    }
+    return {shift, error};
   }
 
   /// A mass between two bounds, from its residue `entry` within `error`, of which at most `alias` is another's. `share` is what the terms' masses
@@ -448,23 +486,38 @@ class Sum {
 
   std::uint64_t rounds_;
   const std::vector<DealtRecords>& all_;
-  double mu_;
   std::size_t size_ = 0;
-  std::size_t shifts_ = 0;
   std::map<std::int64_t, Masses> masses_;
 };
 
 }  // namespace
 
-SumLaws sum_of_logarithms(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur) {
-  using Key = std::tuple<double, std::uint64_t, std::vector<std::vector<std::uint64_t>>, double, double>;
+namespace {
+
+SumLaws kept_sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd) {
+  using Key = std::tuple<double, std::uint64_t, std::vector<std::vector<std::uint64_t>>, double, double, bool>;
   static auto& kept = *new LastFew<Key, SumLaws>;
   std::vector<std::vector<std::uint64_t>> ways;
   for (const auto& one : all) ways.push_back(one.rounds_with);
-  return kept.of(Key{multiplier, rounds, std::move(ways), rate, blur}, [&] {
+  return kept.of(Key{multiplier, rounds, std::move(ways), rate, blur, is_odd}, [&] {
     const StandardFloatingPoint environment;
-    return Sum{multiplier, rounds, all, rate, blur}.laws();
+    try {
+      return Sum{multiplier, rounds, all, rate, blur, is_odd}.laws();
+    } catch (const Error& error) {
+      // Too little noise for the digits of its masses.
+      if (error.code() != ErrorCode::unsupported) throw;
+      return SumLaws{};
+    }
   });
+}
+
+}  // namespace
+
+SumLaws sum_of_logarithms(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur) {
+  return kept_sum(multiplier, rounds, all, rate, blur, false);
+}
+AtomsBase sum_of_differences(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur) {
+  return kept_sum(multiplier, rounds, all, rate, blur, true).removed;
 }
 
 }  // namespace surety::accounting

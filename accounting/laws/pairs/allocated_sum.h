@@ -28,4 +28,9 @@ struct SumLaws {
 [[nodiscard]] SumLaws sum_of_logarithms(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate,
                                         double blur);
 
+/// The same under replace-one, `multiplier` the noise over the bound on one record: of the sum of log(1 - q + q Y_i) - log(1 - q + q Y'_i), Y'_i that of -g_i,
+/// with the record against with the opposite one. The pair's own reverse has the same law. \source docs/proofs/allocated.md#k-of-t-from-below
+[[nodiscard]] AtomsBase sum_of_differences(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate,
+                                           double blur);
+
 }  // namespace surety::accounting

@@ -19,7 +19,9 @@
 #include <surety/accounting/laws/pairs/batch_pair.h>
 #include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
+#include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
+#include <surety/accounting/laws/pairs/replaced_sum.h>
 #include <surety/accounting/laws/pairs/search_pair.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
 #include <surety/accounting/laws/pairs/vector_pair.h>
@@ -89,6 +91,62 @@ AtomsBase randomized_response(double truth, double categories) {
   const double mass_error = share_of_units(2.0);
   if (categories == 2) return {{{-loss, less}, {loss, more}}, error, mass_error};
   return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, mass_error};
+}
+
+/// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
+double tilted_mean_at(double tilt, const Parts& parts) {
+  double total = 0;
+  for (const auto& part : parts) {
+    const LossLaw law = part.lower.value_or(nothing());
+    const Cut cut{-60 - 40 * tilt, -60};
+    const auto bounds = range(law, cut);
+    const double step = std::max((bounds.largest - bounds.least) / 1000, 1e-12);
+    const auto found = cells(law, step, cut);
+    std::vector<double> exponents;
+    for (const auto& cell : found.cells) {
+      exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt * rough_loss(found, cell));
+    }
+    if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt * bounds.largest + 20);
+    if (exponents.empty()) continue;
+    const double top = *std::max_element(exponents.begin(), exponents.end());
+    double sum = 0;
+    for (const double exponent : exponents) sum += std::exp(exponent - top);
+    total += static_cast<double>(part.count) * (top + std::log(sum));
+  }
+  return total;
+}
+
+/// Shares of its variance that rounding may add to a sum of logarithms: while its rate is chosen, and then.
+constexpr double coarse_blur = 1e-3;
+constexpr double fine_blur = 2e-5;
+/// Shares of the mean number of participations in a round that are tried as rates.
+constexpr double rates_of_sums[] = {0.1, 0.2, 0.35, 0.5, 0.65, 0.8};
+
+/// Points of the curve of a replaced epoch that are joined by chords, and of the transforms that give them.
+constexpr int chords = 60;
+constexpr std::size_t points_of_chord = std::size_t{1} << 14;
+/// The curve at which they end.
+constexpr double last_chord = 1e-13;
+
+/// The law of a curve that lies above that of an epoch in which a record is replaced. `multiplier`: the noise over the bound on one record.
+LossLaw replaced_from_above(std::uint64_t rounds, double multiplier) {
+  static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, LossLaw>;
+  return kept.of({rounds, multiplier}, [&] {
+    const auto curve = [&](double x, double scale) {
+      return replaced_curve(rounds, multiplier, x, std::clamp(scale, 1e-250, 1.0), points_of_chord).upper;
+    };
+    double end = 1 / multiplier;
+    for (double scale = 1e-2; (scale = curve(end, scale)) > last_chord && end < 1e6;) end *= 1.25;
+    std::vector<Corner> corners;
+    double value = 1;
+    for (int i = 0; i <= chords; ++i) {
+      const double x = end * i / chords;
+      // A curve falls.
+      value = std::min(value, curve(x, value));
+      corners.push_back({x, static_cast<long double>(value)});
+    }
+    return with_infinite(polygon_law(corners, +1), corners.back().value);
+  });
 }
 
 class PartsOf {
@@ -244,8 +302,7 @@ class PartsOf {
     const std::uint64_t rounds = e.rounds.value();
     const std::uint64_t times = e.participations.value();
     if (poisson_pair(e.event) == PoissonPair::opposite) {
-      if (times > 1) no_pair_for(*leaf_, "has no dominating pair here under replace-one");
-      return replaced_epochs(*multiplier, rounds);
+      return replaced_epochs(*multiplier, rounds, times);
     }
     out_.symmetric = false;
     if (times == 1) return epochs(*multiplier, rounds, count_);
@@ -424,13 +481,47 @@ class PartsOf {
     const auto part = [&](Mixing mixing) { return ReleaseLaws{LossLaw{upper, mixing}, LossLaw{lower, mixing}, is_sharp, count}; };
     add(part(Mixing::remove), part(Mixing::add));
   }
-  /// One of the rounds, opposite vectors in both data sets; the bound on one record is half of the sensitivity.
-  void replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds) {
-    const auto law = [&](double of_pair, bool from_above) {
-      return LossLaw{ReplacedBase{makes_none() ? nullptr : replaced_epoch(static_cast<double>(rounds), 2 * of_pair), from_above}};
+  /// Some of the rounds, opposite vectors in both data sets; the bound on one record is half of the sensitivity.
+  void replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t times) {
+    const double least = 2 * multiplier.lower;
+    const double most = 2 * multiplier.upper;
+    if (times == 1 && (makes_none() || has_fourier_sums(rounds, least, most))) {
+      const auto law = [&](double of_bound, bool from_above) {
+        return LossLaw{ReplacedBase{makes_none() ? nullptr : replaced_epoch(static_cast<double>(rounds), of_bound), from_above}};
+      };
+      const ReleaseLaws part{law(least, true), law(most, false), false, count_};
+      return add(part, part);
+    }
+    if (makes_none()) {
+      const ReleaseLaws part{LossLaw{GaussianBase{multiplier.lower}}, nothing(), false, product(times, count_)};
+      return add(part, part);
+    }
+    // Told the blocks, k of the rounds are one of each block, as without a replacement.
+    const auto block = [&](std::uint64_t length, std::uint64_t count) {
+      const LossLaw law = length == 1 ? LossLaw{GaussianBase{multiplier.lower}} : replaced_from_above(length, least);
+      const ReleaseLaws part{law, std::nullopt, false, product(count, count_)};
+      add(part, part);
     };
-    const ReleaseLaws part{law(multiplier.lower, true), law(multiplier.upper, false), false, count_};
-    add(part, part);
+    if (rounds % times > 0) block(rounds / times + 1, rounds % times);
+    block(rounds / times, times - rounds % times);
+    AtomsBase seen = shown_by_replaced_epoch(most, rounds, times, tilt_);
+    out_.has_choice = true;
+    const ReleaseLaws shown{nothing(), seen.atoms.empty() ? nothing() : LossLaw{std::move(seen)}, false, count_};
+    add(shown, shown);
+  }
+  /// Whether the Fourier sums of both ends take few enough nodes.
+  static bool has_fourier_sums(std::uint64_t rounds, double least, double most) {
+    try {
+      for (const double of_bound : {least, most}) {
+        const auto epoch = replaced_epoch(static_cast<double>(rounds), of_bound);
+        static_cast<void>(epoch->range());
+        static_cast<void>(epoch->beyond(0));
+      }
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return false;
+    }
   }
   void epochs_from_above(double multiplier, std::uint64_t rounds, std::uint64_t count) {
     if (rounds == 1) {
@@ -467,7 +558,7 @@ class PartsOf {
       // A coarse look says at which rate.
       const double mean = times / static_cast<double>(rounds);
       double chosen = 0;
-      for (const double share : {0.1, 0.2, 0.35, 0.5, 0.65, 0.8}) {
+      for (const double share : rates_of_sums) {
         const double rate = share * std::min(mean, 1.0);
         const auto laws = sum_of_logarithms(multiplier, rounds, ways, rate, coarse_blur);
         if (!laws.removed.atoms.empty() && !laws.added.atoms.empty() && is_better(LossLaw{laws.removed})) chosen = rate;
@@ -481,9 +572,6 @@ class PartsOf {
     // Nothing costs less than nothing: what bounds it from above are the parts beside this one.
     add({nothing(), removed, false, count_}, {nothing(), added, false, count_});
   }
-  /// Shares of its variance that rounding may add to a sum of logarithms.
-  static constexpr double coarse_blur = 1e-3;
-  static constexpr double fine_blur = 2e-5;
   /// A user's records, each dealt for itself. From above they are told who shares a round and in which part of the rounds each round is, or
   /// each has a share of the noise for itself.
   void users_of_epoch(std::uint64_t records, const Event::Allocated& e) {
@@ -545,29 +633,7 @@ class PartsOf {
     if (laws.size() == 1) return laws.front();
     return LossLaw{MaximumBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws))}};
   }
-  /// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
-  [[nodiscard]] double tilted_mean(const Parts& parts) const {
-    if (makes_none()) return 0;
-    double total = 0;
-    for (const auto& part : parts) {
-      const LossLaw law = part.lower.value_or(nothing());
-      const Cut cut{-60 - 40 * tilt_, -60};
-      const auto bounds = range(law, cut);
-      const double step = std::max((bounds.largest - bounds.least) / 1000, 1e-12);
-      const auto found = cells(law, step, cut);
-      std::vector<double> exponents;
-      for (const auto& cell : found.cells) {
-        exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * rough_loss(found, cell));
-      }
-      if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt_ * bounds.largest + 20);
-      if (exponents.empty()) continue;
-      const double top = *std::max_element(exponents.begin(), exponents.end());
-      double sum = 0;
-      for (const double exponent : exponents) sum += std::exp(exponent - top);
-      total += static_cast<double>(part.count) * (top + std::log(sum));
-    }
-    return total;
-  }
+  [[nodiscard]] double tilted_mean(const Parts& parts) const { return makes_none() ? 0 : tilted_mean_at(tilt_, parts); }
 
   /// Stand-ins have no range, and what takes long is not asked for one.
   static bool is_slow(const LossLaw& law) {
@@ -807,6 +873,23 @@ BothDirections both_directions(const Event& event, const LeafCurves& others, dou
 
 std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others) {
   return refusal_of(event, [&] { static_cast<void>(both_directions(event, others, 1, Reach::none)); });
+}
+
+AtomsBase shown_by_replaced_epoch(double multiplier, std::uint64_t rounds, std::uint64_t participations, double s) {
+  const auto ways = in_so_many_rounds(participations);
+  const double mean = static_cast<double>(participations) / static_cast<double>(rounds);
+  double best = 0;
+  double chosen = 0;
+  for (const double share : rates_of_sums) {
+    const auto law = sum_of_differences(multiplier, rounds, ways, share * mean, coarse_blur);
+    if (law.atoms.empty()) continue;
+    const LossLaw coarse{law};
+    const double found = tilted_mean_at(s, {{coarse, coarse, true, 1}});
+    if (chosen > 0 && found <= best) continue;
+    best = found;
+    chosen = share * mean;
+  }
+  return chosen > 0 ? sum_of_differences(multiplier, rounds, ways, chosen, fine_blur) : AtomsBase{{}, 0, 0};
 }
 
 void choose_two_points(Parts& parts, double s) {

@@ -1,6 +1,8 @@
 // From events to pairs: the laws of the privacy loss that bound an event's releases from above, and those that concrete data attain.
 #pragma once
 
+#include <cstdint>
+
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/laws/given/curves.h>
@@ -20,6 +22,10 @@ enum class Reach { middle, far_tail, none };
 /// Which part of an event has no pair that is known here, without a law being made. What depends on numbers that only a law has, as too little
 /// noise for any digits, is not looked at. \complexity microseconds for each part.
 [[nodiscard]] std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others);
+
+/// The law of what an epoch under replace-one, in so many rounds of which a record is, shows to whoever looks at a sum (allocated_sum.h) that is best at tilt
+/// s, roughly; no atoms where that has no digits. `multiplier`: the noise over the bound on one record.
+[[nodiscard]] AtomsBase shown_by_replaced_epoch(double multiplier, std::uint64_t rounds, std::uint64_t participations, double s);
 
 /// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
 void choose_two_points(Parts& parts, double s);
