@@ -7,10 +7,16 @@
 
 namespace surety::data {
 
-namespace {
+namespace record_places {
 
 /// How far into its cell a byte of a CSV record is.
 enum class Place { at_start, in_text, in_quotes, behind_quote };
+
+}  // namespace record_places
+
+namespace {
+
+using record_places::Place;
 
 Place after(Place place, char byte, char delimiter) {
   switch (place) {
@@ -134,7 +140,7 @@ class RecordSplitter::Reading {
   std::string& record_;
   bool is_empty_ = true;
   bool has_quotes_ = false;  // in what was read of this record
-  Place place_ = Place::at_start;
+  record_places::Place place_ = Place::at_start;
   std::string ahead_;        // where the cell in hand holds line ends: what comes from the first of them on, which may not be the record's
   std::uint64_t lines_ = 0;  // how many there are in it
 };
