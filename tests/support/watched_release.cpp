@@ -468,7 +468,8 @@ SURETY_WATCHED(accounting::Ledger, open_or_create, "_ZN6surety10accounting6Ledge
 SURETY_WATCHED(CostFunctions, best_cost, "_ZN6surety10accounting9best_costERKNS_6TargetERKNS0_6EffortE", const Target& target, const accounting::Effort& effort) {
   if (present == nullptr) return real_best_cost(target, effort);
   return {.delta = [=](const Event&, Epsilon) { return Enclosure{target.delta.value(), target.delta.value()}; },
-          .epsilon = [=](const Event&, Delta) { return Enclosure{target.epsilon.value(), target.epsilon.value()}; }};
+          .epsilon = [=](const Event&, Delta) { return Enclosure{target.epsilon.value(), target.epsilon.value()}; },
+          .resolution = [] { return 0.0; }};
 }
 
 SURETY_WATCHED(Solution, solve, "_ZN6surety5solveERKSt8functionIFNS_5EventEdEERKNS_6TargetERKNS_9ParameterERKNS_13CostFunctionsE", const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
