@@ -88,9 +88,9 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
   gaussian({"--query", "quantile(x, 0.9)", "--bounds", "-3,5", "--candidates", "5", "--where", "y<3"});
   ask({"--query", "quantile(x, 0.25)", "--bounds", "2,5", "--candidates", "4", "--missing", "x=4"});
   ask({"--query", "quantile(x, 0.25, 0.5, 0.75)", "--bounds", "-1,6", "--candidates", "8"});
-  gaussian({"--query", "quantile(x, 0.1, 0.3, 0.9)", "--bounds", "0,5", "--candidates", "3", "--query", "count()", "--where", "y>0"});
+  ask({"--query", "quantile(x, 0.1, 0.3, 0.9)", "--bounds", "0,5", "--candidates", "3", "--query", "count()", "--where", "y>0"});
   ask({"--query", "median(x)", "--bounds", "1,5", "--candidates", "5", "--by", "t", "--keys", "p,q"});
-  gaussian({"--query", "quantile(x, 0.2, 0.9)", "--bounds", "0,8", "--candidates", "9", "--by", "t", "--keys", "q,p,x"});
+  ask({"--query", "quantile(x, 0.2, 0.9)", "--bounds", "0,8", "--candidates", "9", "--by", "t", "--keys", "q,p,x"});
   ask({"--query", "histogram(t)", "--categories", "p,q,\"a,b\",x"});
   gaussian({"--query", "histogram(x)", "--bounds", "-1,4", "--bins", "3"});
   ask({"--query", "histogram(t)", "--categories", "p,q", "--where", "x>0", "--missing", "t=q"});
