@@ -37,7 +37,15 @@ Event noise_at(const WeightedStatistic& query, NoiseFamily family, double scale)
 
 Event free_event(Adjacency adjacency) { return pure(Epsilon{0}, adjacency); }
 
-Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+std::size_t releases_of(const Statistic& statistic) noexcept {
+  const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
+  return quantile != nullptr ? quantile->fractions.levels() : 1;
+}
+
+namespace {
+
+/// What one release of a query costs.
+Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   if (is_public(query.statistic)) return free_event(query.statistic.adjacency);
   if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
     const double own = scale / std::sqrt(query.weight);
@@ -46,6 +54,14 @@ Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale)
   const Event noise = noise_at(query, family, scale);
   const auto* const keys = keys_of(query.statistic);
   return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
+}
+
+}  // namespace
+
+Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  const auto releases = releases_of(query.statistic);
+  const Event one = one_event_of(query, family, scale);
+  return releases == 1 ? one : repeat(Count{releases}, one);
 }
 
 std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
@@ -69,12 +85,12 @@ Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
     if (is_public(query.statistic)) continue;
     auto& [one, count] = kinds[{kind_of(query.statistic), query.weight}];
     one = &query;
-    ++count;
+    count += releases_of(query.statistic);
   }
   if (kinds.empty()) return free_event(queries.front().statistic.adjacency);
   accounting::Releases all{queries.front().statistic.adjacency};
   for (const auto& [kind, found] : kinds) {
-    all.add(accounting::Releases::of(repeat(Count{found.second}, event_of(*found.first, family, scale))));
+    all.add(accounting::Releases::of(repeat(Count{found.second}, one_event_of(*found.first, family, scale))));
   }
   return *all.event();
 }
@@ -139,7 +155,6 @@ const Total& of_kind(const QueryTotal& total) {
 }  // namespace
 
 void SumPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.add_total(of_kind<StepTotal>(total), records); }
-void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<RankTotal>(total), records); }
 void KeysPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
 
 void DistinctPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
@@ -238,64 +253,117 @@ std::vector<Answer> PublicCountPart::release(accounting::Reservation& /*reservat
 
 namespace {
 
+std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(statistic.by->keys) : 1; }
+
 /// \throws Error{unsupported} for another event.
 QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
-  const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
+  const auto* const repeated = std::get_if<Event::Repeated>(&event.node());
+  const Event& one =
+      repeated != nullptr && quantile != nullptr && repeated->count.value() == releases_of(statistic) ? repeated->event : event;
+  const auto* const exponential = std::get_if<Event::Exponential>(&one.node());
   if (quantile == nullptr || exponential == nullptr) {
     throw Error{ErrorCode::unsupported, fmt::format("no choice of {} is the event '{}'", describe(statistic), describe(event))};
   }
-  return {quantile->fraction, candidates_of(*quantile), exponential->epsilon, event.adjacency(), statistic.unit};
+  return {quantile->fractions, candidates_of(*quantile), exponential->epsilon,
+          event.adjacency(),   statistic.unit,           number_of_groups(statistic)};
 }
 
 }  // namespace
 
-QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, double confidence)
-    : statistic_{statistic},
-      counts_{candidates_of(std::get<QuantileOf>(statistic.of))},
-      mechanism_{quantile_for(statistic, event)},
-      rank_error_{mechanism_->rank_error(std::nextafter(1 - confidence, 0))} {
-  statistic_.validate();
+QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, double confidence) : QuantilePart{statistic} {
+  mechanism_.emplace(quantile_for(statistic, event));
+  rank_error_ = mechanism_->rank_error(std::nextafter(1 - confidence, 0));
 }
-QuantilePart::QuantilePart(const Statistic& statistic)
-    : statistic_{statistic}, counts_{candidates_of(std::get<QuantileOf>(statistic.of))} {}
+QuantilePart::QuantilePart(const Statistic& statistic) : statistic_{statistic} {
+  statistic_.validate();
+  counts_.assign(number_of_groups(statistic), RankCounts{candidates_of(std::get<QuantileOf>(statistic.of))});
+}
 
 void QuantilePart::start(Rows& rows) {
   column_ = rows.position(*column_of(statistic_), CellUse::number);
   if (statistic_.where) where_.emplace(*statistic_.where, rows);
+  if (statistic_.by) {
+    groups_.emplace(statistic_.by->keys);
+    by_ = rows.position(statistic_.by->column, groups_->is_text() ? CellUse::text : CellUse::number);
+  }
 }
 
 void QuantilePart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
   const auto number = rows.number(column_);
-  if (!meets) return;
+  const auto group = groups_ ? SumReader::find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
+  if (!meets || !group) return;
   if (number) {
-    counts_.add(*number);
+    counts_[*group].add(*number);
   } else if (statistic_.missing != MissingCells::left_out && statistic_.adjacency != Adjacency::zero_out) {  // where a zeroed one is none
-    counts_.add_damaged();
+    counts_[*group].add_damaged();
   }
 }
 
+QueryTotal QuantilePart::total() const {
+  RankTotal all;
+  for (std::size_t group = 0; group < counts_.size(); ++group) {
+    const auto before = static_cast<std::uint32_t>(group * candidates().count());
+    for (const auto& [candidate, count] : counts_[group].total().counts) all.counts.emplace_back(before + candidate, count);
+  }
+  return all;
+}
+
+void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) {
+  const std::size_t each = candidates().count();
+  std::vector<RankTotal> of_group(counts_.size());
+  std::uint64_t left = records;
+  for (const auto& [candidate, count] : of_kind<RankTotal>(total).counts) {
+    const std::size_t group = candidate / each;
+    if (group >= counts_.size() || count > left) invalid("a total is none of a quantile's, must be the counts of so many records");
+    left -= count;
+    of_group[group].counts.emplace_back(static_cast<std::uint32_t>(candidate % each), count);
+  }
+  for (std::size_t group = 0; group < counts_.size(); ++group) counts_[group].add_total(of_group[group], records);
+}
+
+Event QuantilePart::event() const {
+  const auto& mechanism = mechanism_.value();
+  return mechanism.levels() == 1 ? mechanism.event() : repeat(Count{mechanism.levels()}, mechanism.event());
+}
+
 PartFacts QuantilePart::facts() const {
+  const auto& mechanism = mechanism_.value();
+  const bool is_of_several = std::get<QuantileOf>(statistic_.of).fractions.size() > 1;
+  const auto levels = mechanism.levels();
   return with_cells({.query = describe(statistic_),
                      .noise = "exponential",
                      .standard_deviation = {},
-                     .noise_is_on = fmt::format("the choice of one of {} candidates", counts_.candidates().count()),
+                     .noise_is_on = fmt::format("the choice{} of one of {} candidates{}", is_of_several ? "s" : "", candidates().count(),
+                                                levels > 1 ? fmt::format(", by halving in {} levels", levels) : ""),
                      .l1_sensitivity = {},
                      .l2_sensitivity = {},
                      .grid_step = {},
                      .is_whole = false,
-                     .has_groups = false,
-                     .has_cells = false,
-                     .rank_error = rank_error_},
+                     .has_groups = statistic_.by.has_value(),
+                     .has_cells = is_of_several,
+                     .rank_error = rank_error_,
+                     .rank_error_share = mechanism.rank_error_share()},
                     statistic_);
 }
 
 std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
-  reservation.spend(event());
-  const double value = mechanism_.value().release(counts_, bits);
-  const auto& bounds = counts_.candidates().bounds();
-  return {{"", "", {value, bounds.lower, bounds.upper}}};
+  const auto& mechanism = mechanism_.value();
+  const auto values = mechanism.release(
+      counts_, [&] { reservation.spend(mechanism.event()); }, bits);
+  const auto& bounds = candidates().bounds();
+  const auto& fractions = std::get<QuantileOf>(statistic_.of).fractions.all();
+  const auto groups = statistic_.by ? names_of(statistic_.by->keys) : std::vector<std::string>{""};
+  std::vector<Answer> answers;
+  for (std::size_t group = 0; group < values.size(); ++group) {
+    for (std::size_t k = 0; k < fractions.size(); ++k) {
+      answers.push_back({groups[group],
+                         fractions.size() > 1 ? fmt::format("{}", fractions[k].value()) : std::string{},
+                         {values[group][k], bounds.lower, bounds.upper}});
+    }
+  }
+  return answers;
 }
 
 KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confidence)

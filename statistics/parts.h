@@ -46,12 +46,14 @@ enum class NoiseFamily { laplace, gaussian };
 /// What an answer that is public costs, nothing: pure(0).
 [[nodiscard]] Event free_event(Adjacency adjacency);
 
-/// What the release of one query costs at the common scale: laplace(s / sqrt(w)) or gaussian(s / sqrt(w)); of a quantile
+/// What the release of one query costs at the common scale: laplace(s / sqrt(w)) or gaussian(s / sqrt(w)); of each level of quantiles
 /// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
 /// concentrated privacy. Nothing where the answer is public.
 [[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
 /// The threshold that a query for keys, or for means of groups that nobody listed, has at the common scale, in steps of its grid. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
 [[nodiscard]] std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale);
+/// How many releases of equal events a query is: of quantiles as many as levels, of others one.
+[[nodiscard]] std::size_t releases_of(const Statistic& statistic) noexcept;
 /// What all of them cost together, each different release once with its count: that of the query itself where there is one; public ones cost nothing.
 /// \pre `queries` is not empty and of one adjacency.
 [[nodiscard]] Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale);
@@ -77,6 +79,7 @@ struct PartFacts {
   bool has_cells;
   /// Of a quantile: its rank misses the one asked for by fewer records than that, with the confidence of an interval. There is no interval.
   std::optional<double> rank_error = std::nullopt;
+  double rank_error_share = 0;  ///< and by that share of all records, where several are asked for
   /// The column that is read; empty where records alone are counted.
   std::string column = {};
   std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
@@ -214,7 +217,7 @@ class PublicCountPart final : public Part {
   std::optional<SumReader> reader_;
 };
 
-/// A quantile: a choice whose privacy loss has the range of its event.
+/// Quantiles: choices whose privacy loss has the range of their event at each level.
 class QuantilePart : public Part {
  public:
   /// `event` is exponential(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
@@ -224,19 +227,24 @@ class QuantilePart : public Part {
 
   void start(Rows& rows) override;
   void add(Rows& rows) override;
-  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  /// The candidates of one group behind those of another.
+  [[nodiscard]] QueryTotal total() const override;
   void add_total(const QueryTotal& total, std::uint64_t records) override;
-  [[nodiscard]] Event event() const override { return mechanism_.value().event(); }
+  [[nodiscard]] Event event() const override;
   [[nodiscard]] PartFacts facts() const override;
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
 
  private:
+  [[nodiscard]] const Candidates& candidates() const noexcept { return counts_.front().candidates(); }
+
   Statistic statistic_;
-  RankCounts counts_;
+  std::vector<RankCounts> counts_;  ///< of each group
   std::optional<QuantileMechanism> mechanism_;
   double rank_error_ = 0;
   std::size_t column_ = 0;
   std::optional<data::RowCondition> where_;
+  std::optional<std::size_t> by_;
+  std::optional<CellFinder> groups_;
 };
 
 /// Keys that nobody listed: those whose noisy count is above a threshold.

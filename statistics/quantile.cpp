@@ -1,8 +1,10 @@
 #include <surety/statistics/quantile.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,16 +13,100 @@
 namespace surety::statistics {
 namespace {
 
-/// How far one unit moves a rank error, in billionths of a record.
-ScoreSensitivity rank_sensitivity(Fraction fraction, Adjacency adjacency, const UnitOfPrivacy& unit) {
+__extension__ using Integer = __int128;
+
+/// Fractions [first, last) of a list, which are asked of the records between two others, in billionths: a half of a half, or all.
+struct Span {
+  std::size_t first;
+  std::size_t last;
+  std::int64_t lower;
+  std::int64_t upper;
+};
+
+bool is_divided(const Span& span) noexcept { return span.last - span.first > 1; }
+std::size_t middle_of(const Span& span) noexcept { return span.first + (span.last - span.first) / 2; }
+Share share_of(const Span& span, const Fractions& fractions) {
+  return {fractions.all()[middle_of(span)].billionths() - span.lower, span.upper - span.lower};
+}
+/// What is left to choose below and above the middle.
+std::pair<Span, Span> halves_of(const Span& span, const Fractions& fractions) {
+  const auto middle = middle_of(span);
+  const auto at = fractions.all()[middle].billionths();
+  return {{span.first, middle, span.lower, at}, {middle + 1, span.last, at, span.upper}};
+}
+
+/// The shares that are chosen at a level.
+std::vector<Share> shares_at(std::size_t level, const Fractions& fractions) {
+  std::vector<Span> spans{{0, fractions.size(), 0, Fraction::whole}};
+  for (std::size_t above = 0; above < level; ++above) {
+    std::vector<Span> next;
+    for (const auto& span : spans) {
+      const auto [below, beyond] = halves_of(span, fractions);
+      for (const auto& half : {below, beyond}) {
+        if (half.first < half.last) next.push_back(half);
+      }
+    }
+    spans = std::move(next);
+  }
+  std::vector<Share> shares;
+  shares.reserve(spans.size());
+  for (const auto& span : spans) shares.push_back(share_of(span, fractions));
+  return shares;
+}
+
+/// By how much a record that comes or goes moves a rank error, as parts of the whole.
+std::int64_t larger_part(Share share) noexcept { return std::max(share.part, share.whole - share.part); }
+
+/// In records, rounded up.
+double shift_of(const std::vector<Share>& shares, Adjacency adjacency, std::size_t groups) {
+  // Where a row comes or goes each choice is made for its own share.
+  if (adjacency != Adjacency::replace_one) return 1;
+  // One that becomes another moves one choice by 1, or two by the larger part of each.
+  const auto is_less = [](Share a, Share b) { return Integer{larger_part(a)} * b.whole < Integer{larger_part(b)} * a.whole; };
+  auto sorted = shares;
+  std::sort(sorted.begin(), sorted.end(), [&](Share a, Share b) { return is_less(b, a); });
+  if (groups > 1) sorted.insert(sorted.begin(), sorted.front());
+  if (sorted.size() < 2) return 1;
+  const auto [a, b] = std::pair{sorted[0], sorted[1]};
+  if (Integer{larger_part(a)} * b.whole + Integer{larger_part(b)} * a.whole <= Integer{a.whole} * b.whole) return 1;
+  const auto part = [](Share share) {
+    const double quotient = static_cast<double>(larger_part(share)) / static_cast<double>(share.whole);
+    return std::nextafter(quotient, 2);
+  };
+  return std::nextafter(part(a) + part(b), 3);
+}
+
+double checked_rows(const UnitOfPrivacy& unit) {
   constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
   const std::uint64_t rows = unit.most().value();
   if (rows > most_rows) invalid(fmt::format("a unit has {} rows, must be at most 2^20 where a quantile is released", rows));
-  const std::int64_t per_row =
-      adjacency == Adjacency::replace_one ? Fraction::whole : std::max(fraction.billionths(), Fraction::whole - fraction.billionths());
-  // Below 2^50, so exact.
-  return ScoreSensitivity{static_cast<double>(per_row) * static_cast<double>(rows)};
+  return static_cast<double>(rows);
 }
+
+/// Of a choice that divides what others are chosen from the epsilon of its cut, and what that leaves: the cut follows the choice, and the losses of all
+/// cuts together have twice the range of one. \source docs/proofs/quantiles.md#halving
+Epsilon of_cut(Epsilon epsilon) { return Epsilon{epsilon.value() / 16}; }
+Epsilon beside_cut(Epsilon epsilon) { return Epsilon{std::nextafter(epsilon.value() - 2 * of_cut(epsilon).value(), 0.0)}; }
+
+/// Scores as doubles, cut off.
+double score_of(Integer error, Share share) {
+  const Integer worst = Integer{largest_rank_error} * share.whole;
+  return -static_cast<double>(static_cast<std::int64_t>(std::min(error, worst)));
+}
+
+Integer records_of(std::span<const std::uint64_t> counts) {
+  Integer records = 0;
+  for (const auto count : counts) records += count;
+  return records;
+}
+
+/// Records of a group between two candidates, and which fractions are chosen from them.
+struct Node {
+  std::size_t group;
+  Span span;
+  std::size_t first;  ///< candidate
+  std::vector<std::uint64_t> counts;
+};
 
 }  // namespace
 
@@ -32,6 +118,17 @@ Fraction::Fraction(double value) : billionths_{0} {
     invalid(fmt::format("the fraction of a quantile is {}, must have at most 9 digits after the point", value));
   }
 }
+
+Fractions::Fractions(std::vector<Fraction> all) : all_{std::move(all)} {
+  if (all_.empty() || all_.size() > most)
+    invalid(fmt::format("the fractions of a quantile are {}, must be from 1 to {}", all_.size(), most));
+  for (std::size_t k = 1; k < all_.size(); ++k) {
+    if (all_[k - 1].billionths() < all_[k].billionths()) continue;
+    invalid(fmt::format("the fractions of a quantile have {} behind {}, must ascend", all_[k].value(), all_[k - 1].value()));
+  }
+}
+
+std::size_t Fractions::levels() const noexcept { return static_cast<std::size_t>(std::bit_width(all_.size())); }
 
 Candidates::Candidates(data::Bounds bounds, std::size_t count) : bounds_{bounds}, count_{count} {
   constexpr double largest = 0x1p900;
@@ -88,49 +185,133 @@ void RankCounts::add_total(const RankTotal& total, std::uint64_t records) {
   for (const auto& [candidate, count] : total.counts) counts_[candidate] += count;
 }
 
-std::vector<double> RankCounts::scores(Fraction fraction) const {
+std::vector<double> rank_scores(std::span<const std::uint64_t> counts, Share share) {
   // 2^64 records in billionths fit into 128 bits.
-  __extension__ using Integer = __int128;
-  constexpr Integer worst = Integer{QuantileMechanism::largest_rank_error} * Fraction::whole;
-  Integer records = 0;
-  for (const auto count : counts_) records += count;
-  const Integer asked = records * fraction.billionths();
+  const Integer asked = records_of(counts) * share.part;
   std::vector<double> result;
-  result.reserve(counts_.size());
+  result.reserve(counts.size());
   Integer below = 0;
-  for (const auto count : counts_) {
+  for (const auto count : counts) {
     const Integer reached = below + count;
-    const Integer error = std::max({Integer{0}, below * Fraction::whole - asked, asked - reached * Fraction::whole});
-    result.push_back(-static_cast<double>(static_cast<std::int64_t>(std::min(error, worst))));
+    result.push_back(score_of(std::max({Integer{0}, below * share.whole - asked, asked - reached * share.whole}), share));
     below = reached;
   }
   return result;
 }
 
-QuantileMechanism::QuantileMechanism(Fraction fraction, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency,
-                                     const UnitOfPrivacy& unit)
-    : fraction_{fraction},
-      candidates_{candidates},
-      choice_{{.epsilon = epsilon,
-               .sensitivity = rank_sensitivity(fraction, adjacency, unit),
-               .change = ScoreChange::either_way,
-               .candidates = Count{candidates.count()},
-               .adjacency = adjacency}} {}
+std::uint64_t below_cut(std::uint64_t records, std::uint64_t cut) noexcept {
+  return static_cast<std::uint64_t>(Integer{records} * cut / cuts);
+}
 
-double QuantileMechanism::release(const RankCounts& counts, mechanisms::BitsRef bits) const {
-  return candidates_[choice_.release(counts.scores(fraction_), bits)];
+std::vector<double> cut_scores(std::span<const std::uint64_t> counts, std::size_t at, Share share) {
+  const Integer asked = records_of(counts) * share.part;
+  const Integer below = records_of(counts.first(at));
+  std::vector<double> result;
+  result.reserve(cuts + 1);
+  for (std::uint64_t cut = 0; cut <= cuts; ++cut) {
+    const Integer error = (below + below_cut(counts[at], cut)) * share.whole - asked;
+    result.push_back(score_of(error < 0 ? -error : error, share));
+  }
+  return result;
+}
+
+QuantileMechanism::QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency,
+                                     const UnitOfPrivacy& unit, std::size_t groups)
+    : fractions_{std::move(fractions)}, candidates_{candidates}, epsilon_{epsilon}, adjacency_{adjacency}, rows_{checked_rows(unit)} {
+  for (std::size_t level = 0; level < levels(); ++level) shifts_.push_back(shift_of(shares_at(level, fractions_), adjacency, groups));
+}
+
+ScoreSensitivity QuantileMechanism::sensitivity(std::size_t level, Share share) const {
+  // Below 2^51, so exact but for what two choices are moved by.
+  const auto parts = static_cast<double>(adjacency_ == Adjacency::replace_one ? share.whole : larger_part(share));
+  const double exact = parts * rows_;
+  const double shift = shifts_.at(level);
+  return ScoreSensitivity{shift == 1 ? exact : std::nextafter(exact * shift, HUGE_VAL)};
+}
+
+mechanisms::SelectionOptions QuantileMechanism::options_of(Epsilon epsilon, std::size_t level, Share share, std::size_t candidates) const {
+  return {.epsilon = epsilon,
+          .sensitivity = sensitivity(level, share),
+          .change = ScoreChange::either_way,
+          .candidates = Count{candidates},
+          .adjacency = adjacency_};
+}
+
+std::vector<std::vector<double>> QuantileMechanism::release(std::span<const RankCounts> groups, const std::function<void()>& spend,
+                                                            mechanisms::BitsRef bits) const {
+  std::vector<std::vector<double>> result(groups.size(), std::vector<double>(fractions_.size()));
+  std::vector<Node> nodes;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const auto counts = groups[group].counts();
+    nodes.push_back({group, {0, fractions_.size(), 0, Fraction::whole}, 0, {counts.begin(), counts.end()}});
+  }
+  for (std::size_t level = 0; level < levels(); ++level) {
+    spend();
+    std::vector<Node> next;
+    for (const auto& [group, span, first, counts] : nodes) {
+      const auto share = share_of(span, fractions_);
+      const auto choose = [&, of_level = level](Epsilon epsilon, const std::vector<double>& scores) {
+        return mechanisms::ExponentialMechanism{options_of(epsilon, of_level, share, scores.size())}.release(scores, bits);
+      };
+      // Between two equal numbers, which are public by now, there is nothing to choose.
+      const bool is_open = counts.size() > 1;
+      const auto at = is_open ? choose(is_divided(span) ? beside_cut(epsilon_) : epsilon_, rank_scores(counts, share)) : 0;
+      result[group][middle_of(span)] = candidates_[first + at];
+      if (!is_divided(span)) continue;
+      const auto cut = is_open ? choose(of_cut(epsilon_), cut_scores(counts, at, share)) : 0;
+      const auto [below, above] = halves_of(span, fractions_);
+      const auto at_end = static_cast<std::ptrdiff_t>(at);
+      const auto divided = below_cut(counts[at], cut);
+      if (below.first < below.last) {
+        next.push_back({group, below, first, {counts.begin(), counts.begin() + at_end + 1}});
+        next.back().counts.back() = divided;
+      }
+      if (above.first < above.last) {
+        next.push_back({group, above, first + at, {counts.begin() + at_end, counts.end()}});
+        next.back().counts.front() -= divided;
+      }
+    }
+    nodes = std::move(next);
+  }
+  return result;
 }
 
 double QuantileMechanism::rank_error(double exceeded) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   const auto point = [](double value) { return accounting::Interval{value, 256}; };
-  const double epsilon = choice_.options().epsilon.value();
-  const auto others = point(static_cast<double>(candidates_.count() - 1));
-  const auto odds = others * (point(1) - point(exceeded)) / point(exceeded);
-  if (odds.compare(1) <= 0) return 0;
-  if (epsilon == 0) return std::numeric_limits<double>::infinity();
-  const auto scale = point(2) * point(choice_.options().sensitivity.value()) / point(static_cast<double>(Fraction::whole)) / point(epsilon);
-  const double records = (scale * log(odds)).enclosure().upper;
-  return records <= static_cast<double>(largest_rank_error) ? records : std::numeric_limits<double>::infinity();
+  // By how much one choice among so many others misses, in records.
+  const auto missed = [&](Epsilon epsilon, std::size_t level, Share share, std::uint64_t others, double beyond) -> double {
+    const auto odds = point(static_cast<double>(others)) * (point(1) - point(beyond)) / point(beyond);
+    if (odds.compare(1) <= 0) return 0;
+    if (epsilon.value() == 0) return infinity;
+    const auto scale =
+        point(2) * point(sensitivity(level, share).value()) / point(static_cast<double>(share.whole)) / point(epsilon.value());
+    return (scale * log(odds)).enclosure().upper;
+  };
+  const auto others = candidates_.count() - 1;
+  double worst = 0;
+  for (std::size_t asked = 0; asked < fractions_.size(); ++asked) {
+    Span span{0, fractions_.size(), 0, Fraction::whole};
+    std::vector<Share> above;
+    while (middle_of(span) != asked) {
+      above.push_back(share_of(span, fractions_));
+      const auto halves = halves_of(span, fractions_);
+      span = asked < middle_of(span) ? halves.first : halves.second;
+    }
+    // Of the choices on the way any may miss.
+    const double each = above.empty() ? exceeded : std::nextafter(exceeded / static_cast<double>(2 * above.size() + 1), 0.0);
+    double sum = missed(is_divided(span) ? beside_cut(epsilon_) : epsilon_, above.size(), share_of(span, fractions_), others, each);
+    const auto add = [&](double records) { sum = std::nextafter(sum + records, infinity); };
+    for (std::size_t level = 0; level < above.size(); ++level) {
+      add(1);
+      add(missed(beside_cut(epsilon_), level, above[level], others, each));
+      add(missed(of_cut(epsilon_), level, above[level], cuts, each));
+    }
+    worst = std::max(worst, sum);
+  }
+  return worst <= static_cast<double>(largest_rank_error) ? worst : infinity;
 }
+
+double QuantileMechanism::rank_error_share() const noexcept { return static_cast<double>(levels() - 1) / (2 * static_cast<double>(cuts)); }
 
 }  // namespace surety::statistics

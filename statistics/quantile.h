@@ -1,4 +1,4 @@
-// Quantiles of a column by the exponential mechanism on a public grid of candidates.
+// Quantiles of a column by the exponential mechanism on a public grid of candidates, several of them by halving, and in groups.
 //
 // Candidates are equally spaced from one bound to the other. Every number is clamped and rounded to the nearest candidate, so an atom of the
 // data is one of a candidate, and the data are counted in one pass and O(candidates) memory. Candidate c has
@@ -11,11 +11,19 @@
 //   K max(q, 1 - q)   under add-or-remove-one and zero-out, for a unit of K rows
 //   K                 under replace-one
 //
-// The scores are whole billionths of a record, exact in doubles, so is the law (docs/proofs/quantiles.md).
+// Several fractions take not as many choices one after the other but ceil(log2(m + 1)) levels of them: the one in the middle is chosen among all records,
+// which its number divides into those below and those above; of each half its own middle fraction is chosen, and so on. A record is in one half alone, so
+// the choices of a level cost together what one costs. Records that are equal to the number chosen are divided by a second choice, of how many of them
+// belong below, so that ties spoil no half. Groups are divided beforehand, by the data. What one unit moves at a level is proved in
+// docs/proofs/quantiles.md#halving.
+//
+// The scores are whole numbers, exact in doubles, so is the law (docs/proofs/quantiles.md).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include <surety/accounting/events/unit.h>
@@ -40,6 +48,27 @@ class Fraction {
 
  private:
   std::int64_t billionths_;
+};
+
+/// One fraction or several, ascending.
+class Fractions {
+ public:
+  static constexpr std::size_t most = 255;
+
+  // One fraction is a list of one.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Fractions(Fraction one) : all_{one} {}
+  /// \throws Error{invalid_argument} unless they are from 1 to `most` and ascend.
+  explicit Fractions(std::vector<Fraction> all);
+
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  [[nodiscard]] const std::vector<Fraction>& all() const noexcept { return all_; }
+  /// How many levels of choices they take: ceil(log2(m + 1)).
+  [[nodiscard]] std::size_t levels() const noexcept;
+  friend bool operator==(const Fractions&, const Fractions&) = default;
+
+ private:
+  std::vector<Fraction> all_;
 };
 
 /// `count` equally spaced candidates, the first and the last at the bounds. Public.
@@ -81,40 +110,69 @@ class RankCounts {
   void add_total(const RankTotal& total, std::uint64_t records);
 
   [[nodiscard]] const Candidates& candidates() const noexcept { return candidates_; }
-  /// Minus the rank error of each candidate, in billionths of a record; ranks that miss by more than 2^23 records count as that many.
-  /// O(candidates).
-  [[nodiscard]] std::vector<double> scores(Fraction fraction) const;
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
 
  private:
   Candidates candidates_;
   std::vector<std::uint64_t> counts_;
 };
 
-/// One quantile as a choice: `epsilon` is the range of its privacy loss, its event exponential(epsilon).
+/// A fraction of what a half holds, exactly: `part` of `whole` equal parts. \pre 0 < part < whole <= 10^9
+struct Share {
+  std::int64_t part;
+  std::int64_t whole;
+};
+
+/// Rank errors are told apart up to so many records.
+inline constexpr std::int64_t largest_rank_error = std::int64_t{1} << 23;
+
+/// Minus the rank error of each candidate, of which so many records are, in parts of a record; ranks that miss by more than 2^23 records count as that
+/// many. O(candidates).
+[[nodiscard]] std::vector<double> rank_scores(std::span<const std::uint64_t> counts, Share share);
+
+/// Where the records of one candidate may be divided: cut k leaves floor(E k / cuts) of its E records below.
+inline constexpr std::uint64_t cuts = std::uint64_t{1} << 10;
+[[nodiscard]] std::uint64_t below_cut(std::uint64_t records, std::uint64_t cut) noexcept;
+
+/// Minus by how much so many records below miss those that are asked for, for each cut 0 .. `cuts` of the records of candidate `at`. Parts of a record, cut
+/// off, as `rank_scores`.
+[[nodiscard]] std::vector<double> cut_scores(std::span<const std::uint64_t> counts, std::size_t at, Share share);
+
+/// Quantiles as choices: `epsilon` is the range of the privacy loss of each level, its event exponential(epsilon).
 class QuantileMechanism {
  public:
-  /// Rank errors are told apart up to so many records.
-  static constexpr std::int64_t largest_rank_error = std::int64_t{1} << 23;
+  /// \param groups of which a record is in one or in none. \throws Error{invalid_argument} for a unit of more than 2^20 rows.
+  QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency, const UnitOfPrivacy& unit = {},
+                    std::size_t groups = 1);
 
-  /// \throws Error{invalid_argument} for a unit of more than 2^20 rows.
-  QuantileMechanism(Fraction fraction, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency, const UnitOfPrivacy& unit = {});
+  /// Of one level.
+  [[nodiscard]] Event event() const { return surety::exponential(epsilon_, adjacency_); }
+  [[nodiscard]] std::size_t levels() const noexcept { return fractions_.levels(); }
+  /// Delta of a choice of such a share at a level, in parts of a record.
+  [[nodiscard]] ScoreSensitivity sensitivity(std::size_t level, Share share) const;
 
-  [[nodiscard]] Event event() const { return choice_.event(); }
-  [[nodiscard]] const mechanisms::ExponentialMechanism& choice() const noexcept { return choice_; }
+  /// For each group its quantiles, in the order of the fractions, which never decrease. `spend` is called before each level, to spend `event()`.
+  /// \pre `groups` has as many as were said, of the candidates of this mechanism. \throws Error{environment} when the bits fail; what `spend` throws.
+  /// O(candidates) for each group and level, 40 to 70 nanoseconds each, and `cuts` for each fraction that divides others.
+  [[nodiscard]] std::vector<std::vector<double>> release(std::span<const RankCounts> groups, const std::function<void()>& spend,
+                                                         mechanisms::BitsRef bits) const;
 
-  /// The chosen candidate. \pre `counts` has the candidates of this mechanism. \throws Error{environment} when the bits fail.
-  /// O(candidates), 40 to 70 nanoseconds each.
-  [[nodiscard]] double release(const RankCounts& counts, mechanisms::BitsRef bits) const;
-
-  /// The rank error of what is released is below this many records with probability at least 1 - `exceeded`, whatever the data: it is a
-  /// quantile of the clamped and rounded numbers for some rank so near to q n. Infinite where that is more than `largest_rank_error`.
-  /// Attained by data whose rank is missed by just so much at all candidates but one. \pre 0 < exceeded < 1.
+  /// The rank error of each released number is below this many records and `rank_error_share` of all with probability at least 1 - `exceeded`, whatever
+  /// the data: it is a quantile of the clamped and rounded numbers for some rank so near to q n. Infinite where that is more than `largest_rank_error`.
+  /// For one fraction attained by data whose rank is missed by just so much at all candidates but one. \pre 0 < exceeded < 1.
   [[nodiscard]] double rank_error(double exceeded) const;
+  [[nodiscard]] double rank_error_share() const noexcept;
 
  private:
-  Fraction fraction_;
+  /// Of one choice of a level.
+  [[nodiscard]] mechanisms::SelectionOptions options_of(Epsilon epsilon, std::size_t level, Share share, std::size_t candidates) const;
+
+  Fractions fractions_;
   Candidates candidates_;
-  mechanisms::ExponentialMechanism choice_;
+  Epsilon epsilon_;
+  Adjacency adjacency_;
+  double rows_;                 ///< of a unit
+  std::vector<double> shifts_;  ///< under replace-one of each level, in records: how far one row moves two choices together, at least 1
 };
 
 }  // namespace surety::statistics

@@ -10,7 +10,7 @@ namespace surety::statistics {
 using namespace data;
 namespace {
 
-bool is_median(const QuantileOf& quantile) { return quantile.fraction == Fraction::median(); }
+bool is_median(const QuantileOf& quantile) { return quantile.fractions == Fractions{Fraction::median()}; }
 
 /// \throws Error{invalid_argument} for the texts of a unit beyond its rows, and for groups.
 void validate_texts(const Statistic& statistic, Count most_keys, std::string_view what) {
@@ -39,8 +39,10 @@ void Statistic::validate() const {
     }
   }
   if (const auto* const quantile = std::get_if<QuantileOf>(&of)) {
-    static_cast<void>(candidates_of(*quantile));
-    if (by) invalid(fmt::format("{} is a quantile, must be asked without groups", describe(*this)));
+    const auto candidates = candidates_of(*quantile).count();
+    if (by && number_of(by->keys) > Candidates::most / candidates) {
+      invalid(fmt::format("{} groups of {} candidates are more than 2^22, must be fewer", number_of(by->keys), candidates));
+    }
   }
   if (const auto* const keys = keys_of(*this)) validate_texts(*this, keys->most_keys, "keys");
   if (const auto* const distinct = std::get_if<DistinctOf>(&of)) validate_texts(*this, distinct->most_keys, "different texts");
@@ -99,7 +101,10 @@ std::string describe(const Statistic& statistic) {
                                           statistic.of);
   const auto* const means = std::get_if<GroupMeansOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
-  const std::string asked = quantile != nullptr && !is_median(*quantile) ? fmt::format(", {}", quantile->fraction.value()) : "";
+  std::string asked;
+  if (quantile != nullptr && !is_median(*quantile)) {
+    for (const auto fraction : quantile->fractions.all()) asked += fmt::format(", {}", fraction.value());
+  }
   const char* const what = std::holds_alternative<UnitsOf>(statistic.of)      ? "units"
                            : std::holds_alternative<DistinctOf>(statistic.of) ? "distinct "
                                                                               : "";

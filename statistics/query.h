@@ -61,11 +61,11 @@ struct VarianceOf {
   data::Bounds bounds;
   friend bool operator==(const VarianceOf&, const VarianceOf&) = default;
 };
-/// A q-quantile, by a choice among public candidates.
+/// A q-quantile, by a choice among public candidates, or several by halving.
 struct QuantileOf {
   std::string column;
   data::Bounds bounds;
-  Fraction fraction;
+  Fractions fractions;
   std::optional<std::size_t> candidates = std::nullopt;  ///< `Candidates::between` where nothing is said
   friend bool operator==(const QuantileOf&, const QuantileOf&) = default;
 };
@@ -116,7 +116,7 @@ struct Statistic {
 
   /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
   ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
-  ///         has rows, for more than `most_numbers` cells of all groups, for a quantile, different texts or keys of groups, for clipped sums of groups whose bounds are not -C and C, and for a count of all
+  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for clipped sums of groups whose bounds are not -C and C, and for a count of all
   ///         records where their number is public.
   void validate() const;
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the

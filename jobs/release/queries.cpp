@@ -115,17 +115,23 @@ bool has_most_keys(const std::pair<std::string, std::string>& function_and_colum
   return function == "keys" || (function == "count" && distinct_column(column));
 }
 
-/// "age, 0.9" as a column and a fraction.
-std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, const std::string& text) {
-  const auto comma = text.rfind(',');
-  const auto fraction =
-      comma == std::string::npos ? ParsedNumber{0, NumberFault::not_a_number} : parse_number(std::string_view{text}.substr(comma + 1));
-  const std::string column{trimmed(std::string_view{text}.substr(0, comma))};
-  if (fraction.fault != NumberFault::none || column.empty()) {
-    said.refuse("@query is '{}', must be such as quantile(age, 0.9)", one_line(said.query));
+/// "age, 0.25, 0.9" as a column and fractions.
+std::pair<std::string, Fractions> column_and_fractions(const SaidOfQuery& said, const std::string& text) {
+  std::string_view column = text;
+  std::vector<double> numbers;
+  // The column is what is left before them, commas and all.
+  for (auto comma = column.rfind(','); comma != std::string_view::npos; comma = column.rfind(',')) {
+    const auto number = parse_number(column.substr(comma + 1));
+    if (number.fault != NumberFault::none) break;
+    numbers.insert(numbers.begin(), number.value);
+    column = column.substr(0, comma);
+  }
+  column = trimmed(column);
+  if (numbers.empty() || column.empty()) {
+    said.refuse("@query is '{}', must be such as quantile(age, 0.9) or quantile(age, 0.25, 0.5, 0.75)", one_line(said.query));
   }
   try {
-    return {column, Fraction{fraction.value}};
+    return {std::string{column}, Fractions{std::vector<Fraction>(numbers.begin(), numbers.end())}};
   } catch (const Error& error) {
     if (said.place.empty()) throw;
     said.refuse("{}", error.what());
@@ -237,7 +243,7 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   } else if (function == "median") {
     statistic.of = QuantileOf{column, bounds(), Fraction::median(), said.candidates};
   } else if (function == "quantile") {
-    const auto asked = column_and_fraction(said, column);
+    const auto asked = column_and_fractions(said, column);
     statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
   } else if (function == "keys") {
     statistic.of = KeysOf{.column = column, .most_keys = most_keys(), .owner = owner_of(context.unit)};
@@ -378,7 +384,7 @@ std::optional<Categories> categories_in(const SchemaColumn* column) {
 SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   if (schema == nullptr) return said;
   const auto [function, name] = function_and_column(said);
-  const auto* const column = schema->find(function == "quantile" ? column_and_fraction(said, name).first : name);
+  const auto* const column = schema->find(function == "quantile" ? column_and_fractions(said, name).first : name);
   const bool is_histogram = function == "histogram";
   if (is_histogram && !said.categories && !said.bins && !said.bounds) said.categories = categories_in(column);
   const bool needs_bounds = function == "sum" || function == "mean" || function == "variance" || function == "median" ||
@@ -451,7 +457,7 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 void QueryFields::add(FieldTable& table) {
   table.add("query", queries,
             "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), "
-            "quantile(column, fraction), histogram(column) or keys(column), "
+            "quantile(column, fraction, ...), histogram(column) or keys(column), "
             "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
             "noise of its own. "
             "Or a JSON object, as in @queries");

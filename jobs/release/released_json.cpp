@@ -25,7 +25,11 @@ nlohmann::json json_of(const PartFacts& facts, double number) {
 }
 
 nlohmann::json json_of(const PartFacts& facts, const Estimate& estimate) {
-  if (facts.rank_error) return {{"value", json_of(facts, estimate.value)}, {"rank_error", accounting::json_number(*facts.rank_error)}};
+  if (facts.rank_error) {
+    nlohmann::json object{{"value", json_of(facts, estimate.value)}, {"rank_error", accounting::json_number(*facts.rank_error)}};
+    if (facts.rank_error_share > 0) object["rank_error_share"] = facts.rank_error_share;
+    return object;
+  }
   return {{"value", json_of(facts, estimate.value)}, {"interval", {json_of(facts, estimate.lower), json_of(facts, estimate.upper)}}};
 }
 

@@ -34,8 +34,11 @@ std::string shown_noise(const PartFacts& facts) {
 }
 
 /// Of a quantile, in the place of an interval.
-std::string shown_rank_error(double records) {
-  return std::isinf(records) ? "not bounded" : fmt::format("fewer than {} records", rounded_up(records));
+std::string shown_rank_error(const PartFacts& facts) {
+  const double records = facts.rank_error.value();
+  if (std::isinf(records)) return "not bounded";
+  const std::string share = facts.rank_error_share > 0 ? fmt::format(" and {} of all", rounded_up(facts.rank_error_share)) : "";
+  return fmt::format("fewer than {} records{}", rounded_up(records), share);
 }
 
 /// One line for each column and what its cells are: "missing cells: left out; numbers are clamped to [0, 20]", with the column where there
@@ -99,8 +102,7 @@ std::string number_lines(const ReleasedStatistics& released) {
     for (const auto& answer : query.answers) {
       table.add(row(one_line(query.facts.query), shown_cell(answer.group), shown_cell(answer.cell),
                     {shown_value(query.facts, answer.estimate.value),
-                     query.facts.rank_error ? "rank error: " + shown_rank_error(*query.facts.rank_error)
-                                            : shown_interval(query.facts, answer.estimate),
+                     query.facts.rank_error ? "rank error: " + shown_rank_error(query.facts) : shown_interval(query.facts, answer.estimate),
                      std::exchange(noise, {})}));
     }
   }
@@ -125,8 +127,7 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
       const auto& estimate = first.answers.front().estimate;
       add("value", shown_value(first.facts, estimate.value));
       if (first.facts.rank_error) {
-        add("rank error",
-            fmt::format("{} with confidence {}, over the choice alone", shown_rank_error(*first.facts.rank_error), released.confidence));
+        add("rank error", fmt::format("{} with confidence {}, over the choice alone", shown_rank_error(first.facts), released.confidence));
       } else {
         add("interval",
             fmt::format("{} with confidence {}, over the noise alone", shown_interval(first.facts, estimate), released.confidence));
@@ -145,9 +146,9 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
   if (is_single) add("noise", shown_noise(first.facts));
   add("ledger", ledger);
   if (released.not_private) add("NOT PRIVATE", "the noise was replayed from a known seed");
-  if (is_single && first.facts.has_cells && !first.facts.has_groups) {
+  if (is_single && first.facts.has_cells && !first.facts.has_groups && !first.facts.rank_error) {
     lines += cell_lines(released);
-  } else if (!is_single || first.facts.has_groups) {
+  } else if (!is_single || !is_one_number(first.facts)) {
     lines += number_lines(released);
   }
   return lines;
@@ -178,7 +179,7 @@ BarPicture picture_of(const ReleasedStatistics& released) {
       .note = fmt::format("Lines: intervals with confidence {}, each for itself, over the noise alone.", released.confidence)};
   for (const auto& query : released.queries) {
     const auto& rank_error = query.facts.rank_error;
-    BarPanel panel{.title = query.facts.query + (rank_error ? ", rank error: " + shown_rank_error(*rank_error) : std::string{}),
+    BarPanel panel{.title = query.facts.query + (rank_error ? ", rank error: " + shown_rank_error(query.facts) : std::string{}),
                    .across = {query.facts.is_whole ? "records" : query.facts.query},
                    .bars = {}};
     for (const auto& answer : query.answers) {

@@ -43,7 +43,7 @@ std::optional<double> propose_laplace(const std::vector<WeightedStatistic>& quer
                           keys_of(queries.front().statistic) == nullptr;
   if (!is_one_sum && target.delta.value() > 0) return std::nullopt;
   double numerator = 0;
-  for (const auto& query : queries) numerator += std::sqrt(query.weight);
+  for (const auto& query : queries) numerator += static_cast<double>(releases_of(query.statistic)) * std::sqrt(query.weight);
   const double proposed = numerator / (target.epsilon.value() - 2 * std::log1p(-target.delta.value()));
   return proposed > lowest_scale && proposed < highest_scale ? std::optional{proposed} : std::nullopt;
 }
@@ -62,9 +62,11 @@ Solution solve_laplace(const std::vector<WeightedStatistic>& queries, const Even
 
 bool is_choice(const WeightedStatistic& query) { return std::holds_alternative<QuantileOf>(query.statistic.of); }
 
-/// Several queries with a choice among them: each look at what they cost is a game, which takes up to seconds.
+/// Several releases with a choice among them: each look at what they cost is a game, which takes up to seconds.
 bool is_dear(const std::vector<WeightedStatistic>& queries) {
-  return queries.size() > 1 && std::any_of(queries.begin(), queries.end(), is_choice);
+  std::size_t releases = 0;
+  for (const auto& query : queries) releases += releases_of(query.statistic);
+  return releases > 1 && std::any_of(queries.begin(), queries.end(), is_choice);
 }
 
 /// The noise multiplier of one Gaussian release that meets the target.
@@ -78,7 +80,8 @@ double gaussian_multiplier(const Target& target) {
 double likely_scale(const std::vector<WeightedStatistic>& queries, NoiseFamily family, const Target& target) {
   double variance = 0;
   for (const auto& query : queries) {
-    variance += is_choice(query) && family == NoiseFamily::laplace ? query.weight / 4 : query.weight;
+    const double releases = static_cast<double>(releases_of(query.statistic));
+    variance += releases * (is_choice(query) && family == NoiseFamily::laplace ? query.weight / 4 : query.weight);
   }
   return gaussian_multiplier(target) * std::sqrt(variance);
 }

@@ -81,7 +81,9 @@ json json_of(const WeightedStatistic& query) {
                       [&](const MeanOf& its) { of_numbers("mean", its); }, [&](const VarianceOf& its) { of_numbers("variance", its); },
                       [&](const QuantileOf& its) {
                         of_numbers("quantile", its);
-                        object["query"] = fmt::format("quantile({}, {})", its.column, its.fraction.value());
+                        std::string asked = its.column;
+                        for (const auto fraction : its.fractions.all()) asked += fmt::format(", {}", fraction.value());
+                        of_column("quantile", asked);
                         if (its.candidates) object["candidates"] = *its.candidates;
                       },
                       [&](const HistogramOf& its) {

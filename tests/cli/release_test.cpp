@@ -89,6 +89,18 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
   EXPECT_LT(median["rank_error"].get<double>(), 40);
   EXPECT_FALSE(median.contains("interval"));
   EXPECT_TRUE(median["event"].get<std::string>().starts_with("exponential("));
+  // Several by halving, of groups: what two levels cost, a cell for each.
+  const auto several = report_of(
+      release(randhie, "quantile(mdvis, 0.4, 0.6, 0.9)", {"--bounds", "0,20", "--candidates", "21", "--by", "hlthg", "--keys", "0,1"}));
+  EXPECT_TRUE(several["event"].get<std::string>().starts_with("repeat(2, exponential("));
+  EXPECT_EQ(several["groups"].size(), 2U);
+  for (const auto& group : several["groups"]) {
+    EXPECT_EQ(group["cells"][0]["cell"], "0.4");
+    EXPECT_EQ(group["cells"][0]["value"], 1);
+    EXPECT_LE(group["cells"][0]["value"], group["cells"][1]["value"]);
+    EXPECT_LE(group["cells"][1]["value"], group["cells"][2]["value"]);
+    EXPECT_GT(group["cells"][2]["rank_error_share"], 0);
+  }
   EXPECT_EQ(report_of(release(randhie, "quantile(mdvis, 0.4)", {"--bounds", "0,20", "--candidates", "21"}))["value"], 1);
   EXPECT_EQ(report_of(release(randhie, "quantile(mdvis, 0.9)", {"--bounds", "0,20", "--candidates", "21"}))["value"], 7);
   const auto variance = report_of(release(randhie, "variance(mdvis)", {"--bounds", "0,20"}));
@@ -521,9 +533,10 @@ TEST_F(ReleaseRefusal, OfQueries) {
   expect_usage("median(x)", {}, {"--bounds is missing"});
   expect_usage("mediam(x)", {"--bounds", "0,1"}, {"median"});
   expect_usage("median(x)", {"--bounds", "0,1", "--candidates", "1"}, {"--candidates"});
-  expect_usage("median(x)", {"--bounds", "0,1", "--by", "x", "--keys", "0,1"}, {"without groups"});
+  expect_usage("median(x)", {"--bounds", "0,1", "--by", "x", "--keys", "0,1", "--candidates", "4000000"}, {"2 groups of 4000000", "2^22"});
   expect_usage("sum(x)", {"--bounds", "0,1", "--candidates", "9"}, {"--candidates", "sum()"});
-  for (const char* query : {"quantile(x)", "quantile(x, y)", "quantile(, 0.5)", "quantile(x, 0)", "quantile(x, 1.5)"}) {
+  for (const char* query : {"quantile(x)", "quantile(x, y)", "quantile(, 0.5)", "quantile(x, 0)", "quantile(x, 1.5)",
+                            "quantile(x, 0.5, 0.5)", "quantile(x, 0.9, 0.2)", "quantile(0.2, 0.9, 1.5)"}) {
     expect_usage(query, {"--bounds", "0,1"}, {"quantile"});
   }
   expect_usage("histogram(x)", {}, {"--bins or --categories is missing"});

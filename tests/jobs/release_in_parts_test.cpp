@@ -107,6 +107,7 @@ class ReleaseInParts : public ::testing::Test {
     ask({.of = HistogramOf{"town", towns}, .adjacency = {}});
     if (queries == Queries::sums) return plan;
     ask({.of = QuantileOf{"y", Bounds{0, 10}, Fraction::median()}, .adjacency = {}});
+    ask({.of = QuantileOf{"y", Bounds{0, 10}, Fraction{0.9}, 11}, .adjacency = {}, .by = Groups{"town", towns}});
     KeysOf keys{.column = "town", .most_keys = Count{1}, .chance = Delta{2.5e-7}};
     if (!unit.is_row()) keys.owner = {.column = "who", .empty_is_each = unit.rule().empty == EmptyUnit::each};
     ask({.of = keys, .adjacency = {}});

@@ -163,6 +163,8 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
   push(KeysOf{.column = "town", .most_keys = Count{3}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}});
   push(QuantileOf{"age", {0, 90}, Fraction{0.123456789}, 77});
   push(QuantileOf{"age, of", {0, 90}, Fraction::median()});
+  push(QuantileOf{"age, of", {0, 90}, Fractions{{Fraction{0.1}, Fraction::median(), Fraction{0.9}}}});
+  plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
   push(GroupMeansOf{MeanOf{"age, of", {0, 90}},
                     KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}}});
   push(DistinctOf{.column = "town) of", .most_keys = Count{2}, .owner = RowOwner{"row", true}});

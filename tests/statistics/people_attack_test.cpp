@@ -1,4 +1,4 @@
-// Lower bounds on what counts of units, means of groups that nobody listed and clipped sums really cost, from 2,000 runs on each of two files that are as
+// Lower bounds on what counts of units, means of groups that nobody listed, clipped sums and quantiles really cost, from 2,000 runs on each of two files that are as
 // far apart as can be. Each event was chosen beforehand; a bound is wrong with probability at most 2e-3, on runs that are always the same.
 #include <gtest/gtest.h>
 
@@ -28,10 +28,10 @@ const RowOwner owner{"u", false};
 
 /// How often the event happens among releases.
 template <class Release, class IsHit>
-reference::Hits hits(const Release& release, const IsHit& is_hit, std::uint64_t seed) {
+reference::Hits hits(const Release& release, const IsHit& is_hit, std::uint64_t seed, std::uint64_t times = runs) {
   ReplayBits bits{seed};
-  reference::Hits found{0, runs};
-  for (std::uint64_t run = 0; run < runs; ++run) found.hits += is_hit(release(bits)) ? 1 : 0;
+  reference::Hits found{0, times};
+  for (std::uint64_t run = 0; run < times; ++run) found.hits += is_hit(release(bits)) ? 1 : 0;
   return found;
 }
 
@@ -128,6 +128,47 @@ TEST(PeopleAttack, SeesWhatMeansOfDiscoveredGroupsCost) {
   EXPECT_LE(seen(1, 1.5), cost);
   EXPECT_GE(seen(1, 1.5), cost / 3);
   EXPECT_GT(seen(0.5, 1.25), cost);  // planted: half the noise
+}
+
+/// The numbers chosen in each group, of groups of numbers, one behind the other.
+auto quantiles_of(const QuantileMechanism& mechanism, const std::vector<std::vector<double>>& groups) {
+  std::vector<RankCounts> counts;
+  for (const auto& numbers : groups) {
+    counts.emplace_back(Candidates{{0, 2}, 3});
+    for (const double number : numbers) counts.back().add(number);
+  }
+  return [&mechanism, counts](ReplayBits& bits) {
+    Coordinates all;
+    for (const auto& chosen : mechanism.release(
+             counts, [] {}, bits))
+      all.insert(all.end(), chosen.begin(), chosen.end());
+    return all;
+  };
+}
+
+// A row that was the least is the largest: it moves a half of each level.
+TEST(PeopleAttack, SeesWhatLevelsOfQuantilesCost) {
+  const Fractions asked{{Fraction{0.25}, Fraction{0.5}, Fraction{0.75}}};
+  const auto seen = [&](double epsilon) {
+    const QuantileMechanism mechanism{asked, Candidates{{0, 2}, 3}, Epsilon{epsilon}, Adjacency::replace_one};
+    const auto is_hit = [](const Coordinates& chosen) { return chosen == Coordinates{0, 0, 0}; };
+    return reference::empirical_epsilon(hits(quantiles_of(mechanism, {{0, 1}}), is_hit, 1),
+                                        hits(quantiles_of(mechanism, {{2, 1}}), is_hit, 2), 0, alpha);
+  };
+  constexpr double levels = 2;
+  EXPECT_LE(seen(4), levels * 4);
+  EXPECT_GE(seen(4), levels * 4 / 3);
+}
+
+// A row that changes its group moves two choices; which 20,000 runs see, at no more time than 2,000 of others.
+TEST(PeopleAttack, SeesWhatChangingTheGroupOfAQuantileCosts) {
+  const double epsilon = 8;
+  const QuantileMechanism mechanism{Fraction::median(), Candidates{{0, 2}, 3}, Epsilon{epsilon}, Adjacency::replace_one, {}, 2};
+  const auto is_hit = [](const Coordinates& chosen) { return chosen == Coordinates{0, 2}; };
+  const double seen = reference::empirical_epsilon(hits(quantiles_of(mechanism, {{0, 1}, {1, 2}}), is_hit, 1, 10 * runs),
+                                                   hits(quantiles_of(mechanism, {{1}, {0, 1, 2}}), is_hit, 2, 10 * runs), 0, alpha);
+  EXPECT_LE(seen, epsilon);
+  EXPECT_GE(seen, epsilon / 3);
 }
 
 }  // namespace

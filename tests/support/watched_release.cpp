@@ -63,6 +63,7 @@ struct Present {
   TableSource source = {};
   ReleaseRun run = {};
   std::vector<Event> charged = {};  ///< of which nothing was released yet
+  std::optional<Event> level = {};  ///< of choices: what was charged for them together
   bool has_missing_cell = false;
   std::optional<std::vector<std::string>> again = {};  ///< the row that is read twice
 };
@@ -430,6 +431,7 @@ SURETY_WATCHED(void, spend, "_ZN6surety10accounting11Reservation5spendERKNS_5Eve
 SURETY_WATCHED(std::vector<double>, release_on_grid, "_ZN6surety10mechanisms6detail15release_on_gridERKNS0_12LatticeNoiseERKNS_4GridERKNS_10GridVectorENS0_7BitsRefE", const mechanisms::LatticeNoise& noise, const Grid& grid, const GridVector& query, mechanisms::BitsRef bits) {
   if (present == nullptr) return real_release_on_grid(noise, grid, query, bits);
   const Event event = surety_test::take_charge();
+  present->level.reset();
   const Event& of = surety_test::noise_of(event);
   surety_test::Release release{.charged = describe(event), .content = {query.steps.begin(), query.steps.end()}};
   // The object is what the event says, or the mechanism is not the one that is charged.
@@ -446,11 +448,14 @@ SURETY_WATCHED(std::vector<double>, release_on_grid, "_ZN6surety10mechanisms6det
 
 SURETY_WATCHED(std::size_t, choose, "_ZNK6surety10mechanisms14ReportNoisyMax7releaseESt4spanIKdLm18446744073709551615EENS0_7BitsRefE", const mechanisms::ReportNoisyMax* self, std::span<const double> scores, mechanisms::BitsRef bits) {
   if (present == nullptr) return real_choose(self, scores, bits);
-  const Event event = surety_test::take_charge();
+  const bool shares_charge = present->charged.empty() && present->level.has_value();
+  if (!shares_charge) present->level = surety_test::take_charge();
+  const Event& event = *present->level;
   // Of exponential(e) the weights are exp(e s / (2 Delta)).
   const double said = std::get<Event::Exponential>(event.node()).epsilon.value();
-  surety_test::Release release{.charged = describe(event), .content = {scores.begin(), scores.end()}, .sensitivity = self->options().sensitivity.value() * said / self->options().epsilon.value(), .norm = surety_test::Release::Norm::largest};
-  return static_cast<std::size_t>(surety_test::answer(std::move(release), {static_cast<double>(scores.size() - 1)}).front());
+  surety_test::Release release{.charged = describe(event), .content = {scores.begin(), scores.end()}, .sensitivity = self->options().sensitivity.value() * said / self->options().epsilon.value(), .norm = surety_test::Release::Norm::largest, .shares_charge = shares_charge};
+  const std::size_t any = (present->source.seed * 2654435761U + present->run.releases.size() * 40503U) >> 3U;
+  return static_cast<std::size_t>(surety_test::answer(std::move(release), {static_cast<double>(any % scores.size())}).front());
 }
 
 SURETY_WATCHED(accounting::Ledger, open_or_create, "_ZN6surety10accounting6Ledger14open_or_createERKNSt10filesystem7__cxx114pathENS_9AdjacencyERKNS_13UnitOfPrivacyE", const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit) {
@@ -463,7 +468,8 @@ SURETY_WATCHED(accounting::Ledger, open_or_create, "_ZN6surety10accounting6Ledge
 SURETY_WATCHED(CostFunctions, best_cost, "_ZN6surety10accounting9best_costERKNS_6TargetERKNS0_6EffortE", const Target& target, const accounting::Effort& effort) {
   if (present == nullptr) return real_best_cost(target, effort);
   return {.delta = [=](const Event&, Epsilon) { return Enclosure{target.delta.value(), target.delta.value()}; },
-          .epsilon = [=](const Event&, Delta) { return Enclosure{target.epsilon.value(), target.epsilon.value()}; }};
+          .epsilon = [=](const Event&, Delta) { return Enclosure{target.epsilon.value(), target.epsilon.value()}; },
+          .resolution = [] { return 0.0; }};
 }
 
 SURETY_WATCHED(Solution, solve, "_ZN6surety5solveERKSt8functionIFNS_5EventEdEERKNS_6TargetERKNS_9ParameterERKNS_13CostFunctionsE", const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {

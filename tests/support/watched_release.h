@@ -51,6 +51,7 @@ struct Release {
   double sensitivity =
       0;  ///< what the noise is enough for under that event: in l1 of Laplace, in l2 of Gaussian noise, of one score of a choice
   enum class Norm { l1, l2, largest } norm = Norm::l1;
+  bool shares_charge = false;  ///< a choice of the level of the one before, and charged with it
 };
 
 /// What one run let be seen.
@@ -66,7 +67,7 @@ struct ReleaseRun {
 [[nodiscard]] std::optional<double> move(const Release& a, const Release& b);
 
 /// Runs `surety release WORDS...` \param as_released what to give to each release, in order; where there is none, the exact numbers plus `reveal`, which no
-/// command would do, and of a choice the last candidate. \param source in place of the file whose columns are who, x, y and t
+/// command would do, and of a choice any candidate, by the seed of `source`. \param source in place of the file whose columns are who, x, y and t
 [[nodiscard]] ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<std::vector<double>>* as_released,
                                      Mistake mistake = Mistake::none, const TableSource& source = {});
 /// Whole, and above every threshold of keys.

@@ -39,7 +39,7 @@ class Statistic:
     ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
 
     ``by``: the statistic of each group of this column. Which groups there are is public: ``keys`` lists their texts, or ``key_bounds`` and ``key_bins`` make
-    that many of equal width of a column of numbers. A median, a quantile, different texts and keys are of no groups.
+    that many of equal width of a column of numbers. Different texts and keys are of no groups.
     """
 
     __slots__ = ("_object",)
@@ -96,12 +96,12 @@ _HOW = {
 }
 
 
-def _made(function: str, column: str | None, known: frozenset[str], more: Mapping[str, Any], fraction: SupportsFloat | None = None, **own: Any) -> Statistic:
+def _made(function: str, column: str | None, known: frozenset[str], more: Mapping[str, Any], fractions: tuple[SupportsFloat, ...] = (), **own: Any) -> Statistic:
     for name in more:
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
     inside = "" if column is None else _arguments.text("column", column)
-    if fraction is not None:
+    for fraction in fractions:
         inside += f", {_arguments.number('fraction', fraction)!r}"
     said = {name: _HOW[name](name, value) for name, value in {**own, **more}.items() if value is not None}
     return _of_object({"query": f"{function}({inside})", **said})
@@ -150,17 +150,23 @@ def variance(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups])
     return _made("variance", column, _GROUPS, more, bounds=bounds)
 
 
-def median(column: str, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
+def median(column: str, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic:
     """The median of a column: one of ``candidates`` equally spaced numbers from one of the ``bounds`` to the other, some 16,000 unless given, drawn by the
     exponential mechanism. In the place of an interval it has a rank error. The other keywords are those of ``Statistic``."""
-    return _made("median", column, _SOME, more, bounds=bounds, candidates=candidates)
+    return _made("median", column, _GROUPS, more, bounds=bounds, candidates=candidates)
 
 
 def quantile(
-    column: str, fraction: SupportsFloat, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, **more: Unpack[Some]
+    column: str,
+    fraction: SupportsFloat,
+    *fractions: SupportsFloat,
+    bounds: Pair | None = None,
+    candidates: SupportsIndex | None = None,
+    **more: Unpack[Groups],
 ) -> Statistic:
-    """As ``median``, of the number below which ``fraction`` of the rows are, between 0 and 1."""
-    return _made("quantile", column, _SOME, more, fraction, bounds=bounds, candidates=candidates)
+    """As ``median``, of the number below which a fraction of the rows are, between 0 and 1. Several, ascending, as in ``surety.quantile("age", 0.25, 0.5, 0.75)``, are
+    chosen by halving: m of them cost what ceil(log2(m + 1)) choices cost, and the numbers never decrease; each is a cell of its own."""
+    return _made("quantile", column, _GROUPS, more, (fraction, *fractions), bounds=bounds, candidates=candidates)
 
 
 def histogram(

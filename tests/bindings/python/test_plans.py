@@ -92,7 +92,7 @@ def test_every_statistic_is_a_query_of_the_language() -> None:
         "mean": surety.mean("x", bounds=(-1, 1.5), weight=2),
         "variance": surety.variance("x", bounds=(0, 1)),
         "median": surety.median("x", bounds=(0, 1), candidates=100),
-        "quantile": surety.quantile("x", 0.9, bounds=(0, 1)),
+        "quantile": surety.quantile("x", 0.5, 0.9, bounds=(0, 1), by="g", keys=["a"]),
         "bins": surety.histogram("x", bounds=(0, 1), bins=4),
         "categories": surety.histogram("g", categories=["a", "b"]),
         "keys": surety.keys("g", most_keys=1),
@@ -105,7 +105,7 @@ def test_every_statistic_is_a_query_of_the_language() -> None:
     queries = json.loads(plan.json())["options"]["query"]
     assert queries[0] == {"query": "count()", "where": "x > 1", "types": {"x": "number"}, "by": "g", "keys": ["a", "b"]}
     assert queries[1] == {"query": "sum(x)", "bounds": [0, 1], "by": "g", "key_bounds": [0, 9], "key_bins": 3}
-    assert [one["query"] for one in queries[4:6]] == ["median(x)", "quantile(x, 0.9)"] and queries[8]["most_keys"] == 1
+    assert [one["query"] for one in queries[4:6]] == ["median(x)", "quantile(x, 0.5, 0.9)"] and queries[8]["most_keys"] == 1
     assert queries[9] == {"query": "count(units)", "where": "x > 1"} and queries[12] == {"query": "count(distinct g)", "most_keys": 1}
     assert queries[10] == {"query": "sum(x)", "clip_unit_sum": [0, 1]} and queries[11] == {"query": "mean(x)", "bounds": [0, 1], "by": "g", "keys": "discovered", "most_keys": 1}
     assert repr(made["mean"]) == "<Statistic mean(x), bounds=[-1.0, 1.5], weight=2.0>"
