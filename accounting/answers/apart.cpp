@@ -9,6 +9,7 @@
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/bound.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -31,10 +32,20 @@ struct Kind {
   [[nodiscard]] double cost() const { return std::min(range, shift); }
 };
 
+/// A number that is no double on the way is as large as can be.
+template <class Ask>
+double or_infinity(const Ask& ask) {
+  try {
+    return ask();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    return infinity;
+  }
+}
+
 /// The largest loss of either sign; infinity where it is not bounded.
 double range_of(const Event& all) {
-  if (!supports(Composition::Basic{}, all)) return infinity;
-  return epsilon(Composition::Basic{}, all, Delta{0}).upper;
+  return or_infinity([&] { return supports(Composition::Basic{}, all) ? epsilon(Composition::Basic{}, all, Delta{0}).upper : infinity; });
 }
 
 /// A batch costs at most what is done with it.
@@ -44,11 +55,12 @@ const Event& used(const Event& leaf) {
   return leaf;
 }
 double shift_of(const Event& all, double share) {
-  if (!supports(Zcdp{}, all)) return infinity;
   // Below that root no (epsilon, share) of a release of rho lies; most are told by it.
   constexpr long bits = 64;
-  if (zcdp_rho(all, bits).enclosure().lower > most_shift * most_shift) return infinity;
-  return epsilon(Zcdp{}, all, Delta{share}).upper;
+  return or_infinity([&] {
+    if (!supports(Zcdp{}, all)) return infinity;
+    return zcdp_rho(all, bits).enclosure().lower > most_shift * most_shift ? infinity : epsilon(Zcdp{}, all, Delta{share}).upper;
+  });
 }
 
 /// delta at any real epsilon, from the larger curve of both directions above 0.

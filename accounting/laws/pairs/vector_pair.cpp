@@ -123,6 +123,8 @@ AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms) {
   };
   // Losses of a norm's noise lie within 1 / b; those of the other kind within what the furthest cells have.
   const double end = noise.is_squared ? std::max(std::abs(loss(most, most, 1)), std::abs(loss(most, most, -1))) : 1 / noise.scale;
+  // Norms of many powers leave the range of double: of their cells nothing is known, and they are left out.
+  if (!(end > 0 && std::isfinite(end))) return {};
   struct Mass {
     double p = 0;
     double q = 0;
@@ -139,6 +141,7 @@ AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms) {
       if (!(mass.value() > 0)) continue;
       for (const double u : {place.ends[i], -place.ends[i + 1]}) {
         const double l = terms.least_loss ? loss(t, next_t, u) : loss(next_t, next_t, u + (place.ends[i + 1] - place.ends[i]));
+        if (!std::isfinite(l)) continue;
         const double index = std::floor((l / end + 1) * 0.5 * atoms);
         auto& sum = sums[size_of(std::clamp(index, 0.0, static_cast<double>(atoms)))];
         sum.p += (mass * exp(Lower{Exact{l}})).value();

@@ -96,5 +96,20 @@ TEST(VectorPair, OfManyCoordinatesIsNearlyGaussian) {
   }
 }
 
+// Powers that leave the range of double leave cells out, and no NaN.
+TEST(VectorPair, LeavesOutWhatHasNoDigits) {
+  for (const double r : {1.0, 2761.852665437841, 1e6}) {
+    for (const bool is_squared : {true, false}) {
+      double mass = 0;
+      for (const auto& atom : vector_pair({r, 24, 160.87708320407748, is_squared}).atoms) {
+        EXPECT_TRUE(std::isfinite(atom.loss)) << r;
+        mass += atom.mass;
+      }
+      EXPECT_GE(mass, 0) << r;
+      EXPECT_LE(mass, 1 + 1e-9) << r;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace surety::accounting::privacy_loss
