@@ -176,7 +176,7 @@ def test_of_a_promise_nothing_has_a_default() -> None:
         (lambda: surety.mean("x", bounds=(0, float("inf"))), ValueError, "bounds is inf, must be finite"),
         (lambda: surety.mean("x", bounds=(0, 10**400)), ValueError, "bounds is of type int, must be a number that a float holds"),
         (lambda: surety.mean("x", bound=(0, 1)), TypeError, r"mean\(\) got an unexpected keyword argument 'bound'"),  # type: ignore[call-arg]
-        (lambda: surety.median("x", by="g"), TypeError, r"median\(\) got an unexpected keyword argument 'by'"),  # type: ignore[call-arg]
+        (lambda: surety.keys("x", by="g"), TypeError, r"keys\(\) got an unexpected keyword argument 'by'"),  # type: ignore[call-arg]
         (lambda: surety.histogram("x", bins=2.5), TypeError, "bins is 2.5, must be a whole number"),  # type: ignore[arg-type]
         (lambda: surety.histogram("x", bins=10**30), ValueError, "bins is beyond 2"),
         (lambda: surety.count(by="g", keys=["a", 3]), TypeError, "an item of keys is 3, must be a text"),  # type: ignore[list-item]
