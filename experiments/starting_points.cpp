@@ -206,7 +206,7 @@ int page(std::span<char* const> arguments) {
       "{}. Options are those of [online-to-batch](online-to-batch.md), fixed before; *pull* is on the regularisers xi_t and nu_t of "
       "Theorem 10,\n"
       "whose constant the paper leaves open. Coordinates are shifted by x_0, which is public: the charge is the same from every "
-      "start.\n\n{}\n"
+      "start.\nRows of a stronger pull were added after a first look.\n\n{}\n"
       "At this budget the distance hardly shows: the learners reach the noise from every start, and the pull that would keep a good start\n"
       "good is too weak beside it up to 100 times.\n",
       seeds, table.markdown());
