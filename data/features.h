@@ -137,7 +137,7 @@ void map_numbers(const ColumnMap& map, std::span<double> numbers) noexcept;
 /// Where the hat function of a knot is 1, from 0 on, in the column's unit, within 2 ulp of the larger bound. \pre knot < knots, knots > 1
 [[nodiscard]] double knot_at(const Bounds& bounds, std::uint32_t knot, std::uint32_t knots) noexcept;
 /// Appends the hat functions of a number that was scaled to [-1, 1]: k of them around knots at equal distances from -1 to 1, each 1 at its own knot, 0 at the
-/// others and linear between, so that at most two are not 0, none is negative, and their squares add up to at most 1 + 2^-50. O(k). \pre k > 1
+/// others and linear between, so that at most two are not 0, none is negative, and their squares add up to at most 1 + 2^-50. O(k). \pre -1 <= number <= 1, k > 1
 void append_hats(double number, std::uint32_t knots, std::vector<double>& features);
 
 /// What `map` does to the length of a row, with its intercept: unit norm, or the common scale. O(length).

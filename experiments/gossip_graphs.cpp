@@ -29,6 +29,7 @@
 
 #include "page_check.h"
 #include "report.h"
+#include "sphere.h"
 
 namespace surety::experiments {
 namespace {
@@ -52,16 +53,7 @@ struct Instance {
 Instance draw(std::uint64_t rounds, std::uint64_t seed) {
   std::mt19937_64 words{seed};
   std::normal_distribution<double> normal;
-  const auto direction = [&] {
-    Weights point(dimension);
-    double squares = 0;
-    for (double& x : point) {
-      x = normal(words);
-      squares += x * x;
-    }
-    for (double& x : point) x /= std::sqrt(squares);
-    return point;
-  };
+  const auto direction = [&] { return point_of_sphere(words, normal, dimension); };
   const Weights truth = direction();
   Weights values;
   Weights labels;

@@ -36,6 +36,7 @@
 #include "classification_data.h"
 #include "page_check.h"
 #include "report.h"
+#include "sphere.h"
 
 namespace surety::experiments {
 namespace {
@@ -61,21 +62,12 @@ struct CountedLoss : LogisticLoss {
 Dataset draw(std::size_t records, std::uint64_t seed) {
   std::mt19937_64 words{seed};
   std::normal_distribution<double> normal;
-  const auto point_of_sphere = [&] {
-    Weights point(dimension);
-    double squares = 0;
-    for (double& x : point) {
-      x = normal(words);
-      squares += x * x;
-    }
-    for (double& x : point) x /= std::sqrt(squares);
-    return point;
-  };
-  const Weights theta = point_of_sphere();
+  const auto direction = [&] { return point_of_sphere(words, normal, dimension); };
+  const Weights theta = direction();
   Weights values;
   Weights labels;
   for (std::size_t i = 0; i < records; ++i) {
-    const Weights row = point_of_sphere();
+    const Weights row = direction();
     const double score = std::inner_product(row.begin(), row.end(), theta.begin(), 0.0);
     labels.push_back(static_cast<double>(words() >> 11) * 0x1p-53 < 1 / (1 + std::exp(-4 * score)) ? 1 : -1);
     values.insert(values.end(), row.begin(), row.end());

@@ -29,6 +29,7 @@
 #include "continual.h"
 #include "page_check.h"
 #include "report.h"
+#include "sphere.h"
 
 namespace surety::experiments {
 namespace {
@@ -63,22 +64,13 @@ struct Instance {
 Instance draw(std::uint64_t steps, std::uint64_t seed) {
   std::mt19937_64 words{seed};
   std::normal_distribution<double> normal;
-  const auto point_of_sphere = [&] {
-    Weights point(dimension);
-    double squares = 0;
-    for (double& x : point) {
-      x = normal(words);
-      squares += x * x;
-    }
-    for (double& x : point) x /= std::sqrt(squares);
-    return point;
-  };
-  Weights truth = point_of_sphere();
-  Weights direction = point_of_sphere();
+  const auto drawn = [&] { return point_of_sphere(words, normal, dimension); };
+  Weights truth = drawn();
+  Weights direction = drawn();
   Weights values;
   Weights labels;
   for (std::uint64_t i = 0; i < steps; ++i) {
-    const Weights row = point_of_sphere();
+    const Weights row = drawn();
     double score = 0.1 * normal(words);
     for (std::size_t j = 0; j < dimension; ++j) score += row[j] * truth[j];
     labels.push_back(std::clamp(score, -1.3, 1.3));

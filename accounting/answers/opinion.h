@@ -31,7 +31,7 @@ struct BestAnswer {
 
 /// Settings of the accountants that can work harder on request.
 struct Effort {
-  /// Aimed at in epsilon by accountants that compute on a grid; up to 512 times as wide where memory is short, and as wide as by default
+  /// Aimed at in epsilon by accountants that compute on a grid; up to 2^18 times as wide where memory is short, and as wide as by default
   /// where it is short for less than that. Where epsilon is below 1 it is a share of it: `width_at`.
   double width = 1e-4;
 };

@@ -21,7 +21,8 @@
 //     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
 //     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
 //
-// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/terms.md, docs/results/owners.md, docs/results/learners.md, docs/results/regression.md.
+// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/terms.md, docs/results/owners.md,
+// docs/results/learners.md, docs/results/regression.md.
 #pragma once
 
 #include <cstddef>

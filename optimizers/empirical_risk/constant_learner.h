@@ -5,10 +5,11 @@
 //     S = sum_i e_(y_i) + N(0, (z s)^2 I)     for K classes:           shares 1/K + k (S / n - 1/K), scores their logarithms,
 //
 // where k = v / (v + (z s / n)^2) is what makes the mean square error least for a share that is uniform in [0, 1] (v = 1 / 12) or a mean that is
-// uniform in [-B, B] (v = B^2 / 3), or for shares that are uniform in the simplex (v = (K - 1) / (K^2 (K + 1))): public, near 1 where the noise is small, and near 0 where it says nothing.
+// uniform in [-B, B] (v = B^2 / 3), or for shares that are uniform in the simplex (v = (K - 1) / (K^2 (K + 1))): public, near 1 where the noise is
+// small, and near 0 where it says nothing.
 //
-// A unit of several rows adds the mean of what its rows add, a row without a label 0. One record or unit moves S by at most s = 1/2 or B where it appears, vanishes or is zeroed, and by twice that where it gives way to another;
-// of K classes by 1 and by sqrt 2.
+// A unit of several rows adds the mean of what its rows add, a row without a label 0. One record or unit moves S by at most s = 1/2 or B where it
+// appears, vanishes or is zeroed, and by twice that where it gives way to another; of K classes by 1 and by sqrt 2.
 #pragma once
 
 #include <cstddef>
