@@ -13,6 +13,7 @@
 #include <surety/accounting/accountants/grid/choice_laws.h>
 #include <surety/accounting/accountants/grid/composed_curve.h>
 #include <surety/accounting/accountants/grid/counted_rounds.h>
+#include <surety/accounting/accountants/grid/joint_epochs.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/numbers/checked_cast.h>
@@ -147,13 +148,14 @@ class Run {
 /// tilt, window and step.
 class Tasks {
  public:
-  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach, const LeafCurves& others)
+  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach, const LeafCurves& others,
+        BothDirections directions)
       : event_{event},
         others_{others},
         question_{question},
         width_{width},
         reach_{reach},
-        directions_{both_directions(event, others, 1, reach)},
+        directions_{std::move(directions)},
         choices_{directions_, question, width} {
     directions_ = choices_.joined(std::move(directions_));
     // Beside choices, which have an accountant of that width, the others should not be what is wide.
@@ -356,8 +358,9 @@ bool holds_epoch(const Event& event) {
   });
 }
 
-Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
-  Tasks tasks{event, question, accountant.width, accountant.upper_only, reach, others};
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others,
+                    BothDirections directions) {
+  Tasks tasks{event, question, accountant.width, accountant.upper_only, reach, others, std::move(directions)};
   const Run run{accountant, question};
   Largest largest;
   const auto take = [&](Task& task) {
@@ -386,6 +389,25 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
   if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();
 }
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
+  return answer_of(accountant, event, question, reach, others, both_directions(event, others, 1, reach));
+}
+
+/// The same with an upper end by all rounds of an epoch together, where that is smaller than the one by blocks.
+Enclosure with_joint_epochs(Enclosure found, PrivacyLoss accountant, const Event& event, const Given& question, const LeafCurves& others) {
+  constexpr double narrow_enough = 1e-3;
+  if (accountant.step > 0 || !(found.upper - found.lower > narrow_enough * found.upper)) return found;
+  auto directions = joint_directions(event, question.delta.value_or(found.upper), others, Reach::middle);
+  if (!directions) return found;
+  accountant.upper_only = true;
+  try {
+    const Enclosure joint = answer_of(accountant, event, question, Reach::middle, others, std::move(*directions));
+    return {found.lower, std::max(found.lower, std::min(found.upper, joint.upper))};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+    return found;
+  }
+}
 
 }  // namespace
 
@@ -400,7 +422,7 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
   }
   std::optional<Enclosure> found;
   if (question.epsilon || *question.delta >= far_tail) {
-    found = answer_of(accountant, event, question, Reach::middle, others);
+    found = with_joint_epochs(answer_of(accountant, event, question, Reach::middle, others), accountant, event, question, others);
     if (!question.epsilon || found->upper >= far_tail) return *found;
   }
   try {

@@ -156,18 +156,24 @@ std::vector<WeighedAtom> atoms_below(const ComposedPair& pair) {
   return atoms;
 }
 
-/// Laws by two tilts: one whose rounding is small everywhere, and from above one that has digits where delta is small.
-FiniteLaw law_of(Parts parts, Delta delta) {
-  const privacy_loss::Given question{std::nullopt, delta.value()};
+/// The composition of these parts, at a step that moves an epsilon at `delta` by about this share of it.
+Task prepared(Parts parts, Delta delta, double share) {
   Task task;
   task.parts = std::move(parts);
   task.most = privacy_loss::largest_of(task.parts).upper;
   task.wanted = 1e-3;
-  task = privacy_loss::prepare(std::move(task), question);
-  const double wanted = std::clamp(share_of_epsilon * task.saddle.epsilon, 1e-6, 1e-2);
-  task.needed *= std::sqrt(wanted / task.wanted);
+  task = privacy_loss::prepare(std::move(task), {std::nullopt, delta.value()});
+  task.needed *= std::sqrt(std::clamp(share * task.saddle.epsilon, 1e-6, 1e-2) / task.wanted);
+  return task;
+}
+
+double saddle_of(const Task& task) { return std::clamp(task.saddle.s, 1e-3, 1e3); }
+
+/// Laws by two tilts: one whose rounding is small everywhere, and from above one that has digits where delta is small.
+FiniteLaw law_of(Parts parts, Delta delta) {
+  Task task = prepared(std::move(parts), delta, share_of_epsilon);
   const ApproximateCumulants k{task.parts, task.cut};
-  const double saddle = std::clamp(task.saddle.s, 1e-3, 1e3);
+  const double saddle = saddle_of(task);
   const double s = tilt_of(k, saddle);
   const auto pair = privacy_loss::compose(task.parts, window_of(task, k, s), task.cut, true);
   FiniteLaw law{points_above(pair), {}};
@@ -200,6 +206,13 @@ FiniteLaw law_of(Parts parts, Delta delta) {
 }
 
 }  // namespace
+
+std::vector<CurvePoint> privacy_loss::curve_above(Parts parts, Delta delta) {
+  constexpr double share = 1e-5;
+  const Task task = prepared(std::move(parts), delta, share);
+  const ApproximateCumulants k{task.parts, task.cut};
+  return points_above(compose(task.parts, window_of(task, k, saddle_of(task)), task.cut));
+}
 
 std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others) {
   const StandardFloatingPoint environment;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/laws/given/curves.h>
+#include <surety/accounting/laws/pairs/parts.h>
 
 namespace surety::accounting {
 
@@ -14,5 +16,11 @@ namespace surety::accounting {
 /// of several releases of which one alone meets the record.
 /// \complexity one composition for each direction, of at most 2^16 points. \source docs/proofs/best-of.md#law.
 [[nodiscard]] std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others);
+
+namespace privacy_loss {
+/// From above the curve of parts in one direction at the grid's losses, with digits where it is about `delta`. \throws Error{unsupported}, Error{memory}
+/// where there is none. \complexity one composition of at most 2^16 points.
+[[nodiscard]] std::vector<CurvePoint> curve_above(Parts parts, Delta delta);
+}  // namespace privacy_loss
 
 }  // namespace surety::accounting

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/laws/given/curves.h>
 #include <surety/accounting/laws/pairs/loss_law.h>
 
 namespace surety::accounting::privacy_loss {
+
+/// A law whose curve lies above chords between these points of a convex curve, of which the first is 1 at odds 0.
+/// \pre rising odds, falling deltas, at least two points. \source docs/proofs/best-of.md#pair.
+[[nodiscard]] LossLaw pair_above(const std::vector<CurvePoint>& points);
 
 /// A law that dominates one best_of in either direction, whose curve `others` know. The last few are kept. \throws as they do.
 [[nodiscard]] LossLaw search_pair(const Event& search, const LeafCurves& others);
