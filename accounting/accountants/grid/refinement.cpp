@@ -409,6 +409,30 @@ Enclosure with_joint_epochs(Enclosure found, PrivacyLoss accountant, const Event
   }
 }
 
+/// The same with the smallest upper end of a few coarse steps, each of which is sound: where nearly every round shows next to nothing, cells add
+/// little spread, and what many fine ones err by is more than that. `counted`: what counts of rare rounds say, 0 where they are not what is asked.
+Enclosure at_coarse_steps(Enclosure found, double counted, PrivacyLoss accountant, const Event& event, const Given& question,
+                          const LeafCurves& others) {
+  if (!(counted > 0)) return found;
+  accountant.upper_only = true;
+  constexpr int most_passes = 3;
+  double before = infinity;
+  for (int pass = 0; pass < most_passes && found.upper < 0.95 * before; ++pass) {
+    before = found.upper;
+    const double scale = question.epsilon ? *question.epsilon : before;
+    for (const double share : {0.5, 0.2, 0.1, 0.05, before < 0.01 ? 0.001 : 0.02}) {
+      accountant.step = share * scale;
+      try {
+        found.upper = std::clamp(answer_of(accountant, event, question, Reach::middle, others).upper, found.lower, found.upper);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+      }
+    }
+    if (question.epsilon) break;
+  }
+  return found;
+}
+
 }  // namespace
 
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
@@ -417,8 +441,10 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
   if (!holds_epoch(event)) {
     const auto found = answer_of(accountant, event, question, Reach::middle, others);
     // Of rare rounds no tilt makes a narrow grid.
-    if (accountant.upper_only || found.lower > 0.5 * found.upper) return found;
-    return {std::min(std::max(found.lower, by_counted_rounds(event, question)), found.upper), found.upper};
+    if (accountant.upper_only || accountant.step > 0 || found.lower > 0.5 * found.upper) return found;
+    const double counted = by_counted_rounds(event, question);
+    return at_coarse_steps({std::min(std::max(found.lower, counted), found.upper), found.upper}, counted, accountant, event, question,
+                           others);
   }
   std::optional<Enclosure> found;
   if (question.epsilon || *question.delta >= far_tail) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <surety/accounting/accountants/grid/counted_rounds.h>
+#include <surety/accounting/answers/asked.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -36,6 +37,16 @@ TEST(CountedRounds, KnowsRoundsThatNoGridDoes) {
   EXPECT_GT(counted("repeat(1000000, poisson(1e-9, gaussian(0.3)))", 1e-12), 4.268);
   EXPECT_GT(counted("repeat(1000000, poisson(1e-9, gaussian(0.3)))", 1e-6), 0.0037);
   EXPECT_EQ(counted("repeat(3, gaussian(0.3))", 1e-6), 0);
+}
+
+// From above by coarse steps: fine ones give 6.28, and 7.9e-11 at 5.
+TEST(CountedRounds, AreBoundedFromAboveByCoarseSteps) {
+  const Event rare = parse_event("repeat(1000000, poisson(1e-9, gaussian(0.3)))", Adjacency::add_or_remove_one);
+  const auto found = epsilon(PrivacyLoss{.width = 1e-2}, rare, Delta{1e-12});
+  EXPECT_GT(found.lower, 4.268);
+  EXPECT_LT(found.upper, 4.4);
+  const auto at_5 = delta(PrivacyLoss{.width = 1e-2}, rare, Epsilon{5});
+  EXPECT_LT(at_5.upper, 1.05 * at_5.lower);
 }
 
 }  // namespace
