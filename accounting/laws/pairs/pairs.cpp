@@ -19,6 +19,7 @@
 #include <surety/accounting/laws/pairs/batch_pair.h>
 #include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
+#include <surety/accounting/laws/pairs/moved_vector.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_sum.h>
@@ -200,8 +201,9 @@ class PartsOf {
     AtomsBase atoms = two_atoms(1 / e.scale.value());
     atoms.loss_error = share_of_units(1 / e.scale.value());
     atoms.mass_error += share_of_units(1 / e.scale.value());
+    const LossLaw upper = e.norm == NormName::l2 && !makes_none() ? moved_from_above(e, LossLaw{atoms}) : LossLaw{atoms};
     const auto lower = along(e);
-    add({LossLaw{atoms}, lower, false, count_}, {LossLaw{atoms}, lower, false, count_});
+    add({upper, lower, false, count_}, {upper, lower, false, count_});
   }
   /// Of what is concentrated: so many releases are one of all their rho.
   void operator()(const Event::Concentrated& e) {
@@ -442,6 +444,17 @@ class PartsOf {
         kept.of({noise.r, noise.dimension, noise.scale, noise.is_squared ? 1.0 : 0.0}, [&] { return LossLaw{vector_pair(noise)}; });
     if (std::get<AtomsBase>(law.base).atoms.empty()) return std::nullopt;
     return law;
+  }
+  /// From above as far as it may move, in three coordinates or more; `pure` is the law of its largest loss alone.
+  static LossLaw moved_from_above(const Event::KNorm& e, const LossLaw& pure) {
+    const double dimension = static_cast<double>(e.dimension.value());
+    const double scale = e.scale.value();
+    constexpr double most_dimensions = 1e6;
+    constexpr double least_scale = 0.01;
+    constexpr double most_scale = 1e6;
+    if (!(dimension >= 3 && dimension <= most_dimensions && scale >= least_scale && scale <= most_scale)) return pure;
+    static auto& kept = *new LastFew<std::pair<double, double>, LossLaw>;
+    return kept.of({dimension, scale}, [&] { return moved_vector(dimension, scale); });
   }
   [[nodiscard]] ReleaseLaws concentrated(double rho) const {
     if (!(rho < largest_rho)) no_pair_but_perhaps_others(fmt::format("has rho {}, must be below {}", rho, largest_rho));

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include <surety/accounting/laws/pairs/moved_vector.h>
 #include <surety/accounting/laws/pairs/vector_pair.h>
 
 namespace surety::accounting::privacy_loss {
@@ -83,6 +86,42 @@ TEST(VectorPair, LiesBelowTheNoiseAndNear) { EXPECT_EQ(passed({}, 0.08), 0); }
 TEST(VectorPair, PassesItWithoutATerm) {
   EXPECT_GT(passed({.mass_below = false}, 0), 0);
   EXPECT_GT(passed({.least_loss = false}, 0), 0);
+}
+
+/// How often the law from above lies below the noise in space.
+int undercut(const MovedTerms& terms, double above) {
+  const VectorNoise noise{2, 3, 0.7, false};
+  static const Truth truth{noise};
+  const auto law = std::get<AtomsBase>(moved_vector(noise.dimension, noise.scale, terms).base);
+  int found = 0;
+  for (const double share : {-0.8, -0.3, 0.0, 0.1, 0.3, 0.8}) {
+    const double at = share / noise.scale;
+    const double exact = truth.delta(at);
+    if (curve(law, at) < exact * (1 - errors_of_squares)) ++found;
+    if (above > 0) {
+      EXPECT_LT(curve(law, at), exact * (1 + above)) << at;
+    }
+  }
+  return found;
+}
+TEST(MovedVector, LiesAboveTheNoiseAndNear) { EXPECT_EQ(undercut({}, 0.05), 0); }
+TEST(MovedVector, IsPassedWithoutATerm) {
+  EXPECT_GT(undercut({.mass_above = false}, 0), 0);
+  EXPECT_GT(undercut({.largest_loss = false}, 0), 0);
+}
+// A shorter move, of any direction, shows less: the law from below of one is below it, and the two are near where the move is as long as it may be.
+TEST(MovedVector, LiesAboveEveryLawFromBelow) {
+  for (const auto& [d, b] : {std::pair{3.0, 0.5}, {10.0, 1.0}, {100.0, 5.0}, {5000.0, 0.1}}) {
+    const auto above = std::get<AtomsBase>(moved_vector(d, b).base);
+    const auto below = vector_pair({2, d, b, false});
+    const auto shorter = vector_pair({2, d, b / 0.7, false});  // a move of .7
+    for (const double share : {-0.5, 0.0, 0.05, 0.2, 0.6, 0.9}) {
+      const double at = share / b;
+      EXPECT_GE(curve(above, at), curve(below, at)) << d << " " << at;
+      EXPECT_GE(curve(above, at), curve(shorter, at)) << d << " " << at;
+    }
+    EXPECT_LT(curve(above, 0), 1.1 * curve(below, 0)) << d;
+  }
 }
 
 // A quarter of a million coordinates: nearly Gaussian noise of 1 / (b sqrt(d)).

@@ -1,0 +1,149 @@
+#include <surety/accounting/laws/pairs/moved_vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include <mpfr.h>
+
+#include <surety/accounting/laws/pairs/polygon_law.h>
+#include <surety/accounting/numbers/bound.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+constexpr int radii = 800;
+constexpr int places = 800;  // of the share of the coordinate that moves, on either side
+constexpr int bins = 2000;   // of losses, on either side
+/// Places are cut where about e^-this is left.
+constexpr double log_cut = 100;
+
+double log_gamma_below(double x) {
+  mpfr_t value;
+  mpfr_init2(value, 53);
+  mpfr_set_d(value, x, MPFR_RNDN);
+  int sign = 0;
+  mpfr_lgamma(value, &sign, value, MPFR_RNDD);
+  const double found = mpfr_get_d(value, MPFR_RNDN);
+  mpfr_clear(value);
+  return found;
+}
+double log_gamma_above(double x) { return std::nextafter(log_gamma_below(x), infinity); }
+
+/// Cells of one coordinate: their ends, at least the probability of each, and of what they leave.
+struct Cells {
+  std::vector<double> ends;
+  std::vector<Upper> masses;
+  Upper rest{0};
+};
+/// Of a log-concave density. \param log_density its logarithm from above; \param slope that of the logarithm.
+template <class LogDensity, class Slope>
+Cells cells_of(double first, double last, int count, bool mass_above, LogDensity log_density, Slope slope) {
+  Cells found;
+  for (int i = 0; i <= count; ++i) found.ends.push_back(first + (last - first) * i / count);
+  for (std::size_t i = 0; i + 1 < found.ends.size(); ++i) {
+    const double from = found.ends[i];
+    const double to = found.ends[i + 1];
+    const Upper width = Upper{Exact{to}} - Exact{from};
+    // Below the tangent at its middle: width times sinh(y) / y, at most e^(y^2 / 6), y the slope times half of the width.
+    const double middle = from + 0.5 * (to - from);
+    const Upper half = width * Exact{0.5} * Upper::within(std::abs(slope(middle)), 8);
+    const Upper off = half * Upper{Exact{share_of_units(16.0)}};  // of a middle that is rounded
+    Upper mass = width * exp(log_density(middle) + half * half / Exact{6} + off);
+    // Away from the peak at most the larger of the ends.
+    const double steepness = 1 / (last - first);
+    const bool rises = slope(from) > steepness && slope(to) > steepness;
+    const bool falls = slope(from) < -steepness && slope(to) < -steepness;
+    if (rises || falls) mass = min(mass, width * exp(log_density(rises ? to : from)));
+    found.masses.push_back(mass_above ? mass : mass * Exact{0.98});
+  }
+  return found;
+}
+
+/// A log-concave density leaves at most its value over its slope beyond a point where that leads away.
+Upper beyond(Upper log_density, double slope) { return slope > 0 ? exp(log_density) / Lower::within(slope, 8) : Upper{1}; }
+
+}  // namespace
+
+LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
+  const double d = dimension;
+  const Exact b{scale};
+  // The length: t^(d - 1) e^(-t / b) / (b^d Gamma(d)).
+  const Lower log_all = Exact{d} * log(Lower{b}) + Lower::claim(log_gamma_below(d));
+  const auto log_radius = [&](double t) { return Exact{d - 1} * log(Upper{Exact{t}}) - Lower{Exact{t}} / Upper{b} - log_all; };
+  const auto radius_slope = [&](double t) { return (d - 1) / t - 1 / scale; };
+  const double least = std::max(0.0, scale * (d - 12 * std::sqrt(d)));
+  const double most = scale * (d + 7 * std::sqrt(d) + 40);
+  Cells radius = cells_of(least, most, radii, terms.mass_above, log_radius, radius_slope);
+  radius.rest = beyond(log_radius(most), -radius_slope(most)) + (least > 0 ? beyond(log_radius(least), radius_slope(least)) : Upper{0});
+  // The share u of the coordinate that moves: (1 - u^2)^((d - 3) / 2) / B(1/2, (d - 1)/2), here of either sign.
+  const double exponent = 0.5 * (d - 3);
+  const Lower log_beta =
+      Lower::claim(log_gamma_below(0.5)) + Lower::claim(log_gamma_below(0.5 * (d - 1))) - Upper::claim(log_gamma_above(0.5 * d));
+  const auto log_place = [&](double u) { return Exact{exponent} * log(max(Upper{1} - Lower{Exact{u}} * Exact{u}, Upper{0})) - log_beta; };
+  const auto place_slope = [&](double u) { return -2 * exponent * u / (1 - u * u); };
+  const double furthest = exponent > 0 ? std::sqrt(-std::expm1(-log_cut / exponent)) : 1.0;
+  Cells place = cells_of(0, furthest, places, terms.mass_above, log_place, place_slope);
+  place.rest = (Upper{1} - Exact{furthest}) * exp(log_place(furthest));
+
+  const Upper end = Upper{1} / Lower{b};
+  // (||x|| - ||x - v||) / b, which rises with the length and with the share, as (2 t u - 1) / (t + ||x - v||); at most 1 / b.
+  const auto loss = [&](double t, double u) {
+    const Exact at{t};
+    const Exact size{std::abs(u)};
+    const Upper moved = u > 0 ? Exact{2} * Upper{at} * size - Exact{1} : Upper::claim(-(Exact{2} * Lower{at} * size + Exact{1}).value());
+    const double apart = t - u;
+    const double off = share_of_units(2 * (t + 1));
+    const double square = apart * apart + (1 - u * u);
+    const Upper longest = Upper{at} + sqrt(Upper::within(square, 8) + Exact{off * (std::abs(apart) + 1)});
+    const Lower shortest = Lower{at} + sqrt(max(Lower::within(square, 8) - Exact{off * (std::abs(apart) + 1)}, Lower{0}));
+    const Upper nearer = moved.value() >= 0 ? moved / shortest : -(Lower{Exact{-moved.value()}} / longest);
+    return std::min((moved.value() >= 0 ? nearer / Lower{b} : -(Lower{Exact{-nearer.value()}} / Upper{b})).value(), end.value());
+  };
+  struct Sum {
+    double p = 0;
+    double q = 0;
+    double count = 0;
+  };
+  std::vector<Sum> sums(bins + 1);  // of losses from 0 on
+  const auto add = [&](double l, Upper mass) {
+    if (!(l > 0)) return;
+    auto& sum = sums[size_of(std::clamp(std::ceil(l / end.value() * bins), 0.0, static_cast<double>(bins)))];
+    sum.p += (mass * exp(Upper{Exact{l}})).value();
+    sum.q += mass.value();
+    sum.count += 1;
+  };
+  PollNowAndThen poll;
+  for (std::size_t j = 0; j < radius.masses.size(); ++j) {
+    poll();
+    const double t = terms.largest_loss ? radius.ends[j + 1] : radius.ends[j];
+    for (std::size_t i = 0; i < place.masses.size(); ++i) {
+      const Upper mass = radius.masses[j] * place.masses[i];
+      add(loss(t, terms.largest_loss ? place.ends[i + 1] : place.ends[i]), mass);
+      add(loss(t, terms.largest_loss ? -place.ends[i] : -place.ends[i + 1]), mass);
+    }
+  }
+  // What no cell holds has the largest loss of all.
+  add(end.value(), radius.rest + Exact{2} * place.rest);
+  // The curve where bins begin: all masses are what they are, and each sum of them is rounded outward.
+  std::vector<Corner> corners{{end.value(), 0}};
+  double p = 0;
+  double q = 0;
+  double count = 0;
+  for (std::size_t i = bins; i > 0; --i) {
+    p += sums[i].p;
+    q += sums[i].q;
+    count += sums[i].count + 1;
+    const double x = end.value() * static_cast<double>(i - 1) / bins;
+    const Upper value = Upper::of_sum(p, count) - exp(Lower{Exact{x}}) * Lower::of_sum(q, count);
+    corners.push_back({x, static_cast<long double>(std::clamp(value.value(), 0.0, 1.0))});
+  }
+  std::reverse(corners.begin(), corners.end());
+  return polygon_law(corners, +1);
+}
+
+}  // namespace surety::accounting::privacy_loss
