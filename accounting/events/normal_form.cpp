@@ -39,7 +39,14 @@ struct Plainest {
     const auto& [epsilon, delta] = e.points.all().front();
     return e.points.all().size() == 1 ? approx(Epsilon{epsilon}, Delta{delta}, event.adjacency()) : event;
   }
+  Event operator()(const Event::Law& e) const {
+    const bool shows_nothing = std::all_of(e.atoms.all().begin(), e.atoms.all().end(), [](const NumberPair& one) { return one.first == 0 || one.second == 0; });
+    return shows_nothing ? pure(Epsilon{0}, event.adjacency()) : event;
+  }
   Event operator()(const Event::Mixture& e) const {
+    const auto& all = e.components.all();
+    const bool moves = std::any_of(all.begin(), all.end(), [](const NumberPair& one) { return one.first > 0 && one.second > 0; });
+    if (!moves) return pure(Epsilon{0}, event.adjacency());
     return around(e.event, [&](Event inside) { return mixture(e.components, std::move(inside)); });
   }
   Event operator()(const Event::Repeated& e) const {

@@ -82,7 +82,7 @@ void LawRule::check(const std::vector<NumberPair>& atoms) {
 }
 
 void RenyiRule::check(const std::vector<NumberPair>& bounds) {
-  require_size(bounds, 1'000, "renyi");
+  require_size(bounds, 256, "renyi");
   double before = 1;
   for (const auto& [order, bound] : bounds) {
     if (!(order > 1 && is_finite(order))) refuse("renyi: order is {}, must be finite and greater than 1", order);

@@ -41,7 +41,7 @@ struct CurveRule {
 struct LawRule {
   static void check(const std::vector<NumberPair>& atoms);
 };
-/// (order, bound): orders above 1 that rise, bounds at least 0. At most 1,000.
+/// (order, bound): orders above 1 that rise, bounds at least 0. At most 256.
 struct RenyiRule {
   static void check(const std::vector<NumberPair>& bounds);
 };

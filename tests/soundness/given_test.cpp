@@ -217,7 +217,7 @@ TEST(GivenDivergences, CoverWhateverHasThem) {
     std::string text;
     double order = 1.05 + uniform(words);
     for (int k = 0; k < 4; ++k, order *= 1.3 + uniform(words)) {
-      const auto bound = static_cast<double>(std::max(divergence(pair, order), divergence(reversed(pair), order)));
+      const auto bound = static_cast<double>(std::max({Real{0}, divergence(pair, order), divergence(reversed(pair), order)}));
       text += fmt::format("{}{}, {}", text.empty() ? "" : ", ", order, bound * (1 + 1e-12));
     }
     const std::string renyi = "renyi(" + text + ")";

@@ -708,7 +708,7 @@ class PartsOf {
       const auto bounds = range(part->upper, {-60, -60});
       const double width = bounds.largest - bounds.least;
       if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
-        no_pair_but_perhaps_others("has losses too small for a grid");
+        no_pair_but_perhaps_others(width < infinity ? "has losses too small for a grid" : "has losses too large for a grid");
       }
     }
     out_.remove.push_back(std::move(removed));
