@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -202,6 +203,17 @@ TEST(GivenCurve, CostsTheHullOfItsPoints) {
           << curve;
     }
   }
+}
+
+TEST(GivenCurve, IsWhatItSaysAtItsPoints) {
+  for (const auto& [at, expected] : {std::pair{1e-3, 0.5}, {1e-6, 1.0}, {1e-9, 2.0}}) {
+    const auto found = epsilon(Best{}, parse_event("curve(0.5, 1e-3, 1, 1e-6, 2, 1e-9)", Adjacency::replace_one), Delta{at});
+    EXPECT_EQ(found.upper, expected);
+    EXPECT_NEAR(found.lower, expected, 1e-12);
+  }
+  EXPECT_EQ(epsilon_of("curve(0.5, 1e-3, 1, 1e-6)", 1e-7), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(epsilon_of("curve(0, 0.5, 1, 0)", 0.5), 0);
+  EXPECT_EQ(answer("curve(0.5, 0.25, 1, 0.25, 3, 0.25)", 2).upper, 0.25);
 }
 
 Real divergence(const Pair& pair, Real order) {

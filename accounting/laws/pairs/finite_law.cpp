@@ -62,7 +62,6 @@ bool has_finite_losses(const LawAtoms& atoms) {
   return given.infinite.value() == 0 && !given.has_rest;
 }
 
-// Proved: docs/proofs/given.md#law
 LossLaw finite_law(const LawAtoms& atoms, bool reversed, int direction) {
   const StandardFloatingPoint environment;
   const Given given{atoms};
@@ -101,6 +100,5 @@ LossLaw finite_law(const LawAtoms& atoms, bool reversed, int direction) {
   }
   return law;
 }
-// Proved so far.
 
 }  // namespace surety::accounting::privacy_loss

@@ -172,21 +172,21 @@ std::optional<GaussianMixtureBase> given_mixture(double multiplier, const Mixtur
     if (!is_new) place->second += share;
   }
   if (weights.size() == 1) return std::nullopt;
-  GaussianMixtureBase found{multiplier, {}, 0};
+  GaussianMixtureBase given{multiplier, {}, 0};
   Upper error{0};
   for (const auto& [shift, weight] : weights) {
-    found.shifts.push_back(shift);
+    given.shifts.push_back(shift);
     if (weight.value() == 0) {
-      found.log_weights.push_back(-infinity);
+      given.log_weights.push_back(-infinity);
       continue;
     }
     const LongBall log_weight = log(weight / all);
     const auto nearest = static_cast<double>(log_weight.value());
     error = max(error, shortened(LongUpper{LongExact{log_weight.radius()}}) + Exact{Ball::rounded(nearest).radius()});
-    found.log_weights.push_back(nearest);
+    given.log_weights.push_back(nearest);
   }
-  found.weight_error = error.value();
-  return found;
+  given.weight_error = error.value();
+  return given;
 }
 
 LossRange mixture_range(const GaussianMixtureBase& base, Mixing mixing, const Cut& cut) {
