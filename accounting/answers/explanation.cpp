@@ -55,7 +55,8 @@ class Notes {
     add("randomized_response under zero-out: a zeroed record answers as one of the categories, or at random; charged as a replaced one.");
   }
   void visit(const Event::Law& /*node*/, Adjacency /*adjacency*/) {
-    add("law(loss, mass, ...): the law of the loss where the record is there (replaced: where the first one is); in the other order the reversed pair.");
+    add("law(loss, mass, ...): the law of the loss where the record is there (replaced: where the first one is); in the other order the "
+        "reversed pair.");
   }
   void visit(const Event::Profile& /*node*/, Adjacency /*adjacency*/) { both_orders("curve"); }
   void visit(const Event::RenyiCurve& /*node*/, Adjacency /*adjacency*/) { both_orders("renyi"); }

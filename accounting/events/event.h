@@ -123,7 +123,9 @@ class Event {
     Epsilon xi;
     Rho rho;
     static constexpr std::string_view word = "zcdp";
-    static constexpr auto arguments() { return std::tuple{argument(&Concentrated::xi, "xi").optional(), argument(&Concentrated::rho, "rho")}; }
+    static constexpr auto arguments() {
+      return std::tuple{argument(&Concentrated::xi, "xi").optional(), argument(&Concentrated::rho, "rho")};
+    }
   };
   // Anything whose cost others have found, of both orders of two neighbours: (epsilon, delta)-private at each of several points; of a privacy loss
   // that is at most as hard to bear as a finite law; of a Renyi divergence of at most so much at each of several orders.
@@ -225,10 +227,10 @@ class Event {
   /// independently of the user's others; of repeat and compose each release is meant.
   struct Users;
 
-  using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
-                            Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
-                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
-                            Law, RenyiCurve, Mixture>;
+  using Node =
+      std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure, Approximate,
+                   Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled, SampledWithoutReplacement,
+                   Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile, Law, RenyiCurve, Mixture>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -344,9 +346,7 @@ struct Event::Mixture {
   MixtureParts components;
   Event event;
   static constexpr std::string_view word = "mixture";
-  static constexpr auto arguments() {
-    return std::tuple{argument(&Mixture::components, "components"), argument(&Mixture::event, "event")};
-  }
+  static constexpr auto arguments() { return std::tuple{argument(&Mixture::components, "components"), argument(&Mixture::event, "event")}; }
 };
 struct Event::Users {
   Count records;

@@ -40,7 +40,8 @@ struct Plainest {
     return e.points.all().size() == 1 ? approx(Epsilon{epsilon}, Delta{delta}, event.adjacency()) : event;
   }
   Event operator()(const Event::Law& e) const {
-    const bool shows_nothing = std::all_of(e.atoms.all().begin(), e.atoms.all().end(), [](const NumberPair& one) { return one.first == 0 || one.second == 0; });
+    const bool shows_nothing =
+        std::all_of(e.atoms.all().begin(), e.atoms.all().end(), [](const NumberPair& one) { return one.first == 0 || one.second == 0; });
     return shows_nothing ? pure(Epsilon{0}, event.adjacency()) : event;
   }
   Event operator()(const Event::Mixture& e) const {

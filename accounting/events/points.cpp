@@ -31,7 +31,8 @@ void require_share(double value, std::string_view what) {
 }
 
 void require_whole(long double sum, std::string_view what) {
-  if (!(std::abs(sum - 1) <= mass_tolerance)) refuse("{} sum to {:.15g}, must sum to 1 within {}", what, static_cast<double>(sum), mass_tolerance);
+  if (!(std::abs(sum - 1) <= mass_tolerance))
+    refuse("{} sum to {:.15g}, must sum to 1 within {}", what, static_cast<double>(sum), mass_tolerance);
 }
 
 }  // namespace
@@ -54,8 +55,8 @@ void CurveRule::check(const std::vector<NumberPair>& points) {
     const long double near = -std::expm1(static_cast<long double>(before) - epsilon);
     const long double chord = delta + (static_cast<long double>(highest) - delta) * (near / far);
     if (!(higher <= chord * (1 + static_cast<long double>(convexity_tolerance)))) {
-      refuse("curve: delta is {} at epsilon {}, must be at most {:.15g}, the chord of its neighbours in e^epsilon (a curve is convex)", higher, before,
-             static_cast<double>(chord));
+      refuse("curve: delta is {} at epsilon {}, must be at most {:.15g}, the chord of its neighbours in e^epsilon (a curve is convex)",
+             higher, before, static_cast<double>(chord));
     }
   }
   if (!(points.back().second < 1)) refuse("curve: the last delta is 1, must be less than 1");
@@ -74,7 +75,8 @@ void LawRule::check(const std::vector<NumberPair>& atoms) {
   }
   require_whole(sum, "law: masses");
   if (!(other <= 1 + static_cast<long double>(mass_tolerance))) {
-    refuse("law: masses e^-loss of the other side sum to {:.15g}, must sum to at most 1 within {}", static_cast<double>(other), mass_tolerance);
+    refuse("law: masses e^-loss of the other side sum to {:.15g}, must sum to at most 1 within {}", static_cast<double>(other),
+           mass_tolerance);
   }
   if (!(other >= static_cast<long double>(mass_tolerance))) {
     refuse("law: masses e^-loss of the other side sum to {:.3g}, must sum to at least {}", static_cast<double>(other), mass_tolerance);

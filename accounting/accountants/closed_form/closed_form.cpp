@@ -447,8 +447,9 @@ bool is_known_alone(const Event& part) {
   const auto* lattice = std::get_if<Event::DiscreteLaplace>(&node);
   const auto* norm = std::get_if<Event::KNorm>(&node);
   return std::holds_alternative<Event::Pure>(node) || std::holds_alternative<Event::Approximate>(node) ||
-         std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Profile>(node) || std::holds_alternative<Event::Laplace>(node) ||
-         (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1});
+         std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Profile>(node) ||
+         std::holds_alternative<Event::Laplace>(node) || (lattice != nullptr && lattice->sensitivity == Count{1}) ||
+         (norm != nullptr && norm->dimension == Count{1});
 }
 
 /// mu of an event; positive, since every multiplier is finite and no composition is empty.

@@ -32,14 +32,16 @@ struct ReleaseCurve {
   /// (a - 1) D_a is convex in a and 0 at a = 1, and D_a rises: between two orders below their chord, and before any order at most what holds there.
   OrderBound operator()(const Event::RenyiCurve& e) const {
     const auto& bounds = e.bounds.all();
-    const auto next = std::lower_bound(bounds.begin(), bounds.end(), order, [](const NumberPair& one, double at) { return one.first < at; });
+    const auto next =
+        std::lower_bound(bounds.begin(), bounds.end(), order, [](const NumberPair& one, double at) { return one.first < at; });
     double least = infinity;
     for (auto one = next; one != bounds.end(); ++one) least = std::min(least, one->second);
     if (next == bounds.begin() || next == bounds.end() || next->first == order) return {least, false};
     const auto [before, below] = *(next - 1);
     const auto [after, above] = *next;
     const Interval share = (a() - number(before)) / (number(after) - number(before));
-    const Interval chord = (number(1) - share) * (number(before) - number(1)) * number(below) + share * (number(after) - number(1)) * number(above);
+    const Interval chord =
+        (number(1) - share) * (number(before) - number(1)) * number(below) + share * (number(after) - number(1)) * number(above);
     return {std::min(least, upper(chord / (a() - number(1)))), false};
   }
   /// E[e^((a - 1) L)] of the loss L under P, and e^(-a L) under P for the reverse; the masses of both sides scaled to 1.

@@ -405,8 +405,9 @@ void add_orders(const Event& event, std::vector<double>& all) {
       event.node());
 }
 
-/// The better of the order found and those that are given.
-OrderFound or_given(const Event& event, const Curve& curve, const Conversion& conversion, OrderFound found) {
+/// The better of the order that was found on a continuum and those that are given.
+OrderFound best_order_of(const Event& event, const Curve& curve, const Conversion& conversion) {
+  OrderFound found = best_order(curve, conversion);
   std::vector<double> given;
   add_orders(event, given);
   constexpr std::size_t most_given = 1000;
@@ -454,7 +455,7 @@ RenyiReport epsilon_report(const Event& event, Delta delta, Search search) {
   const auto curve = curve_of_plainest(event);
   if (delta.value() == 0) return {at_most(infinity), RenyiOrder{2}, false, false};
   const Conversion conversion{true, std::log(delta.value())};
-  const OrderFound best = or_given(event, curve, conversion, search(curve, conversion));
+  const OrderFound best = search(event, curve, conversion);
   const OrderBound point = curve({best.order, fine});
   const auto bound = certified_epsilon(point.divergence, best.order, delta.value());
   return {bound, RenyiOrder{best.order}, best.at_end && bound.upper > 0, point.exact};
@@ -464,15 +465,16 @@ template <class Search>
 RenyiReport delta_report(const Event& event, Epsilon epsilon, Search search) {
   const auto curve = curve_of_plainest(event);
   const Conversion conversion{false, epsilon.value()};
-  const OrderFound best = or_given(event, curve, conversion, search(curve, conversion));
+  const OrderFound best = search(event, curve, conversion);
   const OrderBound point = curve({best.order, fine});
   const auto bound = certified_delta(point.divergence, best.order, epsilon.value());
   return {bound, RenyiOrder{best.order}, best.at_end, point.exact};
 }
 
 auto integer_search(const Moments& moments) {
-  return
-      [&moments](const Curve& curve, const Conversion& conversion) { return best_integer_order(curve, conversion, moments.largest_order); };
+  return [&moments](const Event& /*event*/, const Curve& curve, const Conversion& conversion) {
+    return best_integer_order(curve, conversion, moments.largest_order);
+  };
 }
 
 }  // namespace
@@ -491,11 +493,11 @@ std::optional<Refusal> why_not(const Moments&, const Event& event) { return why_
 
 RenyiReport explain_epsilon(const Renyi&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
-  return epsilon_report(event, delta, best_order);
+  return epsilon_report(event, delta, best_order_of);
 }
 RenyiReport explain_delta(const Renyi&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
-  return delta_report(event, epsilon, best_order);
+  return delta_report(event, epsilon, best_order_of);
 }
 RenyiReport explain_epsilon(const Moments& moments, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;

@@ -778,7 +778,8 @@ class PartsOf {
       return shared(inner, rate, fixed_size);
     }
     const bool is_in_or_out = !fixed_size && poisson_pair(inner) == PoissonPair::with_or_without;
-    if (const auto* given = std::get_if<Event::Law>(&entries.front().leaf.node()); given != nullptr && is_in_or_out) return sampled(*given, rate);
+    if (const auto* given = std::get_if<Event::Law>(&entries.front().leaf.node()); given != nullptr && is_in_or_out)
+      return sampled(*given, rate);
     BothDirections one;
     PartsOf{one, others_, tilt_, reach_}.visit(inner, 1);
     if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");

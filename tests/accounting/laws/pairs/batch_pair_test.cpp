@@ -154,7 +154,9 @@ long double curve(const LossLaw& law, long double x) {
 
 TEST(BatchPair, OfWhatIsConcentratedDominatesWhatIs) {
   // All of these are 0.5-zCDP.
-  const auto law = divergence_part(0.5, end_of_concentrated(0.5), [](double at) { return curves_of_all().leaves.of_divergences(zcdp(Rho{0.5}, Adjacency::zero_out), Epsilon{at}); }).upper;
+  const auto law = divergence_part(0.5, end_of_concentrated(0.5), [](double at) {
+                     return curves_of_all().leaves.of_divergences(zcdp(Rho{0.5}, Adjacency::zero_out), Epsilon{at});
+                   }).upper;
   for (const auto* text : {"gaussian(1)", "pure(1)", "exponential(2)", "compose(exponential(1), gaussian(1.1547005383792517))"}) {
     for (double at = -3; at < 9; at += 0.37) {
       const double there = delta_at(text, std::abs(at), zero).lower;
