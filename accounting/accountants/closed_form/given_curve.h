@@ -1,6 +1,7 @@
 // A curve that is given at points, alone: its hull, by chords in intervals.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include <surety/accounting/events/points.h>
