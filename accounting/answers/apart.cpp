@@ -59,7 +59,9 @@ double shift_of(const Event& all, double share) {
   constexpr long bits = 64;
   return or_infinity([&] {
     if (!supports(Zcdp{}, all)) return infinity;
-    return zcdp_rho(all, bits).enclosure().lower > most_shift * most_shift ? infinity : epsilon(Zcdp{}, all, Delta{share}).upper;
+    // Of order 1 it is xi + rho.
+    const double least = zcdp_divergence(all, RenyiOrder{1 + 0x1p-50}, bits).enclosure().lower;
+    return least > most_shift * most_shift ? infinity : epsilon(Zcdp{}, all, Delta{share}).upper;
   });
 }
 

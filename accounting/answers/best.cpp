@@ -153,8 +153,8 @@ class LeavesByAll final : public LeafCurves {
   }
   [[nodiscard]] AttainedLaws attained_by_search(const Event& search) const override { return tuning_laws(search, curves_of_all().runs); }
   [[nodiscard]] bool know_search(const Event& search) const override { return supports(Tuning{}, search, curves_of_all().runs); }
-  [[nodiscard]] double of_concentrated(Rho rho, Epsilon at) const override {
-    return accounting::delta(Zcdp{}, zcdp(rho, Adjacency::zero_out), at).upper;
+  [[nodiscard]] double of_divergences(const Event& releases, Epsilon at) const override {
+    return supports(Zcdp{}, releases) ? accounting::delta(Zcdp{}, releases, at).upper : accounting::delta(Renyi{}, releases, at).upper;
   }
   [[nodiscard]] std::string_view also_known_by(const Event& event) const override {
     if (supports(Renyi{}, event)) return Renyi::name;

@@ -54,6 +54,17 @@ class Notes {
     if (adjacency != Adjacency::zero_out) return;
     add("randomized_response under zero-out: a zeroed record answers as one of the categories, or at random; charged as a replaced one.");
   }
+  void visit(const Event::Law& /*node*/, Adjacency /*adjacency*/) {
+    add("law(loss, mass, ...): the law of the loss where the record is there (replaced: where the first one is); in the other order the "
+        "reversed pair.");
+  }
+  void visit(const Event::Profile& /*node*/, Adjacency /*adjacency*/) { both_orders("curve"); }
+  void visit(const Event::RenyiCurve& /*node*/, Adjacency /*adjacency*/) { both_orders("renyi"); }
+  void both_orders(std::string_view word) { add(fmt::format("{}: its bounds hold in both orders of two neighbours.", word)); }
+  void visit(const Event::Mixture& node, Adjacency /*adjacency*/) {
+    add("mixture(weight, shift, ..., e): which of the components a record gets is secret, and drawn independently of all else.");
+    visit(node.event);
+  }
   void visit(const Event::DiscreteGaussian& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void visit(const Event::DiscreteLaplace& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void integers() {

@@ -36,7 +36,10 @@ bool is_gaussian(const Event& event) {
   return every_leaf(event, [](const Event& leaf) { return pairwise_multiplier(leaf).has_value(); });
 }
 bool is_concentrated(const Event& event) {
-  return every_leaf(event, [](const Event& leaf) { return std::holds_alternative<Event::Concentrated>(leaf.node()); });
+  return every_leaf(event, [](const Event& leaf) {
+    const auto* known = std::get_if<Event::Concentrated>(&leaf.node());
+    return known != nullptr && known->xi.value() == 0;
+  });
 }
 
 /// One visit per kind of event; docs/proofs/composition.md#group proves each line.
@@ -50,6 +53,8 @@ struct GroupOf {
   [[noreturn]] void no_event_for_the_group(std::string_view why) const {
     unsupported(event, fmt::format("group privacy has no event for {} records and {{}}: {}", records.value(), why));
   }
+
+  [[noreturn]] void given() const { no_event_for_the_group("it is known for one record; group_delta converts a bound for one"); }
 
   /// x / k, rounded down: more cost. Rounding to nearest would suffice for none of the claims.
   double per_record(double x) const {
@@ -86,7 +91,13 @@ struct GroupOf {
   /// Ranges of losses add up along the chain.
   Event operator()(const Event::Exponential& e) const { return exponential(Epsilon{times(e.epsilon.value(), k())}, adjacency()); }
   /// [BS16] Proposition 1.9.
-  Event operator()(const Event::Concentrated& e) const { return zcdp(Rho{times(times(e.rho.value(), k()), k())}, adjacency()); }
+  Event operator()(const Event::Concentrated& e) const {
+    if (e.xi.value() > 0) no_event_for_the_group("its rho is shifted");
+    return zcdp(Rho{times(times(e.rho.value(), k()), k())}, adjacency());
+  }
+  Event operator()(const Event::Profile&) const { given(); }
+  Event operator()(const Event::Law&) const { given(); }
+  Event operator()(const Event::RenyiCurve&) const { given(); }
   Event operator()(const Event::Approximate& e) const {
     const double delta = chain_delta(e.epsilon.value(), e.delta.value(), k());
     if (!(delta < 1)) no_event_for_the_group("its delta reaches 1");

@@ -43,6 +43,7 @@ constexpr Basis grid_rests_on[]{{"grid", any},
                                 {"choice-game", holds<Event::Exponential>, "exponential"},
                                 {"zcdp", holds<Event::Concentrated>, "zcdp"},
                                 {"zcdp", holds<Event::GeneralizedGaussian>, "generalized_gaussian"},
+                                {"renyi", holds<Event::RenyiCurve>, "renyi"},
                                 {"search-bounds", holds<Event::BestOf>, "best_of"}};
 constexpr Basis participation_rests_on[]{{"participation", any}, {"closed-form", any}};
 /// Moments of the cells of a user's mixture are those of a grid.

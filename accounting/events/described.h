@@ -17,7 +17,7 @@ struct Argument {
   std::array<const char*, count> names;
   bool is_optional = false;
 
-  /// A count that is left out where it is 1.
+  /// A count that is left out where it is 1, or a quantity where it is 0.
   [[nodiscard]] constexpr Argument optional() const { return {member, names, true}; }
 };
 

@@ -121,6 +121,10 @@ struct Require {
     batch(e);
   }
   void operator()(const Event::Users& e) const { require_gaussian(e.event, e.word, true); }
+  void operator()(const Event::Mixture& e) const {
+    require_gaussian(e.event, e.word, false);
+    batch(e);
+  }
   template <class Kind>
   void operator()(const Kind&) const {}
 
@@ -269,6 +273,7 @@ Event allocated(Count rounds, Count participations, Event event) {
 Event truncated_poisson(SamplingRate rate, Count largest, Count records, Event event) {
   return around<Event::TruncatedPoisson>(std::move(event), rate, Batches{records, largest});
 }
+Event mixture(MixtureParts components, Event event) { return around<Event::Mixture>(std::move(event), components); }
 Event users(Count records, Event event) { return around<Event::Users>(std::move(event), records); }
 
 Event best_of(const Runs& runs, Event event) { return around<Event::BestOf>(std::move(event), runs); }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <surety/accounting/events/described.h>
+#include <surety/accounting/events/points.h>
 #include <surety/accounting/events/runs.h>
 #include <surety/accounting/events/units.h>
 
@@ -101,7 +102,8 @@ class Event {
     static constexpr std::string_view word = "exponential";
     static constexpr auto arguments() { return std::tuple{argument(&Exponential::epsilon, "epsilon")}; }
   };
-  /// Anything that is (epsilon, 0)-, (epsilon, delta)- or rho-zero-concentrated differentially private.
+  /// Anything that is (epsilon, 0)-, (epsilon, delta)- or rho-zero-concentrated differentially private: of xi, whose Renyi divergence of each order a
+  /// above 1 is at most xi + rho a.
   struct Pure {
     Epsilon epsilon;
     static constexpr std::string_view word = "pure";
@@ -116,9 +118,33 @@ class Event {
     }
   };
   struct Concentrated {
+    explicit Concentrated(Rho at_order) : Concentrated{Epsilon{0}, at_order} {}
+    Concentrated(Epsilon shift, Rho at_order) : xi{shift}, rho{at_order} {}
+    Epsilon xi;
     Rho rho;
     static constexpr std::string_view word = "zcdp";
-    static constexpr auto arguments() { return std::tuple{argument(&Concentrated::rho, "rho")}; }
+    static constexpr auto arguments() {
+      return std::tuple{argument(&Concentrated::xi, "xi").optional(), argument(&Concentrated::rho, "rho")};
+    }
+  };
+  // Anything whose cost others have found, of both orders of two neighbours: (epsilon, delta)-private at each of several points; of a privacy loss
+  // that is at most as hard to bear as a finite law; of a Renyi divergence of at most so much at each of several orders.
+  struct Profile {
+    CurvePoints points;
+    static constexpr std::string_view word = "curve";
+    static constexpr auto arguments() { return std::tuple{argument(&Profile::points, "points")}; }
+  };
+  /// The atoms are those of the loss log dP/dQ under P; with the record (the first of two) P dominates, without it Q, in either order. Where the
+  /// masses mass e^-loss of Q sum to less than 1, the rest of Q is where P has nothing.
+  struct Law {
+    LawAtoms atoms;
+    static constexpr std::string_view word = "law";
+    static constexpr auto arguments() { return std::tuple{argument(&Law::atoms, "atoms")}; }
+  };
+  struct RenyiCurve {
+    RenyiBounds bounds;
+    static constexpr std::string_view word = "renyi";
+    static constexpr auto arguments() { return std::tuple{argument(&RenyiCurve::bounds, "bounds")}; }
   };
   /// A vector of `dimension` coordinates plus noise of density proportional to exp(-||x||_r^2 / (2 sigma^2)), with sigma =
   /// multiplier x l_r sensitivity.
@@ -178,6 +204,9 @@ class Event {
   /// and of what was released. Positions, permutations and balanced deals are not this event: those are `shuffled`. Neither the sizes of batches nor the number of records may be used under
   /// add-or-remove-one. The releases inside are Gaussian or record_sum, under replace-one record_sum.
   struct Allocated;
+  /// `event` where a record contributes, with the public probability of each component, a vector of at most the component's shift times the bound on
+  /// one; which one is secret, and drawn independently of all else. The releases inside are Gaussian or record_sum.
+  struct Mixture;
   /// `event` on a Poisson batch of at most `largest` records: of more, as many are dropped as are too many, uniformly. The data have
   /// `records` records, under add-or-remove-one at most so many; a zeroed record keeps its place. The releases inside are Gaussian or
   /// record_sum.
@@ -198,9 +227,10 @@ class Event {
   /// independently of the user's others; of repeat and compose each release is meant.
   struct Users;
 
-  using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
-                            Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
-                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf>;
+  using Node =
+      std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure, Approximate,
+                   Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled, SampledWithoutReplacement,
+                   Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile, Law, RenyiCurve, Mixture>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -312,6 +342,12 @@ struct Event::TruncatedPoisson {
                       argument(&TruncatedPoisson::event, "event")};
   }
 };
+struct Event::Mixture {
+  MixtureParts components;
+  Event event;
+  static constexpr std::string_view word = "mixture";
+  static constexpr auto arguments() { return std::tuple{argument(&Mixture::components, "components"), argument(&Mixture::event, "event")}; }
+};
 struct Event::Users {
   Count records;
   Event event;
@@ -351,6 +387,11 @@ struct Event::BestOf {
   return {Event::Approximate{epsilon, delta}, adjacency};
 }
 [[nodiscard]] inline Event zcdp(Rho rho, Adjacency adjacency) { return {Event::Concentrated{rho}, adjacency}; }
+[[nodiscard]] inline Event zcdp(Epsilon xi, Rho rho, Adjacency adjacency) { return {Event::Concentrated{xi, rho}, adjacency}; }
+/// curve({{0.5, 1e-3}, {1, 1e-6}}, adjacency); of the pairs of these see points.h.
+[[nodiscard]] inline Event curve(CurvePoints points, Adjacency adjacency) { return {Event::Profile{std::move(points)}, adjacency}; }
+[[nodiscard]] inline Event law(LawAtoms atoms, Adjacency adjacency) { return {Event::Law{std::move(atoms)}, adjacency}; }
+[[nodiscard]] inline Event renyi(RenyiBounds bounds, Adjacency adjacency) { return {Event::RenyiCurve{std::move(bounds)}, adjacency}; }
 [[nodiscard]] inline Event generalized_gaussian(NormExponent r, Count dimension, NoiseMultiplier multiplier, Adjacency adjacency) {
   return {Event::GeneralizedGaussian{r, dimension, multiplier}, adjacency};
 }
@@ -389,6 +430,8 @@ template <class Release>
 [[nodiscard]] inline Event allocated(Count rounds, Event event) { return allocated(rounds, Count{1}, std::move(event)); }
 /// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.
 [[nodiscard]] Event truncated_poisson(SamplingRate rate, Count largest, Count records, Event event);
+/// mixture({{0.9, 0}, {0.1, 1}}, e): weights and shifts. \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases.
+[[nodiscard]] Event mixture(MixtureParts components, Event event);
 /// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson, cyclic and allocated batches of them.
 [[nodiscard]] Event users(Count records, Event event);
 /// A batch may not hold it. The law of a number of runs with what it is written with: best_of(RunsLaw::poisson, 10, e), with a shape

@@ -27,6 +27,9 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::Pure&) const { return false; }
   bool operator()(const Event::Approximate&) const { return false; }
   bool operator()(const Event::Concentrated&) const { return false; }
+  bool operator()(const Event::Profile&) const { return false; }
+  bool operator()(const Event::Law&) const { return false; }
+  bool operator()(const Event::RenyiCurve&) const { return false; }
   bool operator()(const Event::Repeated& e) const { return zeroed_acts_as_absent(e.event); }
   bool operator()(const Event::Composed& e) const { return all_act_as_absent(e.events); }
   bool operator()(const Event::Parallel& e) const { return all_act_as_absent(e.events); }
@@ -39,6 +42,7 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::Allocated&) const { return false; }
   bool operator()(const Event::TruncatedPoisson&) const { return false; }
   bool operator()(const Event::Users&) const { return false; }
+  bool operator()(const Event::Mixture&) const { return false; }
   bool operator()(const Event::BestOf&) const { return false; }
 };
 

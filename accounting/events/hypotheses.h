@@ -10,7 +10,7 @@ namespace surety::accounting {
 /// Whether a record that is zeroed does in `event` what an absent one does. So it is for noise added to a sum over records (gaussian,
 /// record_sum, laplace, discrete_gaussian, discrete_laplace, generalized_gaussian, k_norm), repeated, composed and in parallel. The
 /// other kinds say what a record can change among those that are there, and nothing of one that is not: randomized_response,
-/// exponential, pure, approx, zcdp, and any batch.
+/// exponential, pure, approx, zcdp, curve, law, renyi, and any batch.
 /// \complexity O(size of the event).
 [[nodiscard]] bool zeroed_acts_as_absent(const Event& event);
 

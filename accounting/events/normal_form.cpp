@@ -15,7 +15,7 @@
 namespace surety::accounting {
 namespace {
 
-constexpr mpfr_prec_t precision = 128;
+constexpr mpfr_prec_t working_bits = 128;
 /// How many parts may remain, and how many may be compared with one another on the way.
 constexpr std::size_t most_parts = 256;
 constexpr std::size_t most_waiting = 1024;
@@ -30,6 +30,25 @@ struct Plainest {
   }
   Event operator()(const Event::GeneralizedGaussian& e) const {
     return e.r.value() == 2 ? gaussian(e.multiplier, event.adjacency()) : event;
+  }
+  /// Divergences of at most xi at every order are losses of at most xi.
+  Event operator()(const Event::Concentrated& e) const {
+    return e.rho.value() == 0 && e.xi.value() > 0 ? pure(e.xi, event.adjacency()) : event;
+  }
+  Event operator()(const Event::Profile& e) const {
+    const auto& [epsilon, delta] = e.points.all().front();
+    return e.points.all().size() == 1 ? approx(Epsilon{epsilon}, Delta{delta}, event.adjacency()) : event;
+  }
+  Event operator()(const Event::Law& e) const {
+    const bool shows_nothing =
+        std::all_of(e.atoms.all().begin(), e.atoms.all().end(), [](const NumberPair& one) { return one.first == 0 || one.second == 0; });
+    return shows_nothing ? pure(Epsilon{0}, event.adjacency()) : event;
+  }
+  Event operator()(const Event::Mixture& e) const {
+    const auto& all = e.components.all();
+    const bool moves = std::any_of(all.begin(), all.end(), [](const NumberPair& one) { return one.first > 0 && one.second > 0; });
+    if (!moves) return pure(Epsilon{0}, event.adjacency());
+    return around(e.event, [&](Event inside) { return mixture(e.components, std::move(inside)); });
   }
   Event operator()(const Event::Repeated& e) const {
     return around(e.event, [&](Event inside) { return repeat(e.count, std::move(inside)); });
@@ -127,7 +146,7 @@ struct CostsAtMost {
   }
   [[nodiscard]] bool operator()(const Event::Concentrated& e) const {
     const auto* other = std::get_if<Event::Concentrated>(&b.node());
-    return other != nullptr && e.rho <= other->rho;
+    return other != nullptr && e.xi <= other->xi && e.rho <= other->rho;
   }
   template <class Other>
   [[nodiscard]] bool operator()(const Other&) const {
@@ -229,9 +248,9 @@ std::optional<Event> first_not_gaussian(const Event& event) {
 std::optional<Enclosure> gaussian_multiplier(const Event& event) {
   const StandardFloatingPoint environment;
   if (const auto gaussian = pairwise_multiplier(plainest(event))) return Enclosure{gaussian->value(), gaussian->value()};
-  const auto found = gaussian_mu_squared(event, precision);
+  const auto found = gaussian_mu_squared(event, working_bits);
   if (!found) return std::nullopt;
-  return (Interval{1, precision} / sqrt(*found)).enclosure();
+  return (Interval{1, working_bits} / sqrt(*found)).enclosure();
 }
 
 std::vector<Event> undominated(const Event::Parallel& parallel) {

@@ -44,7 +44,12 @@ struct HasRule {
   bool operator()(const Event::Exponential&) const { return pure(); }
   bool operator()(const Event::Pure&) const { return pure(); }
   bool operator()(const Event::Approximate&) const { return kind == FilterKind::basic; }
-  bool operator()(const Event::Concentrated&) const { return concentrated(); }
+  /// A rho that is shifted has a curve alone.
+  bool operator()(const Event::Concentrated& e) const { return e.xi.value() > 0 ? kind == FilterKind::renyi : concentrated(); }
+  bool operator()(const Event::RenyiCurve&) const { return kind == FilterKind::renyi; }
+  bool operator()(const Event::Law&) const { return kind == FilterKind::renyi; }
+  bool operator()(const Event::Profile&) const { return false; }
+  bool operator()(const Event::Mixture&) const { return false; }
   bool operator()(const Event::GeneralizedGaussian&) const { return concentrated(); }
   bool operator()(const Event::KNorm&) const { return pure(); }
   // These two are never leaves themselves, but may be parts of one.
@@ -109,7 +114,7 @@ double certified_divergence(const Event& leaf, double order) {
   }
   if (privacy_loss::has_users_divergence(leaf)) return privacy_loss::users_divergence(leaf, RenyiOrder{order});
   double least = divergence(leaf, order);
-  if (supports(Zcdp{}, leaf)) least = std::min(least, (number(order) * zcdp_rho(leaf, precision)).enclosure().upper);
+  if (supports(Zcdp{}, leaf)) least = std::min(least, zcdp_divergence(leaf, RenyiOrder{order}, precision).enclosure().upper);
   return least;
 }
 

@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 24 : 12);
+    const auto kind = below(depth > 0 ? 29 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -96,6 +96,11 @@ class Source {
       case 19: return "cyclic(" + whole() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
       case 20: return "truncated_poisson(" + number() + ", " + whole() + ", " + whole() + "000, " + text(depth - 1) + ")";
       case 21: return "allocated(" + whole() + ", " + (one_in(3) ? whole() + ", " : "") + text(depth - 1) + ")";
+      case 23: return "curve(" + pairs() + ")";
+      case 24: return "law(" + pairs() + ")";
+      case 25: return "renyi(" + pairs() + ")";
+      case 26: return "mixture(" + pairs() + ", " + text(depth - 1) + ")";
+      case 27: return "zcdp(" + number() + ", " + number() + ")";
       case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
@@ -172,6 +177,11 @@ class Source {
     for (std::uint64_t n = one_in(20) ? 0 : 1 + below(3); n > 0; --n) all += (all.empty() ? "" : ", ") + text(depth - 1);
     return all;
   }
+  std::string pairs() {
+    std::string all = number() + ", " + number();
+    for (std::uint64_t n = below(4); n > 0; --n) all += ", " + number() + ", " + number();
+    return all;
+  }
   const std::vector<std::string> norms_{"l1", "l2", "linf", "l3", ""};
   const std::vector<std::string> runs_{"poisson_runs",           "geometric_runs",        "logarithmic_runs",
                                        "negative_binomial_runs", "capped_geometric_runs", "poisson"};
@@ -234,6 +244,7 @@ class WildEvents {
 
   std::string leaf() {
     const bool may_respond = adjacency_ != Adjacency::add_or_remove_one;
+    if (source_.one_in(6)) return given();
     switch (source_.below(may_respond ? 12 : 11)) {
       case 0:
       case 1: return "gaussian(" + positive() + ")";
@@ -249,6 +260,22 @@ class WildEvents {
         return source_.one_in(2) ? "record_sum(" + positive() + ")"
                                  : fmt::format("k_norm({}, {}, {})", source_.pick(norms_), whole(), positive());
       default: return fmt::format("randomized_response({}, {})", probability(), 1 + whole());
+    }
+  }
+
+  /// What others have found: a law of two or three atoms, a curve of two points, divergences of two orders, a shifted rho.
+  std::string given() {
+    const double loss = std::exp(-8 + 10 * source_.unit());
+    const double share = source_.unit();
+    switch (source_.below(4)) {
+      case 0: {
+        const double most = 0.5 * share * std::exp(-loss);
+        const double infinite = source_.one_in(2) ? 0 : 0.5 * (1 - most);
+        return fmt::format("law({}, {}, {}, {}, inf, {})", -loss, most, source_.one_in(3) ? -loss : loss, 1 - most - infinite, infinite);
+      }
+      case 1: return fmt::format("curve({}, {}, {}, {})", loss, share, loss + source_.unit() + 1e-6, share * source_.unit());
+      case 2: return fmt::format("renyi({}, {}, {}, {})", 1 + loss, positive(), 2 + loss + 10 * share, positive());
+      default: return fmt::format("zcdp({}, {})", positive(), positive());
     }
   }
 
@@ -275,7 +302,11 @@ class WildEvents {
   std::string of_sums() {
     const std::string sum = "record_sum(" + positive() + ")";
     const std::string batch = "poisson(" + probability() + ", " + sum + ")";
-    switch (source_.below(6)) {
+    switch (source_.below(7)) {
+      case 6: {
+        const double share = source_.unit();
+        return fmt::format("mixture({}, {}, {}, {}, {})", share, source_.one_in(3) ? 0 : 3 * source_.unit(), 1 - share, positive(), sum);
+      }
       case 4: return search();
       case 5:
         if (source_.one_in(2)) return fmt::format("allocated({}, {}, {})", 9 + source_.below(9), 1 + source_.below(9), sum);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/closed_form/given_curve.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/bound.h>
@@ -420,6 +421,9 @@ std::optional<Enclosure> ask_repetition(const Event& event, Ask ask) {
   if (!repeated) return std::nullopt;
   if (const auto releases = three_loss_releases(*repeated)) return ask(*releases);
   if (const auto releases = laplace_releases(*repeated)) return ask(*releases);
+  if (const auto* given = std::get_if<Event::Profile>(&repeated->leaf.node()); given != nullptr && repeated->count == 1) {
+    return ask(GivenCurve{given->points});
+  }
   return std::nullopt;
 }
 
@@ -443,8 +447,9 @@ bool is_known_alone(const Event& part) {
   const auto* lattice = std::get_if<Event::DiscreteLaplace>(&node);
   const auto* norm = std::get_if<Event::KNorm>(&node);
   return std::holds_alternative<Event::Pure>(node) || std::holds_alternative<Event::Approximate>(node) ||
-         std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Laplace>(node) ||
-         (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1});
+         std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Profile>(node) ||
+         std::holds_alternative<Event::Laplace>(node) || (lattice != nullptr && lattice->sensitivity == Count{1}) ||
+         (norm != nullptr && norm->dimension == Count{1});
 }
 
 /// mu of an event; positive, since every multiplier is finite and no composition is empty.

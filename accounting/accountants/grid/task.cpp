@@ -27,6 +27,9 @@ std::optional<double> distance_for_grid(const LossLaw& law, double needed) {
   if (std::holds_alternative<BoundedRangeBase>(law.base) || std::holds_alternative<MaximumBase>(law.base)) return std::nullopt;
   if (const auto* atoms = std::get_if<AtomsBase>(&law.base); atoms != nullptr && atoms->atoms.size() > 3) return std::nullopt;
   const auto distance = atom_distance(law);
+  // Of a law that is given they may lie as close as they like.
+  const auto* given = std::get_if<AtomsBase>(&law.base);
+  if (given != nullptr && !given->mirrors && distance && *distance < 0.25 * needed) return std::nullopt;
   if (is_lattice(law) && distance && (law.rate != 1 || *distance < 0.25 * needed)) return std::nullopt;
   return distance;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include <surety/accounting/events/points.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -25,7 +26,51 @@ struct ReleaseCurve {
   OrderBound operator()(const Event::DiscreteGaussian& e) const {
     return {upper(a() * square(number(e.sensitivity) / number(e.sigma.value())) / number(2)), false};
   }
-  OrderBound operator()(const Event::Concentrated& e) const { return {upper(a() * number(e.rho.value())), true}; }
+  OrderBound operator()(const Event::Concentrated& e) const {
+    return {upper(number(e.xi.value()) + a() * number(e.rho.value())), e.xi.value() == 0};
+  }
+  /// (a - 1) D_a is convex in a and 0 at a = 1, and D_a rises: between two orders below their chord, and before any order at most what holds there.
+  OrderBound operator()(const Event::RenyiCurve& e) const {
+    const auto& bounds = e.bounds.all();
+    const auto next =
+        std::lower_bound(bounds.begin(), bounds.end(), order, [](const NumberPair& one, double at) { return one.first < at; });
+    double least = infinity;
+    for (auto one = next; one != bounds.end(); ++one) least = std::min(least, one->second);
+    if (next == bounds.begin() || next == bounds.end() || next->first == order) return {least, false};
+    const auto [before, below] = *(next - 1);
+    const auto [after, above] = *next;
+    const Interval share = (a() - number(before)) / (number(after) - number(before));
+    const Interval chord =
+        (number(1) - share) * (number(before) - number(1)) * number(below) + share * (number(after) - number(1)) * number(above);
+    return {std::min(least, upper(chord / (a() - number(1)))), false};
+  }
+  /// E[e^((a - 1) L)] of the loss L under P, and e^(-a L) under P for the reverse; the masses of both sides scaled to 1.
+  OrderBound operator()(const Event::Law& e) const {
+    Interval p = number(0);
+    Interval q = number(0);
+    double rise = 0;  // of the exponents, lest they overflow
+    double fall = 0;
+    for (const auto& [loss, mass] : e.atoms.all()) {
+      if (mass == 0) continue;
+      p = p + number(mass);
+      q = q + number(mass) * exp(-number(loss));
+      rise = std::max(rise, (order - 1) * loss);
+      fall = std::max(fall, -order * loss);
+    }
+    Interval forward = number(0);
+    Interval backward = number(0);
+    for (const auto& [loss, mass] : e.atoms.all()) {
+      if (mass == 0) continue;
+      forward = forward + number(mass) * exp((a() - number(1)) * number(loss) - number(rise));
+      backward = backward + number(mass) * exp(-(a() * number(loss)) - number(fall));
+    }
+    // P is p over its sum, Q is q over its own: (P / Q)^a Q is (q / p)^(a - 1) / p of what is summed.
+    const Interval b = a() - number(1);
+    const Interval moved = log(q) - log(p);
+    const Interval one = number(rise) + log(forward) - log(p) + b * moved;
+    const Interval other = number(fall) + log(backward) - log(q) - b * moved;
+    return {std::max(upper(one / b), upper(other / b)), true};
+  }
   OrderBound operator()(const Event::GeneralizedGaussian& e) const {
     return {upper(a() * (number(e.r.value()) - number(1)) / (number(2) * square(number(e.multiplier.value())))), false};
   }
@@ -110,6 +155,16 @@ std::optional<Interval> pure_epsilon(const Event& event) {
     return maximum(epsilon, -epsilon);
   }
   return std::nullopt;
+}
+
+bool has_divergences(const LawAtoms& atoms) {
+  Interval q = number(0);
+  for (const auto& [loss, mass] : atoms.all()) {
+    if (mass == 0) continue;
+    if (!is_finite(loss)) return false;
+    q = q + number(mass) * exp(-number(loss));
+  }
+  return upper(q) >= 1 - mass_tolerance;
 }
 
 OrderBound release_bound(const Event& release, double order) { return std::visit(ReleaseCurve{order}, release.node()); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 
 #include <surety/accounting/accountants/renyi/order_bound.h>
@@ -22,6 +23,11 @@ inline constexpr mpfr_prec_t precision = 128;
 
 /// The smallest epsilon of the releases that are (epsilon, 0)-private, if it is one.
 [[nodiscard]] std::optional<Interval> pure_epsilon(const Event& event);
+
+/// Whether no loss of either order of the pair is infinite, so that its divergences are not.
+[[nodiscard]] bool has_divergences(const LawAtoms& atoms);
+/// Atoms that are summed for each order within a millisecond.
+inline constexpr std::size_t most_atoms = 1000;
 
 /// D_order of a release that is no structure of others. \throws Error{internal} for one that is.
 [[nodiscard]] OrderBound release_bound(const Event& release, double order);

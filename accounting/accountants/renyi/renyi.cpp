@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -236,6 +237,12 @@ struct CurveOf {
   }
   Curve operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
   Curve operator()(const Event::Approximate&) const { no_theorem_for(event, "privacy-loss and composition may"); }
+  Curve operator()(const Event::Profile&) const { no_theorem_for(event, "privacy-loss answers"); }
+  Curve operator()(const Event::Mixture&) const { no_theorem_for(event, "privacy-loss answers"); }
+  Curve operator()(const Event::Law& e) const {
+    if (e.atoms.all().size() > most_atoms || !has_divergences(e.atoms)) no_theorem_for(event, "privacy-loss answers");
+    return [release = event](At at) { return release_bound(release, at.order); };
+  }
   Curve operator()(const Event::Repeated& e) const { return sum({{static_cast<double>(e.count.value()), curve_of(e.event)}}); }
   Curve operator()(const Event::Composed& e) const {
     std::vector<std::pair<double, Curve>> parts;
@@ -383,6 +390,43 @@ OrderFound best_order(const Curve& curve, const Conversion& conversion) {
   return {1 + std::exp(s), at_end};
 }
 
+/// The orders at which a curve is given: it has corners there, and nothing beyond the last one.
+void add_orders(const Event& event, std::vector<double>& all) {
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(kind)>, Event::RenyiCurve>) {
+          for (const auto& [order, bound] : kind.bounds.all()) all.push_back(order);
+        } else if constexpr (requires { kind.events; }) {
+          for (const auto& part : kind.events) add_orders(part, all);
+        } else if constexpr (requires { kind.event; }) {
+          add_orders(kind.event, all);
+        }
+      },
+      event.node());
+}
+
+/// The better of the order that was found on a continuum and those that are given.
+OrderFound best_order_of(const Event& event, const Curve& curve, const Conversion& conversion) {
+  OrderFound found = best_order(curve, conversion);
+  std::vector<double> given;
+  add_orders(event, given);
+  constexpr std::size_t most_given = 1000;
+  if (given.size() > most_given) given.resize(most_given);
+  const auto value = [&](double order) {
+    const double at = conversion(curve({order, rough}).divergence, order);
+    return std::isfinite(at) ? at : std::numeric_limits<double>::max();
+  };
+  double least = given.empty() ? 0 : value(found.order);
+  for (const double order : given) {
+    const double at = value(order);
+    if (at < least) {
+      least = at;
+      found = {order, false};
+    }
+  }
+  return found;
+}
+
 /// The best integer order; the objective falls and then rises.
 OrderFound best_integer_order(const Curve& curve, const Conversion& conversion, Count largest_order) {
   if (largest_order < Count{2}) {
@@ -410,7 +454,8 @@ template <class Search>
 RenyiReport epsilon_report(const Event& event, Delta delta, Search search) {
   const auto curve = curve_of_plainest(event);
   if (delta.value() == 0) return {at_most(infinity), RenyiOrder{2}, false, false};
-  const OrderFound best = search(curve, Conversion{true, std::log(delta.value())});
+  const Conversion conversion{true, std::log(delta.value())};
+  const OrderFound best = search(event, curve, conversion);
   const OrderBound point = curve({best.order, fine});
   const auto bound = certified_epsilon(point.divergence, best.order, delta.value());
   return {bound, RenyiOrder{best.order}, best.at_end && bound.upper > 0, point.exact};
@@ -419,15 +464,17 @@ RenyiReport epsilon_report(const Event& event, Delta delta, Search search) {
 template <class Search>
 RenyiReport delta_report(const Event& event, Epsilon epsilon, Search search) {
   const auto curve = curve_of_plainest(event);
-  const OrderFound best = search(curve, Conversion{false, epsilon.value()});
+  const Conversion conversion{false, epsilon.value()};
+  const OrderFound best = search(event, curve, conversion);
   const OrderBound point = curve({best.order, fine});
   const auto bound = certified_delta(point.divergence, best.order, epsilon.value());
   return {bound, RenyiOrder{best.order}, best.at_end, point.exact};
 }
 
 auto integer_search(const Moments& moments) {
-  return
-      [&moments](const Curve& curve, const Conversion& conversion) { return best_integer_order(curve, conversion, moments.largest_order); };
+  return [&moments](const Event& /*event*/, const Curve& curve, const Conversion& conversion) {
+    return best_integer_order(curve, conversion, moments.largest_order);
+  };
 }
 
 }  // namespace
@@ -446,11 +493,11 @@ std::optional<Refusal> why_not(const Moments&, const Event& event) { return why_
 
 RenyiReport explain_epsilon(const Renyi&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
-  return epsilon_report(event, delta, best_order);
+  return epsilon_report(event, delta, best_order_of);
 }
 RenyiReport explain_delta(const Renyi&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
-  return delta_report(event, epsilon, best_order);
+  return delta_report(event, epsilon, best_order_of);
 }
 RenyiReport explain_epsilon(const Moments& moments, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;

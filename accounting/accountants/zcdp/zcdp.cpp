@@ -18,6 +18,8 @@ constexpr mpfr_prec_t precision = 128;
 /// log(t / (1 + t)), which is negative.
 Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
 
+Interval rho_of(const Event& event, mpfr_prec_t bits);
+
 /// rho of an event; every branch is a bound from above, see docs/proofs/zcdp.md#zcdp-events.
 struct RhoOf {
   const Event& event;
@@ -49,21 +51,21 @@ struct RhoOf {
     const Interval truth = number(e.truth.value());
     return pure(log(truth * number(static_cast<double>(e.categories.value() - 1)) / (number(1) - truth)));
   }
-  Interval operator()(const Event::Repeated& e) const { return number(static_cast<double>(e.count.value())) * zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Repeated& e) const { return number(static_cast<double>(e.count.value())) * rho_of(e.event, bits); }
   Interval operator()(const Event::Composed& e) const {
     Interval sum = number(0);
-    for (const auto& part : e.events) sum = sum + zcdp_rho(part, bits);
+    for (const auto& part : e.events) sum = sum + rho_of(part, bits);
     return sum;
   }
   /// A record takes part in one of the parts, and all rho-curves are ordered, so the largest rho holds for each.
   Interval operator()(const Event::Parallel& e) const {
-    Interval largest = zcdp_rho(e.events.front(), bits);
-    for (const auto& part : e.events) largest = maximum(largest, zcdp_rho(part, bits));
+    Interval largest = rho_of(e.events.front(), bits);
+    for (const auto& part : e.events) largest = maximum(largest, rho_of(part, bits));
     return largest;
   }
   /// A record is in one batch of the epoch; the permutation is at best unhelpful.
-  Interval operator()(const Event::Shuffled& e) const { return zcdp_rho(e.event, bits); }
-  Interval operator()(const Event::Deterministic& e) const { return zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Shuffled& e) const { return rho_of(e.event, bits); }
+  Interval operator()(const Event::Deterministic& e) const { return rho_of(e.event, bits); }
   Interval operator()(const Event::Users&) const {
     if (const auto mu_squared = gaussian_mu_squared(event, bits)) return *mu_squared / number(2);
     no_theorem();
@@ -76,41 +78,79 @@ struct RhoOf {
   [[noreturn]] void no_theorem() const { unsupported(event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may"); }
 };
 
+Interval rho_of(const Event& event, mpfr_prec_t bits) { return std::visit(RhoOf{event, bits}, event.node()); }
+
+/// xi of an event that has a rho, beside it: what only zcdp has.
+struct XiOf {
+  mpfr_prec_t bits;
+
+  Interval operator()(const Event::Concentrated& e) const { return {e.xi.value(), bits}; }
+  Interval operator()(const Event::Repeated& e) const { return Interval{static_cast<double>(e.count.value()), bits} * of(e.event); }
+  Interval operator()(const Event::Composed& e) const {
+    Interval sum{0, bits};
+    for (const auto& part : e.events) sum = sum + of(part);
+    return sum;
+  }
+  /// The largest xi beside the largest rho.
+  Interval operator()(const Event::Parallel& e) const {
+    Interval largest{0, bits};
+    for (const auto& part : e.events) largest = maximum(largest, of(part));
+    return largest;
+  }
+  Interval operator()(const Event::Shuffled& e) const { return of(e.event); }
+  Interval operator()(const Event::Deterministic& e) const { return of(e.event); }
+  template <class Other>
+  Interval operator()(const Other&) const {
+    return {0, bits};
+  }
+  [[nodiscard]] Interval of(const Event& event) const { return std::visit(*this, event.node()); }
+};
+
 }  // namespace
 
 Interval zcdp_rho(const Event& event, long bits) {
   const StandardFloatingPoint environment;
-  return std::visit(RhoOf{event, bits}, event.node());
+  if (XiOf{bits}.of(event).compare(0) > 0) unsupported(event, "{} has no rho alone, but one that is shifted");
+  return rho_of(event, bits);
+}
+
+Interval zcdp_divergence(const Event& event, RenyiOrder order, long bits) {
+  const StandardFloatingPoint environment;
+  return XiOf{bits}.of(event) + Interval{order.value(), bits} * rho_of(event, bits);
 }
 
 std::optional<Refusal> why_not(const Zcdp&, const Event& event) {
-  return refusal_of(event, [&] { static_cast<void>(zcdp_rho(event, precision)); });
+  return refusal_of(event, [&] { static_cast<void>(rho_of(event, precision)); });
 }
 
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
-  const Interval rho = zcdp_rho(event, precision);
+  const Interval rho = rho_of(event, precision);
+  const Interval left = Interval{epsilon.value(), precision} - XiOf{precision}.of(event);
   const double rho_near = rho.enclosure().upper;
-  if (rho_near == 0) return at_most(0);
-  // Stationarity in t: (1 + 2 t) rho + log(t / (1 + t)) = epsilon, increasing in t = e^s; scaled, lest the root finder overflow.
-  const double scale = 1 + epsilon.value() + rho_near;
-  const auto slope = [&](double s) { return ((1 + 2 * std::exp(s)) * rho_near - std::log1p(std::exp(-s)) - epsilon.value()) / scale; };
+  if (rho_near == 0) return at_most(left.compare(0) >= 0 ? 0 : 1);
+  // Stationarity in t: (1 + 2 t) rho + log(t / (1 + t)) = epsilon - xi, increasing in t = e^s; scaled, lest the root finder overflow.
+  const double wanted = left.enclosure().lower;
+  if (!std::isfinite(wanted)) return at_most(1);
+  const double scale = 1 + std::abs(wanted) + rho_near;
+  const auto slope = [&](double s) { return ((1 + 2 * std::exp(s)) * rho_near - std::log1p(std::exp(-s)) - wanted) / scale; };
   constexpr double widest = 700;
   if (!(slope(-widest) < 0)) return at_most(1);
   // From t = 1 on log(t / (1 + t)) is at least -log 2, which bounds the root.
-  const double beyond = std::min(std::log(std::max(1.0, ((epsilon.value() + std::log(2.0)) / rho_near - 1) / 2)), widest);
+  const double beyond = std::min(std::log(std::max(1.0, ((wanted + std::log(2.0)) / rho_near - 1) / 2)), widest);
   const double s = slope(beyond) > 0 ? narrow_root(slope, -widest, beyond, 50, 200).middle() : beyond;
   const Interval t{std::exp(s), precision};
   const Interval order = Interval{1, precision} + t;
-  const Interval log_delta = t * (order * rho - Interval{epsilon.value(), precision}) - log(t) + order * log_odds(t);
+  const Interval log_delta = t * (order * rho - left) - log(t) + order * log_odds(t);
   return at_most(clamp(exp(log_delta), 0, 1).enclosure().upper);
 }
 
 Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
-  const Interval rho = zcdp_rho(event, precision);  // refuses other events also where delta = 0 leaves nothing to compute
+  const Interval rho = rho_of(event, precision);  // refuses other events also where delta = 0 leaves nothing to compute
+  const Interval xi = XiOf{precision}.of(event);
   const double rho_near = rho.enclosure().upper;
-  if (rho_near == 0) return at_most(0);
+  if (rho_near == 0) return at_most(xi.enclosure().upper);
   if (delta.value() == 0) return at_most(infinity);
   if (!std::isfinite(rho_near)) return at_most(infinity);
   // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
@@ -122,7 +162,7 @@ Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   best = std::min(std::max(best, std::numeric_limits<double>::min()), std::numeric_limits<double>::max());
   const Interval t{best, precision};
   const Interval order = Interval{1, precision} + t;
-  const Interval bound = order * rho + (order * log_odds(t) - log(t) - log(Interval{delta.value(), precision})) / t;
+  const Interval bound = xi + order * rho + (order * log_odds(t) - log(t) - log(Interval{delta.value(), precision})) / t;
   return at_most(std::max(0.0, bound.enclosure().upper));
 }
 

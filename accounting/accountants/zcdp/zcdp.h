@@ -5,6 +5,8 @@
 //
 //     log delta = t ((1 + t) rho - epsilon) - log t + (1 + t) log(t / (1 + t)).
 //
+// A release whose divergence of every order a is at most xi + rho a costs at epsilon what one of rho costs at epsilon - xi; both numbers add up.
+//
 // Every t proves an upper bound; the best one has a stationarity condition that is solved in double, and the bound at the t
 // found is then evaluated with outward rounding. Only upper bounds are proved: lower = 0.
 //
@@ -38,7 +40,10 @@ struct Zcdp {
 [[nodiscard]] inline bool supports(const Zcdp& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// The rho that the event's releases add up to, as an interval of the given precision in bits (numbers/interval.h).
-/// \throws Error{unsupported} naming a part for which no rho is known.
+/// \throws Error{unsupported} naming a part for which no rho is known, or one of xi above 0.
 [[nodiscard]] Interval zcdp_rho(const Event& event, long precision);
+
+/// xi + rho order of the event's releases: at least their divergence of that order. \throws Error{unsupported} naming a part for which no rho is known.
+[[nodiscard]] Interval zcdp_divergence(const Event& event, RenyiOrder order, long precision);
 
 }  // namespace surety::accounting

@@ -90,8 +90,8 @@ class LeafCurves {
   [[nodiscard]] virtual AttainedLaws attained_by_search(const Event& search) const = 0;
   /// Whether the curve of that best_of is known.
   [[nodiscard]] virtual bool know_search(const Event& search) const = 0;
-  /// At least delta(epsilon) of every rho-zero-concentrated release.
-  [[nodiscard]] virtual double of_concentrated(Rho rho, Epsilon epsilon) const = 0;
+  /// At least delta(epsilon) of releases of which Renyi divergences are known and nothing else: zcdp, renyi.
+  [[nodiscard]] virtual double of_divergences(const Event& releases, Epsilon epsilon) const = 0;
   /// Whom a refusal may name beside: another accountant with a theorem for `event`, or nobody: "".
   [[nodiscard]] virtual std::string_view also_known_by(const Event& event) const = 0;
 };

@@ -269,9 +269,12 @@ LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int directi
   throw Error{ErrorCode::internal, "a batch of several releases has no opposite pair"};
 }
 
-ReleaseLaws concentrated_part(double rho, const std::function<double(double)>& curve) {
+double end_of_concentrated(double rho) { return rho + 2 * std::sqrt(rho * -tails.log_above); }
+
+double end_of_curve(double order, double divergence) { return divergence - tails.log_above / (order - 1); }
+
+ReleaseLaws divergence_part(double rho, double end, const std::function<double(double)>& curve) {
   constexpr int points = 1000;
-  const double end = rho + 2 * std::sqrt(rho * -tails.log_above);
   std::vector<Corner> corners;
   long double before = 1;
   for (int i = 0; i <= points; ++i) {
@@ -279,8 +282,10 @@ ReleaseLaws concentrated_part(double rho, const std::function<double(double)>& c
     before = std::min(before, static_cast<long double>(curve(at)));
     corners.push_back({at, before});
   }
+  const LossLaw above = with_infinite(polygon_law(corners, +1), before);
+  if (rho == 0) return {above, nothing(), false, 1};
   const Upper multiplier = 1 / sqrt(Lower{Exact{2 * rho}});
-  return {with_infinite(polygon_law(corners, +1), before), LossLaw{GaussianBase{multiplier.value()}}, false, 1};
+  return {above, LossLaw{GaussianBase{multiplier.value()}}, false, 1};
 }
 
 }  // namespace surety::accounting::privacy_loss

@@ -41,9 +41,14 @@ struct BatchPair {
 /// \pre 0 < rate < 1; `symmetric` only from above.
 [[nodiscard]] LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int direction, const BatchTerms& terms = {});
 
-/// A pair that dominates every rho-zero-concentrated release, and below it the Gaussian release of that rho.
-/// \param curve at least delta(epsilon) of each of them, at an epsilon.
-/// \pre rho > 0, finite. \source docs/proofs/privacy-loss.md#shared.
-[[nodiscard]] ReleaseLaws concentrated_part(double rho, const std::function<double(double)>& curve);
+/// A pair that dominates every release whose curve is known by its divergences alone, and below it the Gaussian release of that rho, or nothing where
+/// rho is 0.
+/// \param end where the curve has no more digits, roughly. \param curve at least delta(epsilon) of each of them, at an epsilon.
+/// \pre end > 0, finite. \source docs/proofs/privacy-loss.md#shared.
+[[nodiscard]] ReleaseLaws divergence_part(double rho, double end, const std::function<double(double)>& curve);
+
+/// That end, of a divergence of at most `divergence` at one order above 1, or of at most rho a at every order a.
+[[nodiscard]] double end_of_curve(double order, double divergence);
+[[nodiscard]] double end_of_concentrated(double rho);
 
 }  // namespace surety::accounting::privacy_loss

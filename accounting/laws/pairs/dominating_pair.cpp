@@ -575,6 +575,7 @@ bool is_symmetric(const LossLaw& law) {
   if (law.mixing == Mixing::symmetric || law.mixing == Mixing::opposite) return true;
   if (law.rate != 1) return false;
   if (const auto* atoms = std::get_if<AtomsBase>(&law.base)) {
+    if (!atoms->mirrors) return false;
     // (P, Q) and (Q, P) have equal laws when the atoms mirror each other.
     for (std::size_t i = 0; i < atoms->atoms.size(); ++i) {
       if (atoms->atoms[i].loss != -atoms->atoms[atoms->atoms.size() - 1 - i].loss) return false;

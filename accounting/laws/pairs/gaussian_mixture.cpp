@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include <surety/accounting/laws/pairs/pieces.h>
@@ -16,11 +17,10 @@ namespace {
 class MixtureShape {
  public:
   explicit MixtureShape(const GaussianMixtureBase& base) : log_weights_{base.log_weights}, weight_error_{base.weight_error} {
-    for (std::size_t i = 1; i < log_weights_.size(); ++i) shapes_.emplace_back(GaussianBase{base.multiplier / static_cast<double>(i)});
+    for (std::size_t i = 1; i < log_weights_.size(); ++i) shapes_.emplace_back(GaussianBase{base.multiplier / base.shift(i)});
   }
 
   [[nodiscard]] double largest_shift() const { return shapes_.back().inverse; }
-  [[nodiscard]] double least_loss() const { return log_weights_[0]; }
 
   struct Slope {
     double loss;
@@ -62,7 +62,8 @@ class MixtureShape {
       pieces.push_back(i + 1 == shapes_.size() ? of_q : shapes_[i].piece(from, to));
       if (std::isfinite(log_weights_[i + 1])) scale = std::max(scale, log_weights_[i + 1] + pieces.back().loss);
     }
-    Ball value = exp(Ball{Exact{log_weights_[0]}} - Exact{scale});
+    Ball value = 0;
+    if (std::isfinite(log_weights_[0])) value = exp(Ball{Exact{log_weights_[0]}} - Exact{scale});
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (!std::isfinite(log_weights_[i + 1])) continue;
       require_digits(pieces[i]);
@@ -97,7 +98,7 @@ Kept kept_of(const GaussianMixtureBase& base, Mixing mixing, const Cut& cut) {
   double high = 1;
   for (std::size_t i = 0; i < base.log_weights.size(); ++i) {
     const double weight = base.log_weights[i] + 2 * base.weight_error;
-    if (weight > share) high = std::max(high, static_cast<double>(i) / base.multiplier + tail_point(share - weight));
+    if (weight > share) high = std::max(high, base.shift(i) / base.multiplier + tail_point(share - weight));
   }
   return {-tail_point(cut.log_below), high};
 }
@@ -160,6 +161,34 @@ GaussianMixtureBase binomial_mixture(double multiplier, std::uint64_t records, d
   return found;
 }
 
+std::optional<GaussianMixtureBase> given_mixture(double multiplier, const MixtureParts& components) {
+  std::map<double, LongBall> weights{{0, 0}};
+  LongBall all = 0;
+  for (const auto& [weight, shift] : components.all()) {
+    if (weight == 0) continue;
+    const LongBall share{LongExact{weight}};
+    all += share;
+    const auto [place, is_new] = weights.try_emplace(shift, share);
+    if (!is_new) place->second += share;
+  }
+  if (weights.size() == 1) return std::nullopt;
+  GaussianMixtureBase given{multiplier, {}, 0};
+  Upper error{0};
+  for (const auto& [shift, weight] : weights) {
+    given.shifts.push_back(shift);
+    if (weight.value() == 0) {
+      given.log_weights.push_back(-infinity);
+      continue;
+    }
+    const LongBall log_weight = log(weight / all);
+    const auto nearest = static_cast<double>(log_weight.value());
+    error = max(error, shortened(LongUpper{LongExact{log_weight.radius()}}) + Exact{Ball::rounded(nearest).radius()});
+    given.log_weights.push_back(nearest);
+  }
+  given.weight_error = error.value();
+  return given;
+}
+
 LossRange mixture_range(const GaussianMixtureBase& base, Mixing mixing, const Cut& cut) {
   const MixtureShape shape{base};
   const auto [low, high] = kept_of(base, mixing, cut);
@@ -218,7 +247,7 @@ LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double s
 }
 
 std::optional<Enclosure> mixture_largest_loss(const GaussianMixtureBase& base, Mixing mixing) {
-  if (mixing != Mixing::add) return std::nullopt;
+  if (mixing != Mixing::add || !std::isfinite(base.log_weights[0])) return std::nullopt;
   const double bound = -base.log_weights[0];
   return Enclosure{std::max(0.0, bound - 2 * base.weight_error), bound + 2 * base.weight_error};
 }

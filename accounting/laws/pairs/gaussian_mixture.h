@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <surety/accounting/events/points.h>
 #include <surety/accounting/laws/pairs/loss_law.h>
 #include <surety/accounting/numbers/enclosure.h>
 
@@ -15,6 +16,9 @@ inline constexpr std::uint64_t most_records_of_a_user = 256;
 /// The sum of `records` vectors of length 1, each in the batch with probability `rate`: i of them with probability
 /// C(records, i) rate^i (1 - rate)^(records - i). \pre 0 < rate < 1, 1 <= records <= most_records_of_a_user.
 [[nodiscard]] GaussianMixtureBase binomial_mixture(double multiplier, std::uint64_t records, double rate);
+
+/// The shifts and weights of an event, the latter scaled to a sum of 1; nothing where nothing moves. \source docs/proofs/users.md#mixture.
+[[nodiscard]] std::optional<GaussianMixtureBase> given_mixture(double multiplier, const MixtureParts& components);
 
 /// `range`, `cells` and `largest_loss` of dominating_pair.h, for the mixings remove, add and opposite.
 /// \complexity O(cells x weights).

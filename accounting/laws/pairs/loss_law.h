@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <variant>
@@ -51,13 +52,17 @@ struct AtomsBase {
   std::vector<Atom> atoms;  ///< by rising loss
   double loss_error;
   double mass_error;
+  bool mirrors = true;  ///< losses that mirror each other say that the law is its own reverse
 };
-/// N(i / multiplier, 1) with probability e^log_weights[i], i = 0, 1, ..., against N(0, 1): what a user's records add up to. Each logarithm is
-/// within `weight_error`. \pre at least two weights; rate 1.
+/// N(s_i / multiplier, 1) with probability e^log_weights[i], i = 0, 1, ..., against N(0, 1): what a user's records add up to. Each logarithm is
+/// within `weight_error`; the first is -infinity where its share is 0. s_i is i, or given, rising from 0. \pre at least two weights; rate 1.
 struct GaussianMixtureBase {
   double multiplier;
   std::vector<double> log_weights;
   double weight_error;
+  std::vector<double> shifts = {};
+
+  [[nodiscard]] double shift(std::size_t i) const { return shifts.empty() ? static_cast<double>(i) : shifts[i]; }
 };
 class AllocatedEpoch;
 /// The ratio is the mean of t independent log-normals: allocated_epoch.h. Mixed with a rate of 1 only, as `remove` or `add`.

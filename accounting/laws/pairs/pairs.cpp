@@ -18,6 +18,7 @@
 #include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/batch_pair.h>
 #include <surety/accounting/laws/pairs/dealt_records.h>
+#include <surety/accounting/laws/pairs/finite_law.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/moved_vector.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
@@ -205,14 +206,67 @@ class PartsOf {
     const auto lower = along(e);
     add({upper, lower, false, count_}, {upper, lower, false, count_});
   }
-  /// Of what is concentrated: so many releases are one of all their rho.
+  /// Of what is concentrated: so many releases are one of all their rho, and of all their xi.
   void operator()(const Event::Concentrated& e) {
     const Exact each{e.rho.value()};
-    if (each.value == 0) return both(nothing());
-    const Upper rho = count_ == 1 ? Upper{each} : Exact{static_cast<double>(count_)} * Upper{each};
+    if (each.value == 0 && e.xi.value() == 0) return both(nothing());
+    const Exact times{static_cast<double>(count_)};
+    const Upper rho = count_ == 1 ? Upper{each} : times * Upper{each};
+    const Upper xi = count_ == 1 ? Upper{Exact{e.xi.value()}} : times * Upper{Exact{e.xi.value()}};
     count_ = 1;
-    const ReleaseLaws part = concentrated(rho.value());
+    const ReleaseLaws part = concentrated(rho.value(), xi.value());
     add(part, part);
+  }
+  /// Of divergences at some orders: so many releases have the sum of theirs. Below them lies a Gaussian release whose divergences are no larger.
+  void operator()(const Event::RenyiCurve& e) {
+    const auto times = static_cast<double>(count_);
+    double rho = infinity;
+    double end = infinity;
+    for (const auto& [order, bound] : e.bounds.all()) {
+      rho = std::min(rho, (Lower{Exact{bound}} / Exact{order}).value());
+      end = std::min(end, end_of_curve(order, times * bound));
+    }
+    const Event releases = count_ == 1 ? *leaf_ : repeat(Count{count_}, *leaf_);
+    const std::uint64_t each = std::exchange(count_, 1);
+    const auto above = of_divergences(releases, 0, end).upper;
+    const auto below = rho > 0 ? LossLaw{GaussianBase{(1 / sqrt(Lower{Exact{2 * rho}})).value()}} : nothing();
+    add({above, nothing(), false, 1}, {above, nothing(), false, 1});
+    add({nothing(), below, false, each}, {nothing(), below, false, each});
+  }
+  /// Points of a curve, which is convex: its chords, and from below the same, which a pair attains.
+  void operator()(const Event::Profile& e) {
+    std::vector<Corner> corners;
+    for (const auto& [epsilon, delta] : e.points.all()) corners.push_back({epsilon, static_cast<long double>(delta)});
+    const auto law = [&](int direction) { return with_infinite(polygon_law(corners, direction), corners.back().value, direction); };
+    const ReleaseLaws part{law(+1), law(-1), false, count_};
+    add(part, part);
+  }
+  /// The pair itself, which is attained.
+  void operator()(const Event::Law& e) {
+    out_.symmetric = false;
+    const auto part = [&](bool reversed) {
+      const LossLaw upper = finite_law(e.atoms, reversed, +1);
+      return ReleaseLaws{upper, finite_law(e.atoms, reversed, -1), upper.infinite_mass == 0, count_};
+    };
+    add(part(false), part(true));
+  }
+  /// What a record may contribute, and how much of it is secret.
+  void operator()(const Event::Mixture& e) {
+    const auto multiplier = gaussian_multiplier(e.event);
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    const bool opposite = poisson_pair(e.event) == PoissonPair::opposite;
+    const auto law = [&](double of_pair, Mixing mixing) {
+      const double of_record = opposite ? 2 * of_pair : of_pair;
+      if (makes_none()) return LossLaw{GaussianMixtureBase{of_record, {0, 0}, 0}, mixing};
+      const auto base = given_mixture(of_record, e.components);
+      return base ? LossLaw{*base, mixing} : nothing();
+    };
+    const auto part = [&](Mixing mixing) {
+      return ReleaseLaws{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+    };
+    if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+    out_.symmetric = false;
+    add(part(Mixing::remove), part(Mixing::add));
   }
   void operator()(const Event::GeneralizedGaussian& e) {
     const Exact z{e.multiplier.value()};
@@ -456,14 +510,19 @@ class PartsOf {
     static auto& kept = *new LastFew<std::pair<double, double>, LossLaw>;
     return kept.of({dimension, scale}, [&] { return moved_vector(dimension, scale); });
   }
-  [[nodiscard]] ReleaseLaws concentrated(double rho) const {
+  [[nodiscard]] ReleaseLaws concentrated(double rho, double xi = 0) const {
     if (!(rho < largest_rho)) no_pair_but_perhaps_others(fmt::format("has rho {}, must be below {}", rho, largest_rho));
+    if (!(xi < largest_rho)) no_pair_but_perhaps_others(fmt::format("has xi {}, must be below {}", xi, largest_rho));
+    return of_divergences(zcdp(Epsilon{xi}, Rho{rho}, Adjacency::zero_out), rho, xi + end_of_concentrated(rho));
+  }
+  /// What is known by divergences alone. `rho`: of the Gaussian release below it; 0 for none.
+  [[nodiscard]] ReleaseLaws of_divergences(const Event& releases, double rho, double end) const {
     if (makes_none()) return {LossLaw{AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0}}, nothing(), false, 1};
-    using Key = std::pair<const LeafCurves*, double>;
+    using Key = std::pair<const LeafCurves*, Event>;
     static auto& kept = *new LastFew<Key, std::shared_ptr<const ReleaseLaws>>;
-    return *kept.of(Key{&others_, rho}, [&] {
+    return *kept.of(Key{&others_, releases}, [&] {
       return std::make_shared<const ReleaseLaws>(
-          concentrated_part(rho, [&](double at) { return others_.of_concentrated(Rho{rho}, Epsilon{at}); }));
+          divergence_part(rho, end, [&](double at) { return others_.of_divergences(releases, Epsilon{at}); }));
     });
   }
 
@@ -662,7 +721,7 @@ class PartsOf {
       const auto bounds = range(part->upper, {-60, -60});
       const double width = bounds.largest - bounds.least;
       if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
-        no_pair_but_perhaps_others("has losses too small for a grid");
+        no_pair_but_perhaps_others(width < infinity ? "has losses too small for a grid" : "has losses too large for a grid");
       }
     }
     out_.remove.push_back(std::move(removed));
@@ -724,12 +783,16 @@ class PartsOf {
       // The law from below of a vector that moves is not to be reversed.
       const auto* vector = std::get_if<Event::KNorm>(&leaf.node());
       return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node()) ||
+             std::holds_alternative<Event::Profile>(leaf.node()) || std::holds_alternative<Event::RenyiCurve>(leaf.node()) ||
              std::holds_alternative<Event::GeneralizedGaussian>(leaf.node()) ||
              (vector != nullptr && vector->norm == NormName::l2 && vector->dimension.value() > 1);
     };
     if (entries.size() != 1 || entries.front().count.value() != 1 || has_no_pair_to_mix(entries.front().leaf)) {
       return shared(inner, rate, fixed_size);
     }
+    const bool is_in_or_out = !fixed_size && poisson_pair(inner) == PoissonPair::with_or_without;
+    if (const auto* given = std::get_if<Event::Law>(&entries.front().leaf.node()); given != nullptr && is_in_or_out)
+      return sampled(*given, rate);
     BothDirections one;
     PartsOf{one, others_, tilt_, reach_}.visit(inner, 1);
     if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
@@ -757,6 +820,19 @@ class PartsOf {
     added.upper.mixing = Mixing::add;
     if (added.lower) added.lower->mixing = Mixing::add;
     add(std::move(removed), std::move(added));
+  }
+
+  /// The given pair in a batch, or not in it.
+  void sampled(const Event::Law& given, double rate) {
+    if (!has_finite_losses(given.atoms)) no_pair_but_perhaps_others("has no dominating pair here");
+    out_.symmetric = false;
+    const auto part = [&](Mixing mixing) {
+      LossLaw law = finite_law(given.atoms, false, +1);
+      law.mixing = mixing;
+      law.rate = rate;
+      return ReleaseLaws{law, law, true, count_};
+    };
+    add(part(Mixing::remove), part(Mixing::add));
   }
 
   /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
@@ -802,7 +878,7 @@ class PartsOf {
     Interval concentrated{0, precision};
     double number = 0;
     for (const auto& [leaf, count] : Releases::of(inner).entries()) {
-      if (const auto* known = std::get_if<Event::Concentrated>(&leaf.node())) {
+      if (const auto* known = std::get_if<Event::Concentrated>(&leaf.node()); known != nullptr && known->xi.value() == 0) {
         concentrated = concentrated + Interval{static_cast<double>(count.value()), precision} * Interval{known->rho.value(), precision};
       } else if (gaussian_multiplier(leaf)) {
         gaussians.push_back(repeat(count, leaf));
@@ -830,7 +906,7 @@ class PartsOf {
     if (!(rho < largest_rho))
       no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
     if (rho > 0 && !makes_none()) {
-      found.remove.push_back(concentrated_part(rho, [&](double at) { return others_.of_concentrated(Rho{rho}, Epsilon{at}); }));
+      found.remove.push_back(this->concentrated(rho));
     }
     if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
     return found.remove;

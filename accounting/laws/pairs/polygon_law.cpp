@@ -76,9 +76,10 @@ LossLaw polygon_law(const std::vector<Corner>& points, int direction) {
   return law;
 }
 
-LossLaw with_infinite(LossLaw law, long double mass) {
+LossLaw with_infinite(LossLaw law, long double mass, int direction) {
   const double before = law.infinite_mass;
-  const double infinite = std::min(1.0, round_up(mass + static_cast<long double>(before)));
+  const long double all = mass + static_cast<long double>(before);
+  const double infinite = direction > 0 ? std::min(1.0, round_up(all)) : static_cast<double>(mass);
   // Masses are given as shares of what is finite.
   for (auto& atom : std::get<AtomsBase>(law.base).atoms) atom.mass *= (1 - before) / (1 - infinite);
   law.infinite_mass = infinite;

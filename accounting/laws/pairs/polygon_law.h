@@ -21,6 +21,7 @@ struct Corner {
 
 /// With `mass` more at infinite loss, what `law` has there already included, and its finite part as it is.
 /// \pre `law` is made of atoms, and has less than mass 1 at infinite loss.
-[[nodiscard]] LossLaw with_infinite(LossLaw law, long double mass);
+/// Rounded up, or down where `direction` is -1.
+[[nodiscard]] LossLaw with_infinite(LossLaw law, long double mass, int direction = +1);
 
 }  // namespace surety::accounting::privacy_loss

@@ -66,9 +66,9 @@ Batches draw_batches() {
 /// A positive double of which half is one too.
 double draw_halvable() { return std::max(draw_multiplier(), 0x1p-1000); }
 
-/// One of the twelve releases.
+/// One of the sixteen releases.
 Event draw_release(Adjacency adjacency) {
-  switch (*rc::gen::inRange(0, adjacency == Adjacency::add_or_remove_one ? 11 : 12)) {
+  switch (*rc::gen::inRange(0, adjacency == Adjacency::add_or_remove_one ? 15 : 16)) {
     case 0: return noise(draw_multiplier(), adjacency);
     case 1: return laplace(NoiseScale{draw_multiplier()}, adjacency);
     case 2: return discrete_gaussian(NoiseScale{draw_multiplier()}, draw_count(), adjacency);
@@ -86,6 +86,16 @@ Event draw_release(Adjacency adjacency) {
       return k_norm(norm, draw_count(), NoiseScale{draw_multiplier()}, adjacency);
     }
     case 10: return record_sum(NoiseMultiplier{draw_halvable()}, adjacency);
+    case 11: return zcdp(Epsilon{draw_multiplier()}, Rho{draw_multiplier()}, adjacency);
+    case 12: {
+      const double delta = draw_fraction();
+      return curve({{0.5, delta}, {1.5 + draw_fraction(), delta}}, adjacency);
+    }
+    case 13: {
+      const double loss = 3 * draw_fraction();
+      return law({{-loss, 0.5 * std::exp(-loss)}, {loss, 1 - 0.5 * std::exp(-loss)}}, adjacency);
+    }
+    case 14: return surety::renyi({{1.25 + draw_fraction(), draw_multiplier()}, {3 + draw_fraction(), draw_multiplier()}}, adjacency);
     default: {
       const Count categories = std::max(draw_count(), Count{2});
       return randomized_response(Probability{draw_fraction()}, categories, adjacency);
@@ -211,7 +221,7 @@ TEST(EventAdjacency, MixingIsRefused) {
 TEST(EventComposition, OfNothingIsRefused) {
   EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
-  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "best_of) at position 9"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "mixture) at position 9"));
 }
 
 Event nested(int depth) {
@@ -409,12 +419,31 @@ std::vector<Kind> every_kind() {
        [](Adjacency a) { return users(Count{7}, noise(3.5, a)); }},
       {"best_of(poisson_runs, 7.5, gaussian(3.5))", R"({"best_of": {"runs": "poisson_runs", "mean": 7.5, "event": )" + inner + "}}",
        everywhere, [](Adjacency a) { return best_of(RunsLaw::poisson, 7.5, noise(3.5, a)); }},
+      {"zcdp(1.5, 2.5)", R"({"zcdp": {"xi": 1.5, "rho": 2.5}})", everywhere, [](Adjacency a) { return zcdp(Epsilon{1.5}, Rho{2.5}, a); }},
+      {"curve(0.5, 0.25, 1.5, 0.125)", R"({"curve": {"points": [[0.5, 0.25], [1.5, 0.125]]}})", everywhere,
+       [](Adjacency a) {
+         return curve({{0.5, 0.25}, {1.5, 0.125}}, a);
+       }},
+      {"law(1.5, 0.25, 0.5, 0.5, inf, 0.25)", R"({"law": {"atoms": [[1.5, 0.25], [0.5, 0.5], ["inf", 0.25]]}})", everywhere,
+       [](Adjacency a) {
+         return law({{1.5, 0.25}, {0.5, 0.5}, {std::numeric_limits<double>::infinity(), 0.25}}, a);
+       }},
+      {"renyi(1.5, 0.25, 8.5, 0.75)", R"({"renyi": {"bounds": [[1.5, 0.25], [8.5, 0.75]]}})", everywhere,
+       [](Adjacency a) {
+         return surety::renyi({{1.5, 0.25}, {8.5, 0.75}}, a);
+       }},
+      {"mixture(0.75, 1.5, 0.25, 2.5, gaussian(3.5))",
+       R"({"mixture": {"components": [[0.75, 1.5], [0.25, 2.5]], "event": )" + inner + "}}",
+       {Adjacency::add_or_remove_one, Adjacency::zero_out},
+       [](Adjacency a) {
+         return mixture({{0.75, 1.5}, {0.25, 2.5}}, noise(3.5, a));
+       }},
   };
 }
 
 TEST(EventKind, HasOneTextAndOneJson) {
   const auto kinds = every_kind();
-  EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node> + 1);  // one of them has two spellings
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node> + 2);  // two of them have two spellings
   for (const auto& kind : kinds) {
     for (const auto adjacency : kind.allowed) {
       const auto event = parse_event(kind.text, adjacency);
@@ -457,6 +486,8 @@ std::vector<std::string> with_another_value(const std::string& text) {
 
 TEST(EventKind, DiffersByEachOfItsArguments) {
   for (const auto& kind : every_kind()) {
+    // Masses sum to 1, so that no one of them differs alone.
+    if (kind.text.starts_with("law") || kind.text.starts_with("mixture")) continue;
     const auto others = with_another_value(kind.text);
     EXPECT_EQ(others.size(), static_cast<std::size_t>(std::count(kind.text.begin(), kind.text.end(), ',')) + 1) << kind.text;
     for (const auto& other : others) {
@@ -623,6 +654,20 @@ TEST(EventRange, OfEveryParameterIsNamed) {
       {"approx(", ", 0.1)", "epsilon is {}, " + not_negative, negative},
       {"approx(1, ", ")", "delta is {}, must be at least 0 and less than 1", {"1", "-0.1", "nan", "inf"}},
       {"zcdp(", ")", "rho is {}, " + not_negative, negative},
+      {"zcdp(", ", 1)", "epsilon is {}, " + not_negative, negative},
+      {"curve(", ", 0.5)", "curve: epsilon is {}, " + not_negative, negative},
+      {"curve(1, ", ")", "curve: delta is {} at epsilon 1, must be from 0 to 1", {"-0.1", "1.5", "nan", "inf"}},
+      {"curve(1, ", ")", "curve: the last delta is {}, must be less than 1", {"1"}},
+      {"curve(0, 0.5, 1, ", ")", "curve: delta is {} at epsilon 1 after 0.5, must not rise", {"0.6", "1"}},
+      {"curve(1, 0.5, ", ", 0.25)", "curve: epsilon is {} after 1, must rise", {"1", "0.5"}},
+      {"curve(0, 0.5, 0.5, ", ", 1, 0.1)", "curve: delta is {} at epsilon 0.5, must be at most 0.348", {"0.4", "0.5"}},
+      {"law(", ", 1)", "law: loss is {}, must be finite or infinity", {"nan", "-inf"}},
+      {"law(0, ", ")", "law: mass is {}, must be from 0 to 1", {"nan", "-0.5", "1.5", "inf"}},
+      {"renyi(", ", 1)", "renyi: order is {}, must be finite and greater than 1", {"1", "0.5", "-2", "nan", "inf"}},
+      {"renyi(3, 1, ", ", 1)", "renyi: order is {} after 3, must rise", {"3", "2"}},
+      {"renyi(3, ", ")", "renyi: bound is {} at order 3, must be finite and at least 0", {"-1", "nan", "inf"}},
+      {"mixture(1, ", ", gaussian(1))", "mixture: shift is {}, must be finite and at least 0", {"-1", "nan", "inf"}},
+      {"mixture(", ", 1, gaussian(1))", "mixture: weight is {}, must be from 0 to 1", {"-1", "nan", "inf", "2"}},
       {"generalized_gaussian(", ", 3, 1)", "norm exponent is {}, must be finite and at least 2", {"1.999", "0", "-3", "nan", "inf"}},
       {"generalized_gaussian(3, ", ", 1)", "dimension is {}, " + whole, not_whole},
       {"generalized_gaussian(3, 3, ", ")", "noise multiplier is {}, " + finite, not_positive},
@@ -680,6 +725,35 @@ TEST(EventRange, OfEveryParameterIsNamed) {
   }
 }
 
+TEST(EventRange, OfMassesIsTheirSum) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"law(1, 0.5, 2, 0.500000001)", "law: masses sum to 1.000000001, must sum to 1 within 1e-12"},
+           {"law(0, 0.5, 1, 0.4)", "law: masses sum to 0.9, must sum to 1 within 1e-12"},
+           {"law(-1, 1)", "law: masses e^-loss of the other side sum to 2.71828182845905, must sum to at most 1 within 1e-12"},
+           {"law(inf, 1)", "law: masses e^-loss of the other side sum to 0, must sum to at least 1e-12"},
+           {"law(800, 1)", "must sum to at least 1e-12"},
+           {"mixture(0.5, 0, 0.4, 1, gaussian(1))", "mixture: weights sum to 0.9, must sum to 1 within 1e-12"},
+           {"mixture(1, 1, laplace(1))", "mixture holds laplace(1), must hold gaussian and record_sum releases"},
+           {"mixture(1, 1, poisson(0.5, gaussian(1)))", "mixture holds poisson(0.5, gaussian(1)), must hold gaussian and record_sum"},
+           {"users(2, mixture(1, 1, record_sum(1)))", "users holds mixture"},
+           {"law(0)", "',' is expected"},
+           {"curve()", "a number is expected"}}) {
+    const auto refusal = refusal_of([&] { return parse_event(text, Adjacency::zero_out); });
+    EXPECT_TRUE(refusal.says(invalid, expected)) << text << ": " << refusal;
+  }
+  EXPECT_EQ(describe(parse_event("law(0, 0.3, 0, 0.3, 0.1, 0.4)", replace_one)), "law(0, 0.3, 0, 0.3, 0.1, 0.4)");
+  EXPECT_TRUE(parse_event("zcdp(0, 2)", replace_one) == parse_event("zcdp(2)", replace_one));
+  EXPECT_EQ(uses_of_name("mixture(0.5, 0, 0.5, s, record_sum(z))", replace_one, "z").size(), 0U);
+  EXPECT_EQ(uses_of_name("mixture(0.5, 0, 0.5, 1, record_sum(z))", replace_one, "z").front().field, "noise_multiplier");
+}
+
+TEST(EventRange, OfAMillionShiftsIsRefused) {
+  std::string text;
+  for (int i = 0; i < 1'000'000; ++i) text += "1e-6, 1, ";
+  const auto refusal = refusal_of([&] { return parse_event("mixture(" + text + "gaussian(1))", Adjacency::zero_out); });
+  EXPECT_TRUE(refusal.says(invalid, "mixture has 1000000 pairs, must have at most 256")) << refusal;
+}
+
 TEST(EventRange, HasItsEnds) {
   for (const std::string text :
        {"pure(0)", "exponential(0)", "zcdp(0)", "approx(0, 0)", "generalized_gaussian(2, 1, 1)", "shuffled(9, 9, pure(1))",
@@ -694,15 +768,15 @@ TEST(EventRange, HasItsEnds) {
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
-      {"", "best_of) at position 1"},
-      {"exponentiel(2)", "best_of) at position 1"},
+      {"", "mixture) at position 1"},
+      {"exponentiel(2)", "mixture) at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
-      {"parallel()", "best_of) at position 10"},
-      {"Gaussian(2)", "best_of) at position 1"},
-      {"repeat(3, 4)", "best_of) at position 11"},
+      {"parallel()", "mixture) at position 10"},
+      {"Gaussian(2)", "mixture) at position 1"},
+      {"repeat(3, 4)", "mixture) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
       {"gaussian(2", "')' is expected at position 11"},
@@ -713,7 +787,7 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
       {"gaussian(2))", "the end of the event is expected at position 12"},
       {"repeat(3 gaussian(2))", "',' is expected at position 10"},
       {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
-      {"compose(gaussian(2),)", "best_of) at position 21"},
+      {"compose(gaussian(2),)", "mixture) at position 21"},
   };
   for (const auto& [text, expected] : cases) {
     const auto refusal = refusal_of_text(text);
@@ -724,8 +798,8 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
 
 TEST(EventText, AsksWhatAWordWasMeantToBe) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"posson(0.1, gaussian(2))", "best_of) at position 1; did you mean 'poisson'? (in event"},
-      {"repeat(3, compose(gausian(2)))", "best_of) at position 19; did you mean 'gaussian'? (in event"},
+      {"posson(0.1, gaussian(2))", "mixture) at position 1; did you mean 'poisson'? (in event"},
+      {"repeat(3, compose(gausian(2)))", "mixture) at position 19; did you mean 'gaussian'? (in event"},
       {"Laplace(2)", "; did you mean 'laplace'? (in event"},
       {"without(10, 2, gaussian(1))", "; did you mean 'without_replacement'? (in event"},
   };

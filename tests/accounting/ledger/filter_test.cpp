@@ -271,12 +271,27 @@ TEST(RenyiFilter, AdmitsCountsAndTrainingUnderOneBudget) {
 }
 
 TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
-  for (const char* text :
-       {"laplace(9)", "gaussian(9)", "record_sum(20)", "discrete_gaussian(9, 1)", "discrete_laplace(9, 1)", "randomized_response(0.55, 2)",
-        "exponential(0.1)", "pure(0.1)", "zcdp(0.001)", "generalized_gaussian(3, 5, 9)", "k_norm(l2, 3, 9)",
-        "parallel(pure(0.1), gaussian(9))", "shuffled(9, 3, pure(0.1))", "deterministic(9, 3, laplace(9))",
-        "without_replacement(100, 3, gaussian(9))", "without_replacement(100, 3, laplace(9))", "poisson(0.1, record_sum(9))",
-        "poisson(0.1, repeat(2, record_sum(9)))"}) {
+  for (const char* text : {"laplace(9)",
+                           "gaussian(9)",
+                           "record_sum(20)",
+                           "discrete_gaussian(9, 1)",
+                           "discrete_laplace(9, 1)",
+                           "randomized_response(0.55, 2)",
+                           "exponential(0.1)",
+                           "pure(0.1)",
+                           "zcdp(0.001)",
+                           "generalized_gaussian(3, 5, 9)",
+                           "k_norm(l2, 3, 9)",
+                           "parallel(pure(0.1), gaussian(9))",
+                           "shuffled(9, 3, pure(0.1))",
+                           "deterministic(9, 3, laplace(9))",
+                           "without_replacement(100, 3, gaussian(9))",
+                           "without_replacement(100, 3, laplace(9))",
+                           "poisson(0.1, record_sum(9))",
+                           "poisson(0.1, repeat(2, record_sum(9)))",
+                           "zcdp(0.01, 0.001)",
+                           "renyi(8, 0.01, 64, 0.05)",
+                           "law(0.1, 0.52497918747894, -0.1, 0.47502081252106)"}) {
     EXPECT_TRUE(renyi(1, 1e-6, {}, adjacency).admits(all_of(text, adjacency))) << text;
   }
   for (const char* text :
@@ -285,6 +300,16 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
         "users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
     EXPECT_TRUE(renyi(1, 1e-6).admits(all_of(text))) << text;
   }
+}
+
+TEST(RenyiFilter, RefusesWhatHasNoCurveOrNoneAtItsOrder) {
+  EXPECT_THROW((void)renyi(1, 1e-6).admits(all_of("curve(0.1, 1e-9, 0.2, 1e-12)")), Error);
+  EXPECT_THROW((void)renyi(1, 1e-6).admits(all_of("law(inf, 1e-9, 0, 0.999999999)")), Error);
+  EXPECT_THROW((void)renyi(1, 1e-6).admits(all_of("mixture(0.5, 0, 0.5, 1, gaussian(9))")), Error);
+  EXPECT_FALSE(renyi(1, 1e-6).admits(all_of("renyi(2, 0.01)")));
+  const Filter concentrated{{.target = renyi(1, 1e-6).budget().target, .filter = FilterKind::zcdp}};
+  EXPECT_TRUE(concentrated.admits(all_of("zcdp(0.001)")));
+  EXPECT_THROW((void)concentrated.admits(all_of("zcdp(0.01, 0.001)")), Error);
 }
 
 TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {

@@ -122,7 +122,7 @@ def _truncated(event: dp_event.TruncatedSubsampledGaussianDpEvent, adjacency: st
 
 
 def _mixture(event: dp_event.MixtureOfGaussiansDpEvent, adjacency: str) -> str | None:
-    """Of binomial weights: so many of a user's records, each in the batch by a coin of its own, move the sum by so many times one."""
+    """Of binomial weights: so many of a user's records, each in the batch by a coin of its own, move the sum by so many times one. Else the mixture itself."""
     if adjacency == "replace-one":
         raise Untranslatable(event, "the relation is REPLACE_ONE, must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL")
     sigma = Fraction(_number(event.standard_deviation, event, "standard_deviation"))
@@ -142,7 +142,8 @@ def _mixture(event: dp_event.MixtureOfGaussiansDpEvent, adjacency: str) -> str |
     if most <= _binomial.MOST and len(draws) == len(shifts) and all(abs(shift - round(shift / step) * one) <= one / 10**9 for shift in shifts):
         rate = 1.0 if list(draws) == [1] and weights == [1.0] else _binomial.rate_of([draws.get(place, 0.0) for place in range(most + 1)])
     if rate is None:
-        raise Untranslatable(event, "there is no event for a mixture of Gaussians but one of 0 to k times one sensitivity with binomial weights")
+        parts = ", ".join(f"{weight!r}, {float(shift)!r}" for shift, weight in zip(shifts, weights, strict=True))
+        return f"mixture({parts}, gaussian({float(sigma)!r}))"
     inside = f"gaussian({_down(sigma / one)!r})"
     if rate < 1:
         inside = f"poisson({rate!r}, {inside})"
@@ -191,9 +192,10 @@ def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
     if isinstance(event, dp_event.SingleEpochTreeAggregationDpEvent):
         return _tree(event, adjacency)
     if isinstance(event, dp_event.ZCDpEvent):
-        if event.xi != 0:
-            raise Untranslatable(event, "there is no event for zCDP with an xi")
-        return None if event.rho == 0 else f"zcdp({_number(event.rho, event, 'rho')!r})"
+        rho, xi = _number(event.rho, event, "rho"), _number(event.xi, event, "xi")
+        if xi == 0:
+            return None if rho == 0 else f"zcdp({rho!r})"
+        return f"zcdp({xi!r}, {rho!r})"
     if isinstance(event, dp_event.SelfComposedDpEvent):
         inside = _text(event.event, adjacency)
         return None if inside is None else f"repeat({_whole(event.count, event, 'count')}, {inside})"
@@ -216,8 +218,7 @@ def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
 def from_dp_event(event: dp_event.DpEvent, relation: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE) -> surety.Event | None:
     """The event that a ``DpEvent`` is under this relation; ``None`` for one that releases nothing.
 
-    Raises ``Untranslatable``, which names the part that has no event: sampling with replacement, mixtures of Gaussians whose weights are not binomial, zCDP
-    with an xi, what releases data as they are, and what an event refuses under the adjacency.
+    Raises ``Untranslatable``, which names the part that has no event: sampling with replacement, what releases data as they are, and what an event refuses under the adjacency.
     """
     adjacency = adjacency_of(relation)
     try:
@@ -272,7 +273,7 @@ def _back(tree: dict[str, Any], adjacency: str) -> dp_event.DpEvent:
             raise Untranslatable(tree, "dp_accounting has no randomized response that lies more often than by chance")
         return dp_event.RandomizedResponseDpEvent(max(0.0, _down((1 - truth) * Fraction(k, k - 1))), k)
     if kind == "zcdp":
-        return dp_event.ZCDpEvent(fields["rho"])
+        return dp_event.ZCDpEvent(fields["rho"], fields.get("xi", 0.0))
     if kind == "repeat":
         return dp_event.SelfComposedDpEvent(_back(fields["event"], adjacency), fields["count"])
     if kind == "compose":
@@ -282,6 +283,11 @@ def _back(tree: dict[str, Any], adjacency: str) -> dp_event.DpEvent:
     if kind == "cyclic":
         rounds = -(-fields["rounds"] // fields["groups"])
         return dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(fields["sampling_rate"], _back(fields["event"], adjacency)), rounds)
+    if kind == "mixture":
+        if replaces:
+            raise Untranslatable(tree, "dp_accounting has mixtures under ADD_OR_REMOVE_ONE and REPLACE_SPECIAL alone")
+        weights, shifts = zip(*fields["components"], strict=True)
+        return dp_event.MixtureOfGaussiansDpEvent(_gaussian_back(fields["event"], adjacency, tree), list(shifts), list(weights))
     if kind == "users":
         return _users_back(fields, adjacency, tree)
     if kind == "without_replacement":

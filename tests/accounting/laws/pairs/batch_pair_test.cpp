@@ -154,7 +154,9 @@ long double curve(const LossLaw& law, long double x) {
 
 TEST(BatchPair, OfWhatIsConcentratedDominatesWhatIs) {
   // All of these are 0.5-zCDP.
-  const auto law = concentrated_part(0.5, [](double at) { return curves_of_all().leaves.of_concentrated(Rho{0.5}, Epsilon{at}); }).upper;
+  const auto law = divergence_part(0.5, end_of_concentrated(0.5), [](double at) {
+                     return curves_of_all().leaves.of_divergences(zcdp(Rho{0.5}, Adjacency::zero_out), Epsilon{at});
+                   }).upper;
   for (const auto* text : {"gaussian(1)", "pure(1)", "exponential(2)", "compose(exponential(1), gaussian(1.1547005383792517))"}) {
     for (double at = -3; at < 9; at += 0.37) {
       const double there = delta_at(text, std::abs(at), zero).lower;
@@ -176,7 +178,7 @@ TEST(BatchPair, OfWhatIsConcentratedDominatesWhatIs) {
 // From below it is the Gaussian release of that rho, or of a little less.
 TEST(BatchPair, OfWhatIsConcentratedCostsNoLessThanItsGaussian) {
   for (const double rho : {0.1, 0.3, 0.5, 0.7, 1.1, 3.0}) {
-    const auto part = concentrated_part(rho, [](double at) { return std::exp(-at); });
+    const auto part = divergence_part(rho, end_of_concentrated(rho), [](double at) { return std::exp(-at); });
     const reference::Real multiplier{std::get<GaussianBase>(part.lower.value().base).multiplier, 200};
     EXPECT_TRUE(multiplier * multiplier * rho * 2.0 >= 1) << rho;
     EXPECT_TRUE(multiplier * multiplier * rho * 2.0 <= 1 + 1e-14) << rho;
