@@ -31,6 +31,11 @@ class Judge {
       // The first look asks as a search does; a finer one that is hardly narrower meets something else than width.
       if (attempt > 0 && !decides() && !is_narrower(before)) break;
     }
+    // The number that the calibration told, not the claim in its place.
+    if (is_kept() && found_.epsilon.upper > claim.epsilon.value()) {
+      BestCost cost{claim, effort};
+      found_.epsilon = both(found_.epsilon, cost.epsilon(event, claim.delta));
+    }
   }
 
   [[nodiscard]] Judgement judgement() {
@@ -71,6 +76,14 @@ class Judge {
 Judgement judge(const Event& event, const Target& claim, const Effort& effort) {
   const StandardFloatingPoint environment;
   return Judge{event, claim, effort}.judgement();
+}
+
+Enclosure epsilon_beside(const Event& event, const Target& promise, const Enclosure& known) {
+  const double promised = promise.epsilon.value();
+  return known.lower <= promised && known.upper > promised ? both(known, judge(event, promise).epsilon) : known;
+}
+Enclosure epsilon_beside(const Event& event, const Target& promise) {
+  return epsilon_beside(event, promise, quick_epsilon(event, promise.delta));
 }
 
 }  // namespace surety::accounting

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
@@ -53,6 +54,19 @@ RunAudit audit_run(Run run, Judgements& judgements) {
   return result;
 }
 
+/// All that is charged may be what one run promised, or the budget.
+Enclosure beside_promises(const Event& event, Enclosure epsilon, const Audit& all) {
+  std::vector<Target> promises;
+  for (const auto& [run, own_epsilon, own_delta, kept] : all.runs) {
+    if (run.plan.promise) promises.push_back(*run.plan.promise);
+  }
+  if (all.balance) promises.push_back(all.balance->budget.target);
+  for (const auto& promise : promises) {
+    if (promise.delta == all.delta) epsilon = epsilon_beside(event, promise, epsilon);
+  }
+  return epsilon;
+}
+
 }  // namespace
 
 Audit audit(const Ledger& ledger, Delta at) {
@@ -78,7 +92,7 @@ Audit audit(const Ledger& ledger, Delta at) {
   }
   if (result.event) {
     const auto best = best_epsilon(*result.event, at);
-    result.epsilon_of_fresh_noise = best.value;
+    result.epsilon_of_fresh_noise = beside_promises(*result.event, best.value, result);
     result.accountant = best.accountant;
     const auto* second = second_opinion(best);
     result.independent = second != nullptr ? *second->value : at_most(infinity);

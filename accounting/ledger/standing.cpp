@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit_json.h>
@@ -41,9 +40,7 @@ std::optional<Enclosure> RunCosts::of(const Run& run) {
   const auto [known, is_new] = known_.try_emplace({to_json(*charged).dump(), delta.value(), run.plan.promise->epsilon.value()});
   if (is_new) {
     try {
-      known->second = quick_epsilon(*charged, delta);
-      // Beside a promise it is known as well as a calibration knows it.
-      if (known->second->upper > run.plan.promise->epsilon.value()) known->second = judge(*charged, *run.plan.promise).epsilon;
+      known->second = epsilon_beside(*charged, *run.plan.promise);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
     }

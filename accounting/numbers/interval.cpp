@@ -163,6 +163,7 @@ Interval sqrt(const Interval& a) { return Interval::increasing(mpfr_sqrt, a); }
 Interval exp(const Interval& a) { return Interval::increasing(mpfr_exp, a); }
 Interval expm1(const Interval& a) { return Interval::increasing(mpfr_expm1, a); }
 Interval log(const Interval& a) { return Interval::increasing(mpfr_log, a); }
+Interval log_gamma(const Interval& a) { return Interval::increasing(mpfr_lngamma, a); }
 Interval log1p(const Interval& a) { return Interval::increasing(mpfr_log1p, a); }
 
 Interval erfc(const Interval& a) {

@@ -4,6 +4,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/numbers/rounded_text.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
@@ -71,7 +72,7 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
  private:
   [[nodiscard]] CalibratedNoise given(double multiplier) const {
     const Event event = event_at(NoiseMultiplier{multiplier});
-    const Enclosure epsilon = accounting::quick_epsilon(event, target().delta);
+    const Enclosure epsilon = accounting::epsilon_beside(event, target());
     if (!(epsilon.upper <= target().epsilon.value())) {
       refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", multiplier,
                   text(epsilon), target().delta.value(), target().epsilon.value());

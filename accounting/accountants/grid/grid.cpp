@@ -138,33 +138,45 @@ Enclosure epsilon_by_sums(const LoneEpoch& epoch, double delta, double width) {
   return {least, high};
 }
 
-/// Where the curve is surely at most delta, and surely more. \throws Error{unsupported} where it has too few digits.
-Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width) {
-  double low = 0;
-  if (epoch.delta(0).upper <= delta) return {0, 0};
-  double high = 0.5;
-  for (Enclosure found = epoch.delta(high); !(found.upper <= delta); found = epoch.delta(high)) {
-    if (found.upper - found.lower > delta) {
+/// Where the curve is surely at most delta, and surely more, which `upper_only` does not look for. \throws Error{unsupported} where it has too few digits.
+Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width, bool upper_only) {
+  struct Point {
+    double x;
+    Enclosure delta;
+
+    [[nodiscard]] double log_upper() const { return std::log(std::max(delta.upper, 1e-300)); }
+  };
+  const auto at = [&](double x) { return Point{x, epoch.delta(x)}; };
+  Point rest = at(0);  // where it is not surely at most delta
+  if (rest.delta.upper <= delta) return {0, 0};
+  Point high = at(0.5);
+  while (!(high.delta.upper <= delta)) {
+    if (high.delta.width() > delta) {
       throw Error{ErrorCode::unsupported,
                   fmt::format("privacy-loss: delta {} is below the digits of an allocated epoch under replace-one", delta)};
     }
-    low = high;
-    high *= 2;
+    rest = high;
+    high = at(2 * high.x);
   }
-  // The curve falls; its logarithm is nearly straight.
-  double rest = low;
-  double least = epoch.delta(low).lower > delta ? low : 0.0;
-  for (int i = 0; i < 60 && high - least > width && high - rest > 0.1 * width; ++i) {
-    const double middle = 0.5 * (std::max(rest, least) + high);
-    const Enclosure found = epoch.delta(middle);
-    if (found.upper <= delta) {
-      high = middle;
-    } else {
-      rest = middle;
-      if (found.lower > delta) least = middle;
-    }
+  double least = rest.delta.lower > delta ? rest.x : 0.0;
+  // The curve falls; its logarithm is nearly straight. Each end is looked for just beside where that line crosses delta.
+  const double beside = 0.05 * width;
+  constexpr int bisect_each = 6;  // whatever the line says
+  for (int i = 1; i < 60 && high.x - rest.x > 2.5 * beside; ++i) {
+    const double share = (rest.log_upper() - std::log(delta)) / (rest.log_upper() - high.log_upper());
+    const double crossing = rest.x + (high.x - rest.x) * share;
+    const double aim = high.x - crossing > 2 * beside ? crossing + beside : crossing - beside;
+    const bool is_inside = aim > rest.x && aim < high.x && i % bisect_each > 0;
+    const Point found = at(is_inside ? aim : 0.5 * (rest.x + high.x));
+    (found.delta.upper <= delta ? high : rest) = found;
+    if (found.delta.lower > delta) least = found.x;
   }
-  return {least, high};
+  if (upper_only) return {least, high.x};
+  // Where the curve has few digits there, farther below.
+  for (double below = 3 * beside; high.x - least > width && high.x - below > least; below *= 2) {
+    if (const Point found = at(high.x - below); found.delta.lower > delta) least = found.x;
+  }
+  return {least, high.x};
 }
 
 /// What `first` gives, or, where it takes too many nodes or has no digits, `second`.
@@ -245,7 +257,7 @@ Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta del
     return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
   }
   if (const auto lone = lone_epoch(event)) {
-    return either([&] { return epsilon_of(*lone, delta.value(), accountant.width); },
+    return either([&] { return epsilon_of(*lone, delta.value(), accountant.width, accountant.upper_only); },
                   [&] { return epsilon_by_sums(*lone, delta.value(), accountant.width); });
   }
   return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()}, others);

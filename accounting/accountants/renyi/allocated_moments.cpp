@@ -217,7 +217,7 @@ double AllocatedMoments::divergence(double order) const {
 }
 
 std::shared_ptr<const AllocatedMoments> allocated_moments(double rounds, double mu) {
-  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedMoments>>;
+  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedMoments>, laws_of_a_question>;
   return kept.of({rounds, mu}, [&] {
     const StandardFloatingPoint environment;
     return std::make_shared<const AllocatedMoments>(rounds, mu);

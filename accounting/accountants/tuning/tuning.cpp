@@ -65,6 +65,7 @@ double none(const Runs& runs) {
   return exp(-Interval{runs.mean(), precision}).enclosure().upper;
 }
 
+/// The last few are kept.
 std::optional<GaussianSearch> gaussian_runs(const Event::BestOf& search) {
   const auto mu_squared = gaussian_mu_squared(search.event, precision);
   if (!mu_squared) return std::nullopt;
@@ -74,7 +75,9 @@ std::optional<GaussianSearch> gaussian_runs(const Event::BestOf& search) {
   if (!(mu.upper <= largest && mu.lower >= least)) {
     unsupported(search.event, fmt::format("tuning: a run of {{}} costs mu = {}, must be from {} to {}", mu.upper, least, largest));
   }
-  return GaussianSearch{search.runs, mu};
+  using Key = std::tuple<Runs, double, double>;
+  static auto& kept = *new LastFew<Key, GaussianSearch>;
+  return kept.of(Key{search.runs, mu.lower, mu.upper}, [&] { return GaussianSearch{search.runs, mu}; });
 }
 
 /// The smallest epsilon at which a falling bound is at most `target`, or a little more: the bound itself says so there. Infinity where it

@@ -700,7 +700,7 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
 }
 
 std::shared_ptr<const AllocatedEpoch> allocated_epoch(double rounds, double multiplier) {
-  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedEpoch>>;
+  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedEpoch>, laws_of_a_question>;
   return kept.of({rounds, multiplier}, [&] {
     const StandardFloatingPoint environment;
     return std::make_shared<const AllocatedEpoch>(rounds, multiplier);

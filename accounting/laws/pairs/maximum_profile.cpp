@@ -121,13 +121,18 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
   // A slope is a difference over e^x - 1, whose units they are, with one each for x, the difference and the quotient. Where it rises to the next
   // corner it has as many more as x, which is rounded.
   constexpr long double rounding_of_slope = share_of_units(Library::expm1 + 4);
+  // Most corners are neighbours on the grid.
+  const long double next_up = std::expm1(h);
+  const long double next_down = -std::expm1(-h);
   const auto distance_to = [&](std::size_t j, const Corner& next) { return h * static_cast<long double>(next.index - corners[j].index); };
   const auto slope_before = [&](std::size_t j) {  // times y of the corner
     if (j == 0) return corners[0].delta - 1;
-    return (corners[j].delta - corners[j - 1].delta) / -std::expm1(-h * static_cast<long double>(corners[j].index - corners[j - 1].index));
+    const std::int64_t steps = corners[j].index - corners[j - 1].index;
+    return (corners[j].delta - corners[j - 1].delta) / (steps == 1 ? next_down : -std::expm1(-h * static_cast<long double>(steps)));
   };
   const auto slope_to = [&](std::size_t j, const Corner& next) {
-    return (next.delta - corners[j].delta) / std::expm1(distance_to(j, next));
+    const bool is_next = next.index == corners[j].index + 1;
+    return (next.delta - corners[j].delta) / (is_next ? next_up : std::expm1(distance_to(j, next)));
   };
   PollNowAndThen poll;
   for (std::int64_t k = first; k <= last; ++k) {

@@ -423,7 +423,7 @@ LossCells ReplacedEpoch::cells(bool from_above, double step) const {
 }
 
 std::shared_ptr<const ReplacedEpoch> replaced_epoch(double rounds, double multiplier) {
-  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const ReplacedEpoch>>;
+  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const ReplacedEpoch>, laws_of_a_question>;
   return kept.of({rounds, multiplier}, [&] {
     const StandardFloatingPoint environment;
     return std::make_shared<const ReplacedEpoch>(rounds, multiplier);

@@ -1,6 +1,7 @@
 #include <surety/accounting/laws/truncated/truncated_batch.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <tuple>
@@ -17,7 +18,7 @@ namespace surety::accounting::privacy_loss {
 namespace {
 
 constexpr mpfr_prec_t batch_precision = 128;
-constexpr double most_terms = 1e7;
+constexpr double most_terms = 1e6;
 
 Interval exactly(double value) { return {value, batch_precision}; }
 
@@ -38,57 +39,108 @@ struct Shares {
   Interval roomiest;
 };
 
-/// C(others, N) q^N (1 - q)^(others - N), N = 0, 1, ..., until the rest does not matter.
+/// b(N) = C(others, N) q^N (1 - q)^(others - N), the chance that so many of the others are drawn. \pre 0 < q < 1
+struct Drawn {
+  double others;
+  Interval q;
+  Interval left_out;  ///< 1 - q
+
+  Drawn(double others_drawn_from, double rate) : others{others_drawn_from}, q{exactly(rate)}, left_out{exactly(1) - q} {}
+
+  /// \pre 0 <= n <= others
+  [[nodiscard]] Interval at(double n) const {
+    const Interval ways = log_gamma(exactly(others + 1)) - log_gamma(exactly(n + 1)) - log_gamma(exactly(others - n + 1));
+    return exp(ways + exactly(n) * log(q) + exactly(others - n) * log1p(-q));
+  }
+  /// b(n + 1) / b(n) and b(n - 1) / b(n). Each falls as n goes its way.
+  [[nodiscard]] Interval growth(double n) const { return exactly(others - n) * q / (exactly(n + 1) * left_out); }
+  [[nodiscard]] Interval decline(double n) const { return exactly(n) * left_out / (exactly(others - n + 1) * q); }
+};
+
+/// The sum of `first` and of what follows it, each term a factor of the last one that falls. `step` gives the factor from the term of this place to the
+/// next, 0 where it is the last; `see` is shown each term. What is left out is at most a geometric series, and added.
+template <class Step, class See>
+Interval falling_sum(Interval term, const Step& step, const See& see) {
+  constexpr int between_looks = 64;
+  constexpr double negligible = -100;
+  Interval sum = exactly(0);
+  PollNowAndThen poll;
+  for (int k = 0;; ++k) {
+    poll();
+    sum = sum + term;
+    see(term);
+    const Interval factor = step();
+    term = term * factor;
+    if (factor.enclosure().upper == 0) return sum;
+    if (k % between_looks > 0 || !(factor.enclosure().upper < 1)) continue;
+    const Interval rest = term / (exactly(1) - exactly(factor.enclosure().upper));
+    if (rest.approximate_log() > sum.approximate_log() + negligible) continue;
+    const Interval any = hull(exactly(0), rest);
+    see(any);
+    return sum + any;
+  }
+}
+
+/// So many terms are added up from their side also where most of the mass is among them; of more it is what the others leave.
+constexpr double few_terms = 0x1p14;
+
+Shares shares_of_drawn(const Drawn& drawn, double largest) {
+  const Interval one = exactly(1);
+  const double others = drawn.others;
+  const double mean = others * drawn.q.enclosure().upper;
+  const Interval at = drawn.at(largest - 1);
+  const Interval roomiest = largest >= 2 ? drawn.at(largest - 2) : exactly(0);
+  const auto sum_below = [&] {  // b(largest - 2) + b(largest - 3) + ...
+    double n = largest - 2;
+    return n < 0 ? exactly(0)
+                 : falling_sum(
+                       roomiest, [&] { return drawn.decline(n--); }, [](const Interval&) {});
+  };
+  // By the side where less is; either sum is sound.
+  const bool crowded_by_rest = mean > largest && others - largest > few_terms;
+  const bool roomy_by_rest = !crowded_by_rest && largest > few_terms && mean < largest;
+  Interval above = exactly(0);
+  Interval kept = exactly(0);  // the sum of b(N) largest / (N + 1) over N >= largest
+  if (crowded_by_rest) {
+    const Interval below = sum_below();
+    above = one - below - at;
+    // C(others, N) / (N + 1) = C(others + 1, N + 1) / (others + 1): that many times q is a chance among one more.
+    kept = exactly(largest) * (above - drawn.left_out * drawn.at(largest)) / (exactly(others + 1) * drawn.q);
+    const Interval drawn_last = drawn.q * kept;
+    return {below, at + drawn_last, drawn_last, at, above, roomiest};
+  }
+  double n = largest;
+  double place = largest;
+  above = falling_sum(
+      drawn.at(largest), [&] { return drawn.growth(n++); },
+      [&](const Interval& term) {
+        kept = kept + term * exactly(largest) / exactly(place + 1);
+        ++place;
+      });
+  const Interval drawn_last = drawn.q * kept;  // drawn, and one of `largest` that stay of more
+  return {roomy_by_rest ? one - at - above : sum_below(), at + drawn_last, drawn_last, at, above, roomiest};
+}
+
+/// \pre largest <= others, or q = 1
 Shares made_shares(SamplingRate rate, Batches batches) {
   const auto others = static_cast<double>(batches.records().value() - 1);
   const auto largest = static_cast<double>(batches.size().value());
-  const double terms = std::min(others, largest + others * rate.value() + 1e4);
-  if (!(terms <= most_terms)) {
+  const double q = rate.value();
+  if (q == 1) {
+    // All are drawn.
+    const Interval none = exactly(0);
+    const Interval all = exactly(1);
+    const Interval kept = others >= largest ? exactly(largest) / exactly(others + 1) : none;
+    const bool is_last = others == largest - 1;
+    return {
+        others < largest - 1 ? all : none, (is_last ? all : none) + kept, kept, is_last ? all : none, others >= largest ? all : none, none};
+  }
+  // The terms that matter lie within some 15 deviations of the mean.
+  if (!(20 * std::sqrt(others * q * (1 - q)) + few_terms <= most_terms)) {
     throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: a batch of at most {} of {} records at rate {} has too many sizes",
                                                     batches.size().value(), batches.records().value(), rate.value())};
   }
-  const Interval q = exactly(rate.value());
-  const Interval one = exactly(1);
-  // At q = 1 all are drawn.
-  const bool all = rate.value() == 1;
-  const Interval odds = all ? exactly(0) : q / (one - q);
-  Interval b = all ? exactly(0) : exp(exactly(others) * log1p(-q));
-  Interval below = exactly(0);  // b(0) + ... + b(largest - 2)
-  Interval at = exactly(0);     // b(largest - 1)
-  Interval above = exactly(0);  // b(largest) + ...
-  Interval kept = exactly(0);   // the sum of b(N) largest / (N + 1) over N >= largest
-  Interval roomiest = exactly(0);
-  if (all) {
-    (others < largest - 1 ? below : others == largest - 1 ? at : above) = one;
-    if (others >= largest) kept = exactly(largest) / exactly(others + 1);
-  } else {
-    PollNowAndThen poll;
-    for (double n = 0; n <= others; ++n) {
-      poll();
-      if (n < largest - 1) {
-        below = below + b;
-        if (n == largest - 2) roomiest = b;
-      } else if (n == largest - 1) {
-        at = b;
-      } else {
-        above = above + b;
-        kept = kept + b * exactly(largest) / exactly(n + 1);
-      }
-      if (n == others) break;
-      const Interval growth = exactly(others - n) / exactly(n + 1) * odds;
-      b = b * growth;
-      // What is left is at most a geometric series of falling ratio.
-      const double ratio = growth.enclosure().upper;
-      if (n >= largest && ratio < 0.5 && b.approximate_log() < above.approximate_log() - 100) {
-        const Interval rest = hull(exactly(0), b * exactly(2));
-        above = above + rest;
-        kept = kept + hull(exactly(0), b * exactly(2));
-        break;
-      }
-    }
-  }
-  const Interval drawn_last = q * kept;  // drawn, and one of `largest` that stay of more
-  return {below, at + drawn_last, drawn_last, at, above, roomiest};
+  return shares_of_drawn(Drawn{others, q}, largest);
 }
 
 /// P(low < N(0, 1) <= high), without cancellation in either tail.
@@ -98,9 +150,9 @@ Interval between(const Interval& low, const Interval& high) {
   return clamp(found, 0, 1);
 }
 
-/// Kept for the accountants and the bounds that ask for the same, which is up to 10^7 terms of 128 bits.
+/// Kept for the accountants and the bounds that ask for the same, which is up to 10^6 terms of 128 bits.
 Shares shares_of(SamplingRate rate, Batches batches) {
-  static auto& kept = *new LastFew<std::tuple<double, std::uint64_t, std::uint64_t>, std::shared_ptr<const Shares>>;
+  static auto& kept = *new LastFew<std::tuple<double, std::uint64_t, std::uint64_t>, std::shared_ptr<const Shares>, laws_of_a_question>;
   return *kept.of({rate.value(), batches.records().value(), batches.size().value()},
                   [&] { return std::make_shared<const Shares>(made_shares(rate, batches)); });
 }

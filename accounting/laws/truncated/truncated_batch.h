@@ -19,7 +19,7 @@ struct TruncatedBatch {
 };
 
 /// \throws Error{unsupported} where the sums have too many terms.
-/// \complexity O(largest + records x rate) in 128 bits; at most 10^7.
+/// \complexity O(deviations of the number drawn), at most 10^6 terms of 128 bits.
 [[nodiscard]] TruncatedBatch truncated_batch(SamplingRate rate, Batches batches);
 
 /// The record is in the batch with probability `rate`, and everybody knows it.

@@ -10,6 +10,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::audit_test {
@@ -42,6 +43,21 @@ TEST_F(AuditTest, NothingReleasedCostsNothingAndIsKept) {
   EXPECT_EQ(report.epsilon, (Enclosure{0, 0}));
   EXPECT_FALSE(report.event);
   EXPECT_TRUE(report.kept);
+}
+
+/// What a training that was calibrated to epsilon 1 charged; all accountants at their default width end above 1.
+TEST_F(AuditTest, KnowsAllRunsAsWellAsTheirPromise) {
+  const Target promise{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::add_or_remove_one};
+  const auto event = parse_event("allocated(24, gaussian(1.283072834960885))", promise.adjacency);
+  Ledger ledger = Ledger::create(folder_ / "allocated.db", promise.adjacency);
+  auto reservation = ledger.reserve({.event = event, .promise = promise});
+  reservation.spend(event);
+  reservation.settle(Stopping::data_independent);
+  const auto report = audit(ledger, promise.delta);
+  EXPECT_TRUE(report.kept);
+  EXPECT_LT(report.epsilon.upper, 1);
+  EXPECT_EQ(report.epsilon.upper, report.runs.front().epsilon->upper) << "one number, told twice";
+  EXPECT_GT(audit(ledger, Delta{1.0000001e-6}).epsilon.upper, 1) << "another delta is nobody's promise";
 }
 
 TEST_F(AuditTest, AccountsForEverythingChargedAtTheAskedDelta) {

@@ -22,6 +22,16 @@ TEST(LastFew, MakesWhatItDoesNotKeep) {
   EXPECT_EQ(made, 22) << "it was given up";
 }
 
+TEST(LastFew, KeepsAsManyAsItIsTold) {
+  LastFew<int, int, laws_of_a_question> kept;
+  int made = 0;
+  // A question goes through all of its laws again and again.
+  for (int round = 0; round < 3; ++round) {
+    for (int law = 0; law < static_cast<int>(laws_of_a_question); ++law) EXPECT_EQ(kept.of(law, [&] { return ++made, -law; }), -law);
+  }
+  EXPECT_EQ(made, static_cast<int>(laws_of_a_question));
+}
+
 TEST(LastFew, MayBeAskedWhileItMakesAndKeepsNothingThatFailed) {
   LastFew<int, int> kept;
   EXPECT_EQ(kept.of(1, [&] { return kept.of(2, [] { return 5; }) + 1; }), 6);

@@ -234,6 +234,39 @@ TEST(TruncatedPoisson, SharesOutItsBatch) {
   }
 }
 
+TEST(TruncatedPoisson, SharesOutBatchesOfManyRecords) {
+  // What is not added up term by term: above the mean, below it, next to it, and far from it.
+  for (const auto& [records, largest, rate] :
+       {std::tuple{200'001, 99'900, 0.5}, {200'001, 100'100, 0.5}, {200'001, 100'000, 0.5}, {60'000, 40'000, 0.7}, {3'000'001, 30, 1e-5}}) {
+    const auto found = privacy_loss::truncated_batch(
+        SamplingRate{rate}, Batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}});
+    long double roomy = 0;
+    long double at = 0;
+    long double crowded = 0;
+    long double kept = 0;
+    const int others = records - 1;
+    const long double constant = std::lgamma(static_cast<long double>(records));
+    for (int n = 0; n < records; ++n) {
+      const long double ways = constant - std::lgamma(n + 1.0L) - std::lgamma(others - n + 1.0L);
+      const long double weight =
+          std::exp(ways + n * std::log(static_cast<long double>(rate)) + (others - n) * std::log1p(-static_cast<long double>(rate)));
+      (n < largest - 1 ? roomy : n == largest - 1 ? at : crowded) += weight;
+      if (n >= largest) kept += weight * rate * largest / (n + 1);
+    }
+    const auto near = [&](const Enclosure& one, long double truth) {
+      EXPECT_NEAR(one.lower, static_cast<double>(truth), 1e-10) << records << ' ' << largest;
+      EXPECT_LE(one.width(), 1e-14) << records << ' ' << largest;
+    };
+    near(found.roomy, roomy);
+    near(found.last, at + kept);
+    near(found.crowded, crowded);
+    near(found.full, crowded - kept);
+    near(found.rate, (roomy + at) * rate + kept);
+  }
+  const Batches many{Count{10'000'000'000}, Count{5'000'000'000}};
+  EXPECT_THROW(static_cast<void>(privacy_loss::truncated_batch(SamplingRate{0.5}, many)), Error) << "a million terms";
+}
+
 TEST(TruncatedPoisson, AgreesWithKnownValues) {
   struct Known {
     const char* text;
