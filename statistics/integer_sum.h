@@ -86,7 +86,7 @@ class StatisticSum {
   [[nodiscard]] L2Sensitivity l2_sensitivity() const;
 
   /// 1 where there are none.
-  [[nodiscard]] std::size_t groups() const noexcept { return statistic_.by ? number_of(statistic_.by->keys) : 1; }
+  [[nodiscard]] std::size_t groups() const noexcept { return statistic_.by ? number_of(*statistic_.by) : 1; }
   /// Coordinates of `sum()` that belong to one group, whose are side by side: one, one per cell, a sum and a count, or
   /// the parts of a variance.
   [[nodiscard]] std::size_t coordinates_of_group() const noexcept { return coordinates_; }

@@ -99,9 +99,15 @@ namespace {
 
 /// What is public of the cells that a statistic reads.
 PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
+  const auto* const keys = keys_of(statistic);
+  if (statistic.by && !statistic.by->beside.empty()) facts.group_columns = columns_of(*statistic.by);
+  if (keys != nullptr && !keys->beside.empty()) facts.group_columns = columns_of(*keys);
   const auto* const column = column_of(statistic);
   if (column == nullptr) return facts;
-  facts.column = *column;
+  facts.column = std::holds_alternative<KeysOf>(statistic.of) ? tuple_text(columns_of(*keys)) : *column;
+  const auto long_texts = keys != nullptr && !keys->beside.empty()
+                              ? fmt::format("tuples of more than {} bytes, with 2 between two texts,", KeyCounts::longest_key)
+                              : fmt::format("texts of more than {} bytes", KeyCounts::longest_key);
   // No cell of a histogram and no key is a missing one, whatever was promised.
   facts.missing_cells = statistic.missing;
   const auto between = [](const Bounds& bounds) { return fmt::format("[{}, {}]", bounds.lower, bounds.upper); };
@@ -115,11 +121,10 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
     facts.other_cells = std::holds_alternative<UnitSumOf>(statistic.of) ? fmt::format("what a unit adds is clipped to {}", between(*bounds))
                                                                         : fmt::format("numbers are clamped to {}", between(*bounds));
     if (std::holds_alternative<GroupMeansOf>(statistic.of)) {
-      facts.other_cells += fmt::format("; texts of more than {} bytes are no groups", KeyCounts::longest_key);
+      facts.other_cells += fmt::format("; {} are no groups", long_texts);
     }
   } else {
-    facts.other_cells = fmt::format("texts of more than {} bytes {}", KeyCounts::longest_key,
-                                    std::holds_alternative<DistinctOf>(statistic.of) ? "do not count" : "are no keys");
+    facts.other_cells = fmt::format("{} {}", long_texts, std::holds_alternative<DistinctOf>(statistic.of) ? "do not count" : "are no keys");
   }
   return facts;
 }
@@ -164,11 +169,14 @@ std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mecha
   const auto released = statistics::release(sum_, noise(), reservation, bits);
   const auto estimates = estimates_of(sum_, released, reach_.value(), records);
   const auto& statistic = sum_.statistic();
-  const std::vector<std::string> groups = statistic.by ? names_of(statistic.by->keys) : std::vector<std::string>{""};
+  const auto groups = statistic.by ? names_of(*statistic.by) : std::vector<GroupName>{{""}};
   const std::vector<std::string> cells = sum_.is_histogram() ? sum_.names() : std::vector<std::string>{""};
   std::vector<Answer> answers;
   answers.reserve(estimates.size());
-  for (std::size_t k = 0; k < estimates.size(); ++k) answers.push_back({groups[k / cells.size()], cells[k % cells.size()], estimates[k]});
+  for (std::size_t k = 0; k < estimates.size(); ++k) {
+    const auto& group = groups[k / cells.size()];
+    answers.push_back({group.text, cells[k % cells.size()], estimates[k], group.texts});
+  }
   return answers;
 }
 
@@ -192,16 +200,13 @@ void UnitSumPart::start(Rows& rows) {
   number_ = rows.position(*column_of(statistic), CellUse::number);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
-  if (statistic.by) {
-    groups_.emplace(statistic.by->keys);
-    by_ = rows.position(statistic.by->column, groups_->is_text() ? CellUse::text : CellUse::number);
-  }
+  if (statistic.by) groups_.emplace(*statistic.by, rows);
 }
 
 void UnitSumPart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
   const auto number = rows.number(number_);
-  const auto group = groups_ ? SumReader::find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
+  const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   const bool counts = meets && number && group;
   // Without groups every unit adds something, if it is 0, clipped.
   if (!counts && groups_) return;
@@ -253,7 +258,7 @@ std::vector<Answer> PublicCountPart::release(accounting::Reservation& /*reservat
 
 namespace {
 
-std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(statistic.by->keys) : 1; }
+std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(*statistic.by) : 1; }
 
 /// \throws Error{unsupported} for another event.
 QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
@@ -283,16 +288,13 @@ QuantilePart::QuantilePart(const Statistic& statistic) : statistic_{statistic} {
 void QuantilePart::start(Rows& rows) {
   column_ = rows.position(*column_of(statistic_), CellUse::number);
   if (statistic_.where) where_.emplace(*statistic_.where, rows);
-  if (statistic_.by) {
-    groups_.emplace(statistic_.by->keys);
-    by_ = rows.position(statistic_.by->column, groups_->is_text() ? CellUse::text : CellUse::number);
-  }
+  if (statistic_.by) groups_.emplace(*statistic_.by, rows);
 }
 
 void QuantilePart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
   const auto number = rows.number(column_);
-  const auto group = groups_ ? SumReader::find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
+  const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
   if (number) {
     counts_[*group].add(*number);
@@ -354,13 +356,14 @@ std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, 
       counts_, [&] { reservation.spend(mechanism.event()); }, bits);
   const auto& bounds = candidates().bounds();
   const auto& fractions = std::get<QuantileOf>(statistic_.of).fractions.all();
-  const auto groups = statistic_.by ? names_of(statistic_.by->keys) : std::vector<std::string>{""};
+  const auto groups = statistic_.by ? names_of(*statistic_.by) : std::vector<GroupName>{{""}};
   std::vector<Answer> answers;
   for (std::size_t group = 0; group < values.size(); ++group) {
     for (std::size_t k = 0; k < fractions.size(); ++k) {
-      answers.push_back({groups[group],
+      answers.push_back({groups[group].text,
                          fractions.size() > 1 ? fmt::format("{}", fractions[k].value()) : std::string{},
-                         {values[group][k], bounds.lower, bounds.upper}});
+                         {values[group][k], bounds.lower, bounds.upper},
+                         groups[group].texts});
     }
   }
   return answers;
@@ -377,14 +380,32 @@ KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confid
 KeysPart::KeysPart(const Statistic& statistic)
     : statistic_{statistic}, counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency} {}
 
+namespace {
+
+std::vector<std::string> key_columns(const Statistic& statistic) {
+  const auto* const keys = keys_of(statistic);
+  return keys != nullptr ? columns_of(*keys) : std::vector{*column_of(statistic)};
+}
+
+/// An answer of a key: of a column it is a cell, of several a group.
+Answer answer_of(const Statistic& statistic, const std::string& key, Estimate estimate) {
+  const auto& keys = std::get<KeysOf>(statistic.of);
+  if (keys.beside.empty()) return {"", key, estimate};
+  auto texts = texts_of_key(key, 1 + keys.beside.size());
+  auto text = tuple_text(texts);
+  return {std::move(text), "", estimate, std::move(texts)};
+}
+
+}  // namespace
+
 KeyReader::KeyReader(KeyCounts& counts, const Statistic& statistic, Rows& rows)
-    : counts_{counts}, column_{rows.position(*column_of(statistic), CellUse::text)}, owner_{statistic, rows} {
+    : counts_{counts}, key_{key_columns(statistic), rows}, owner_{statistic, rows} {
   if (statistic.where) where_.emplace(*statistic.where, rows);
 }
 
 void KeyReader::add(Rows& rows) {
   if (where_ && !where_->is_met(rows)) return;
-  const std::string& key = rows.text(column_);
+  const std::string& key = key_.find(rows);
   if (const auto* const unit = owner_.find(rows)) {
     counts_.add(*unit, key);
   } else {
@@ -395,16 +416,18 @@ void KeyReader::add(Rows& rows) {
 Event KeysPart::event() const { return event_of_keys(event_of(noise_.value()), std::get<KeysOf>(statistic_.of).chance); }
 
 PartFacts KeysPart::facts() const {
+  const bool has_groups = !std::get<KeysOf>(statistic_.of).beside.empty();
   return with_cells({.query = describe(statistic_),
                      .noise = std::string{name(noise_.value())},
                      .standard_deviation = statistics::standard_deviation(noise_.value()),
-                     .noise_is_on = fmt::format("the count of each key, of which those above {} are shown", threshold_),
+                     .noise_is_on = fmt::format("the {} of each {}, of which those above {} are shown", has_groups ? "number of units" : "count",
+                                                has_groups ? "group" : "key", threshold_),
                      .l1_sensitivity = counts_.l1_sensitivity().value(),
                      .l2_sensitivity = counts_.l2_sensitivity().value(),
                      .grid_step = 1,
                      .is_whole = true,
-                     .has_groups = false,
-                     .has_cells = true,
+                     .has_groups = has_groups,
+                     .has_cells = !has_groups,
                      .rank_error = {}},
                     statistic_);
 }
@@ -413,7 +436,7 @@ std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mech
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& [key, count] : draw_keys(counts_, noise_.value(), threshold_, bits)) {
-    answers.push_back({"", key, {count, count - reach_, count + reach_}});
+    answers.push_back(answer_of(statistic_, key, {count, count - reach_, count + reach_}));
   }
   return answers;
 }
@@ -427,7 +450,7 @@ GroupMeansPart::GroupMeansPart(const Statistic& statistic, const Event& noise, d
 void GroupMeansPart::start(Rows& rows) {
   const auto& statistic = means_.statistic();
   number_ = rows.position(*column_of(statistic), CellUse::number);
-  key_ = rows.position(keys_of(statistic)->column, CellUse::text);
+  key_.emplace(columns_of(*keys_of(statistic)), rows);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
 }
@@ -438,7 +461,7 @@ void GroupMeansPart::add(Rows& rows) {
   auto number = rows.number(number_);
   // Under zero-out a zeroed row is one without a number.
   if (!number && statistic.missing != MissingCells::left_out && statistic.adjacency != Adjacency::zero_out) number = 0;
-  if (meets && number) means_.add(owner_->find(rows), rows.text(key_), *number);
+  if (meets && number) means_.add(owner_->find(rows), key_->find(rows), *number);
 }
 
 void GroupMeansPart::add_total(const QueryTotal& total, std::uint64_t records) { means_.add_total(of_kind<GroupTotal>(total), records); }
@@ -466,10 +489,14 @@ PartFacts GroupMeansPart::facts() const {
 }
 
 std::vector<Answer> GroupMeansPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  const std::size_t columns = 1 + keys_of(means_.statistic())->beside.size();
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& shown : draw_groups(means_, noise_.value(), threshold_, bits)) {
-    answers.push_back({shown.key, "", estimates_of(means_.frame(), {shown.sum, shown.count}, reach_.value(), records).front()});
+    const auto estimate = estimates_of(means_.frame(), {shown.sum, shown.count}, reach_.value(), records).front();
+    auto texts = texts_of_key(shown.key, columns);
+    auto text = tuple_text(texts);
+    answers.push_back({std::move(text), "", estimate, columns > 1 ? std::move(texts) : std::vector<std::string>{}});
   }
   return answers;
 }

@@ -63,6 +63,7 @@ struct Answer {
   std::string group;
   std::string cell;
   Estimate estimate;
+  std::vector<std::string> group_texts = {};  ///< of each column of the group, where it is by several
 };
 
 /// What is public of a part, for reports.
@@ -84,6 +85,7 @@ struct PartFacts {
   std::string column = {};
   std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
   std::string other_cells = {};  ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
+  std::vector<std::string> group_columns = {};  ///< where groups are by several
 };
 
 class Part {
@@ -122,7 +124,7 @@ class KeyReader {
 
  private:
   KeyCounts& counts_;
-  std::size_t column_;
+  KeyFinder key_;
   OwnerReader owner_;
   std::optional<data::RowCondition> where_;
 };
@@ -193,8 +195,7 @@ class UnitSumPart final : public SumPart {
   std::size_t number_ = 0;
   std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;
-  std::optional<std::size_t> by_;
-  std::optional<CellFinder> groups_;
+  std::optional<GroupFinder> groups_;
   std::unordered_map<std::string, std::vector<StatisticSum::OfGroup>> of_unit_;  ///< what its numbers add up to so far, in steps
 };
 
@@ -243,8 +244,7 @@ class QuantilePart : public Part {
   double rank_error_ = 0;
   std::size_t column_ = 0;
   std::optional<data::RowCondition> where_;
-  std::optional<std::size_t> by_;
-  std::optional<CellFinder> groups_;
+  std::optional<GroupFinder> groups_;
 };
 
 /// Keys that nobody listed: those whose noisy count is above a threshold.
@@ -296,7 +296,7 @@ class GroupMeansPart : public Part {
   std::int64_t threshold_ = 0;
   std::optional<NoiseReach> reach_;
   std::size_t number_ = 0;
-  std::size_t key_ = 0;
+  std::optional<KeyFinder> key_;
   std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;
 };

@@ -40,11 +40,14 @@ void Statistic::validate() const {
   }
   if (const auto* const quantile = std::get_if<QuantileOf>(&of)) {
     const auto candidates = candidates_of(*quantile).count();
-    if (by && number_of(by->keys) > Candidates::most / candidates) {
-      invalid(fmt::format("{} groups of {} candidates are more than 2^22, must be fewer", number_of(by->keys), candidates));
+    if (by && number_of(*by) > Candidates::most / candidates) {
+      invalid(fmt::format("{} groups of {} candidates are more than 2^22, must be fewer", number_of(*by), candidates));
     }
   }
-  if (const auto* const keys = keys_of(*this)) validate_texts(*this, keys->most_keys, "keys");
+  if (const auto* const keys = keys_of(*this)) {
+    validate_texts(*this, keys->most_keys, "keys");
+    validate_columns(columns_of(*keys));
+  }
   if (const auto* const distinct = std::get_if<DistinctOf>(&of)) validate_texts(*this, distinct->most_keys, "different texts");
   if (const auto* const sum = std::get_if<UnitSumOf>(&of); sum != nullptr && by && sum->clip.lower != -sum->clip.upper) {
     invalid(fmt::format("the clip of {} is {} and {}, must be -C and C: of groups it is the norm of what a unit adds to all of them",
@@ -54,8 +57,8 @@ void Statistic::validate() const {
     invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
   }
   if (by) {
-    statistics::validate(by->keys);
-    const std::size_t groups = number_of(by->keys);
+    statistics::validate(*by);
+    const std::size_t groups = number_of(*by);
     const std::size_t numbers = histogram != nullptr ? number_of(histogram->cells) : 1;
     if (groups > most_numbers / numbers) {
       invalid(fmt::format("{} groups of {} cells are more than 2^20 numbers, must be fewer", groups, numbers));
@@ -90,8 +93,20 @@ bool leaves_out_missing_cells(const Statistic& statistic) noexcept {
   return bounds_of(statistic) != nullptr && statistic.missing == MissingCells::left_out;
 }
 
+namespace {
+
+/// " by sex, region", or nothing.
+std::string groups_text(const Statistic& statistic) {
+  if (statistic.by) return " by " + tuple_text(columns_of(*statistic.by));
+  const auto* const keys = keys_of(statistic);
+  if (keys == nullptr || (std::holds_alternative<KeysOf>(statistic.of) && keys->beside.empty())) return {};
+  return " by discovered " + tuple_text(columns_of(*keys));
+}
+
+}  // namespace
+
 std::string describe(const Statistic& statistic) {
-  const auto* const column = column_of(statistic);
+  const auto* column = column_of(statistic);
   const char* const function = std::visit(Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; },
                                                    [](const MeanOf&) { return "mean"; }, [](const VarianceOf&) { return "variance"; },
                                                    [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
@@ -99,7 +114,7 @@ std::string describe(const Statistic& statistic) {
                                                    [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; },
                                                    [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }},
                                           statistic.of);
-  const auto* const means = std::get_if<GroupMeansOf>(&statistic.of);
+  const auto* const keys = std::get_if<KeysOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
   std::string asked;
   if (quantile != nullptr && !is_median(*quantile)) {
@@ -108,11 +123,17 @@ std::string describe(const Statistic& statistic) {
   const char* const what = std::holds_alternative<UnitsOf>(statistic.of)      ? "units"
                            : std::holds_alternative<DistinctOf>(statistic.of) ? "distinct "
                                                                               : "";
-  return fmt::format("{}({}{}{}){}{}", function, what, column != nullptr ? *column : "", asked,
-                     statistic.by       ? " by " + statistic.by->column
-                     : means != nullptr ? " by discovered " + means->keys.column
-                                        : std::string{},
+  const bool is_of_tuples = keys != nullptr && !keys->beside.empty();
+  if (is_of_tuples) column = nullptr;
+  return fmt::format("{}({}{}{}){}{}", is_of_tuples ? "count" : function, is_of_tuples ? "units" : what, column != nullptr ? *column : "", asked,
+                     groups_text(statistic),
                      statistic.where ? " where " + describe(*statistic.where) : std::string{});
+}
+
+std::vector<std::string> columns_of(const KeysOf& keys) {
+  std::vector<std::string> columns{keys.column};
+  columns.insert(columns.end(), keys.beside.begin(), keys.beside.end());
+  return columns;
 }
 
 const RowOwner* owner_of(const Statistic& statistic) noexcept {

@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/data/condition.h>
 #include <surety/data/features.h>
 #include <surety/statistics/cells.h>
+#include <surety/statistics/groups.h>
 #include <surety/statistics/quantile.h>
 
 namespace surety::statistics {
@@ -74,12 +76,14 @@ struct HistogramOf {
   Cells cells;
   friend bool operator==(const HistogramOf&, const HistogramOf&) = default;
 };
-/// The texts that a column holds and nobody listed, each with the number of units that hold it, as far as that is above a threshold (keys.h).
+/// The texts that a column holds, or the tuples of texts that several hold, and nobody listed, each with the number of units that hold it, as far as that is
+/// above a threshold (keys.h).
 struct KeysOf {
   std::string column;
   Count most_keys{1};                            ///< of each unit, at most as many as it has rows
   Delta chance{0};                               ///< of the promised delta, for a key that one unit alone holds to appear
   std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
+  std::vector<std::string> beside = {};          ///< the further columns of a tuple
   friend bool operator==(const KeysOf&, const KeysOf&) = default;
 };
 /// The mean in each group of a column that nobody listed, of those groups that are shown as `KeysOf` shows keys (group_means.h): of each unit's own mean of
@@ -89,13 +93,6 @@ struct GroupMeansOf {
   KeysOf keys;  ///< the groups
   friend bool operator==(const GroupMeansOf&, const GroupMeansOf&) = default;
 };
-/// The statistic once for the records of each cell of a column, so that a record is in one group or in none.
-struct Groups {
-  std::string column;
-  Cells keys;
-  friend bool operator==(const Groups&, const Groups&) = default;
-};
-
 /// What a missing cell is, one that is empty or no number, of the column of a statistic.
 enum class MissingCells {
   left_out,          ///< no record of the statistic: how many records it has is private
@@ -134,9 +131,11 @@ struct Statistic {
 /// The answer is public: the number of all units, which the adjacency keeps. It has no noise and no charge.
 [[nodiscard]] bool is_public(const Statistic& statistic) noexcept;
 
-/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town".
+/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town, sex".
 [[nodiscard]] std::string describe(const Statistic& statistic);
 
+/// The columns of a key.
+[[nodiscard]] std::vector<std::string> columns_of(const KeysOf& keys);
 /// The keys that nobody listed which are asked for, or whose means are; else nullptr.
 [[nodiscard]] const KeysOf* keys_of(const Statistic& statistic) noexcept;
 /// By which column owners are found where units have several rows and the statistic tells them apart; else nullptr.

@@ -80,6 +80,7 @@ nlohmann::json json_of_query(const ReleasedQuery& query) {
     const Answer* const next = std::find_if(answer, end, [&](const Answer& other) { return other.group != answer->group; });
     auto group = json_of_group(facts, answer, next);
     put_text(group, "group", answer->group);
+    for (std::size_t k = 0; k < answer->group_texts.size(); ++k) put_text(group["columns"], facts.group_columns[k], answer->group_texts[k]);
     object["groups"].push_back(std::move(group));
     answer = next;
   }

@@ -14,7 +14,7 @@ data::ArrowTable table_of(const ReleasedStatistics& released) {
   auto& lowers = table.numbers("lower");
   auto& uppers = table.numbers("upper");
   for (const auto& query : released.queries) {
-    for (const auto& [group, cell, estimate] : query.answers) {
+    for (const auto& [group, cell, estimate, group_texts] : query.answers) {
       const auto& facts = query.facts;
       queries.emplace_back(facts.query);
       groups.push_back(facts.has_groups ? std::optional{group} : std::nullopt);

@@ -441,6 +441,15 @@ TEST_F(Release, ShowsMeansOfGroupsThatManyOwnersAreIn) {
   }
   const auto object = ask(R"json({"query": "mean(y)", "bounds": [0, 10], "by": "town", "keys": "discovered", "most_keys": 1})json", {});
   EXPECT_EQ(object["groups"].size(), 2U);
+  // By two columns.
+  for (const auto& [query, more] : {std::pair{"mean(y)", Words{"--bounds", "0,10"}}, std::pair{"count(units)", Words{}}}) {
+    const auto pairs = ask(query, more + Words{"--by", "town,who", "--keys", "discovered", "--most-keys", "1"});
+    EXPECT_EQ(pairs["query"], std::string{query} + " by discovered town, who");
+    EXPECT_EQ(pairs["groups"], nlohmann::json::array()) << "each of one owner";
+  }
+  const auto listed = ask("count(units)", {"--by", "town,y", "--keys", "\"Rome\", Oslo; 2"});
+  EXPECT_EQ(listed["groups"][0]["group"], "Rome, 2");
+  EXPECT_EQ(listed["groups"][1]["columns"], nlohmann::json::parse(R"({"town": "Oslo", "y": "2"})"));
   // A list of that one text is a list.
   EXPECT_EQ(ask("mean(y)", {"--bounds", "0,10", "--by", "town", "--keys", "\"discovered\""})["groups"][0]["group"], "discovered");
 }
@@ -556,12 +565,19 @@ TEST_F(ReleaseRefusal, OfKeys) {
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--bounds", "0,1"}), 2, {"--bounds is not for keys()"});
   expect_refused_untouched(ask("count()", private_count + Words{"--most-keys", "1"}), 2, {"--most-keys is not for count()"});
   const Words discovered{"--by", "label", "--keys", "discovered"};
-  expect_refused_untouched(ask("count()", private_count + delta + discovered), 2, {"--keys is discovered for count()", "keys(label)"});
+  expect_refused_untouched(ask("count()", private_count + delta + discovered), 2, {"--keys is discovered for count()", "count(units)"});
   expect_refused_untouched(ask("mean(x)", private_count + discovered + Words{"--bounds", "0,1"}), 2, {"delta > 0"});
   expect_refused_untouched(ask("mean(x)", delta + Words{"--bounds", "0,1", "--keys", "discovered"}), 2, {"--keys is given without --by"});
   expect_refused_untouched(ask("mean(x)", delta + discovered + Words{"--bounds", "0,1", "--key-bins", "2"}), 2,
                            {"--key-bins are not for --keys"});
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--by", "label", "--keys", "0,1"}), 2, {"without groups"});
+  const auto by = [&](const char* columns, const Words& more) { return ask("count()", private_count + Words{"--by", columns} + more); };
+  expect_refused_untouched(by("label,x", {}), 2, {"--keys is missing", "each of the 2 columns of --by"});
+  expect_refused_untouched(by("label,x", {"--keys", "0,1"}), 2, {"--keys has 1 lists", "each of the 2 columns", "; between two"});
+  expect_refused_untouched(by("label,label", {"--keys", "0;1"}), 2, {"groups are by 'label' twice"});
+  expect_refused_untouched(by("label,x,y,z", {"--keys", "0;1;2;3"}), 2, {"groups are by 4 columns, must be by at most 3"});
+  expect_refused_untouched(by("label,", {"--keys", "0;1"}), 2, {"--by has an empty name"});
+  expect_refused_untouched(by("label,x", {"--key-bounds", "0,1", "--key-bins", "2"}), 2, {"--key-bounds and --key-bins are for one column"});
 }
 
 TEST_F(ReleaseRefusal, OfOptionsOutOfRange) {

@@ -122,6 +122,45 @@ TEST(People, AddOneVectorToAllGroups) {
       refusal_of([&] { statistic.validate(); }).says(ErrorCode::invalid_argument, "the clip of sum(x) by t is -5 and 6, must be -C and C"));
 }
 
+// Groups by two columns are those of one whose cells are the pairs.
+TEST(People, MoveTuplesAsOneColumnOfThem) {
+  SmallFiles files;
+  const Rows rows{"9,p", "-9,p", "9,q", "-9,q", ",p", "9,r", "9,s"};
+  const data::Categories texts{{"p", "q"}};
+  const Groups pairs{"t", texts, {{"x", Bins{{-2, 2}, 2}}}};
+  // By the owner, too: a group of a sum may not depend on the number, or its sign would be known.
+  const Groups with_owner{"t", texts, {{"u", data::Categories{{"u"}}}}};
+  for (const auto adjacency : all_adjacencies) {
+    for (const std::uint64_t most : {1U, 2U}) {
+      std::vector<Statistic> asked;
+      for (const decltype(Statistic::of)& of :
+           {decltype(Statistic::of){UnitsOf{owner}}, {CountOf{}}, {SumOf{"x", {-4, 6}}}, {MeanOf{"x", {-4, 6}}}, {UnitSumOf{"x", {-5, 5}, owner}}}) {
+        asked.push_back(statistic_of(of, adjacency, most));
+        asked.back().by = column_of(asked.back()) == nullptr ? pairs : with_owner;
+      }
+      asked.push_back(statistic_of(GroupMeansOf{.mean = {"x", {-4, 6}},
+                                                .keys = {.column = "t", .most_keys = Count{most}, .chance = Delta{1e-3}, .owner = owner, .beside = {"u"}}},
+                                   adjacency, most));
+      for (const auto& statistic : asked) {
+        const auto text = describe(statistic) + " under " + std::string{name(adjacency)} + " of " + std::to_string(most);
+        const auto found = reach_of(statistic, rows, files);
+        const auto noise = charged(statistic);
+        EXPECT_LE(found.l1, noise.l1 * (1 + 1e-15)) << text;
+        EXPECT_LE(found.l2, noise.l2 * (1 + 1e-15)) << text;
+        EXPECT_GE(found.l1, noise.l1 * (1 - 1e-5)) << text;
+        EXPECT_GE(found.l2, noise.l2 * (1 - 1e-12)) << text;
+      }
+    }
+  }
+  const auto counted = [&](const Groups& groups) {
+    auto statistic = statistic_of(UnitsOf{owner}, Adjacency::add_or_remove_one, 3);
+    statistic.by = groups;
+    return files.added(statistic, {"a,1,p", "a,1,p", "a,-1,p", "b,1,q", "b,nan,p", "c,-7,r", "d,0,"});
+  };
+  EXPECT_EQ(counted(pairs), (Vector{{"0", 1}, {"1", 1}, {"2", 0}, {"3", 1}}));
+  EXPECT_EQ(counted({"x", Bins{{-2, 2}, 2}, {{"t", data::Categories{{"p", "q"}}}}}), (Vector{{"0", 1}, {"1", 0}, {"2", 1}, {"3", 1}}));
+}
+
 TEST(People, MoveByNumbersOfGroupsAndNotByTheirRows) {
   const auto of_groups = [](Adjacency adjacency, std::uint64_t most) {
     auto statistic = statistic_of(UnitsOf{owner}, adjacency, most);

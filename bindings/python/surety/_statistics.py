@@ -22,8 +22,8 @@ class Some(TypedDict, total=False):
 class Groups(Some, total=False):
     """The same for what can be of groups."""
 
-    by: str | None
-    keys: Iterable[str] | Literal["discovered"] | None
+    by: str | Iterable[str] | None
+    keys: Iterable[str | Iterable[str]] | Literal["discovered"] | None
     key_bounds: Pair | None
     key_bins: SupportsIndex | None
 
@@ -38,8 +38,8 @@ class Statistic:
 
     ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
 
-    ``by``: the statistic of each group of this column. Which groups there are is public: ``keys`` lists their texts, or ``key_bounds`` and ``key_bins`` make
-    that many of equal width of a column of numbers. Different texts and keys are of no groups.
+    ``by``: the statistic of each group of this column, or of a list of up to three. Which groups there are is public: ``keys`` lists their texts, of several
+    columns a list each, or ``key_bounds`` and ``key_bins`` make that many of equal width of a column of numbers. Different texts and keys are of no groups.
     """
 
     __slots__ = ("_object",)
@@ -75,15 +75,23 @@ def _types(name: str, value: object) -> dict[str, str]:
     return {_arguments.text("a column of types", column): _arguments.text("a type of types", kind) for column, kind in value.items()}
 
 
-def _keys(name: str, value: object) -> list[str] | str:
-    return "discovered" if isinstance(value, str) and value == "discovered" else _arguments.texts(name, value)
+def _by(name: str, value: object) -> list[str] | str:
+    return value if isinstance(value, str) else _arguments.texts(name, value)
+
+
+def _keys(name: str, value: object) -> list[str] | list[list[str]] | str:
+    if isinstance(value, str) and value == "discovered":
+        return value
+    if isinstance(value, (list, tuple)) and value and not any(isinstance(one, str) for one in value):
+        return [_arguments.texts(name, one) for one in value]
+    return _arguments.texts(name, value)
 
 
 _HOW = {
     "where": _arguments.text,
     "types": _types,
     "weight": _arguments.number,
-    "by": _arguments.text,
+    "by": _by,
     "keys": _keys,
     "key_bounds": _arguments.pair,
     "key_bins": _arguments.whole,
