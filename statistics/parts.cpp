@@ -271,7 +271,7 @@ QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
     throw Error{ErrorCode::unsupported, fmt::format("no choice of {} is the event '{}'", describe(statistic), describe(event))};
   }
   return {quantile->fractions, candidates_of(*quantile), exponential->epsilon,
-          event.adjacency(),   statistic.unit,           number_of_groups(statistic)};
+          event.adjacency(),   most_rows(statistic),     number_of_groups(statistic)};
 }
 
 }  // namespace
@@ -289,6 +289,7 @@ void QuantilePart::start(Rows& rows) {
   column_ = rows.position(*column_of(statistic_), CellUse::number);
   if (statistic_.where) where_.emplace(*statistic_.where, rows);
   if (statistic_.by) groups_.emplace(*statistic_.by, rows);
+  places_.emplace(statistic_, rows);
 }
 
 void QuantilePart::add(Rows& rows) {
@@ -296,9 +297,12 @@ void QuantilePart::add(Rows& rows) {
   const auto number = rows.number(column_);
   const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
+  // Under zero-out a zeroed one is none.
+  const bool counts = number || (statistic_.missing != MissingCells::left_out && statistic_.adjacency != Adjacency::zero_out);
+  if (!counts || !places_->take(rows, *group)) return;
   if (number) {
     counts_[*group].add(*number);
-  } else if (statistic_.missing != MissingCells::left_out && statistic_.adjacency != Adjacency::zero_out) {  // where a zeroed one is none
+  } else {
     counts_[*group].add_damaged();
   }
 }
@@ -420,8 +424,8 @@ PartFacts KeysPart::facts() const {
   return with_cells({.query = describe(statistic_),
                      .noise = std::string{name(noise_.value())},
                      .standard_deviation = statistics::standard_deviation(noise_.value()),
-                     .noise_is_on = fmt::format("the {} of each {}, of which those above {} are shown", has_groups ? "number of units" : "count",
-                                                has_groups ? "group" : "key", threshold_),
+                     .noise_is_on = fmt::format("the {} of each {}, of which those above {} are shown",
+                                                has_groups ? "number of units" : "count", has_groups ? "group" : "key", threshold_),
                      .l1_sensitivity = counts_.l1_sensitivity().value(),
                      .l2_sensitivity = counts_.l2_sensitivity().value(),
                      .grid_step = 1,

@@ -84,7 +84,7 @@ struct PartFacts {
   /// The column that is read; empty where records alone are counted.
   std::string column = {};
   std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
-  std::string other_cells = {};  ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
+  std::string other_cells = {};                 ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
   std::vector<std::string> group_columns = {};  ///< where groups are by several
 };
 
@@ -245,6 +245,7 @@ class QuantilePart : public Part {
   std::size_t column_ = 0;
   std::optional<data::RowCondition> where_;
   std::optional<GroupFinder> groups_;
+  std::optional<GroupPlaces> places_;
 };
 
 /// Keys that nobody listed: those whose noisy count is above a threshold.

@@ -1,5 +1,7 @@
 #include <surety/statistics/query.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
@@ -21,7 +23,7 @@ void validate_texts(const Statistic& statistic, Count most_keys, std::string_vie
 }
 
 bool tells_units_apart(const Statistic& statistic) {
-  return std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<UnitSumOf>(statistic.of) ||
+  return statistic.group_cap || std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<UnitSumOf>(statistic.of) ||
          std::holds_alternative<DistinctOf>(statistic.of) || keys_of(statistic) != nullptr;
 }
 
@@ -52,6 +54,15 @@ void Statistic::validate() const {
   if (const auto* const sum = std::get_if<UnitSumOf>(&of); sum != nullptr && by && sum->clip.lower != -sum->clip.upper) {
     invalid(fmt::format("the clip of {} is {} and {}, must be -C and C: of groups it is the norm of what a unit adds to all of them",
                         describe(*this), sum->clip.lower, sum->clip.upper));
+  }
+  if (group_cap) {
+    const bool is_of_rows = keys_of(*this) == nullptr && !std::holds_alternative<UnitsOf>(of) && !std::holds_alternative<DistinctOf>(of) &&
+                            !std::holds_alternative<UnitSumOf>(of);
+    if (!by || !is_of_rows) invalid(fmt::format("a cap of a unit's rows in each group is not for {}, must be left out", describe(*this)));
+    if (group_cap->most.value() > unit.most().value()) {
+      invalid(fmt::format("the rows of a unit in each group are {}, must be at most the {} of its rows", group_cap->most.value(),
+                          unit.most().value()));
+    }
   }
   if (tells_units_apart(*this) && unit.most().value() > 1 && owner_of(*this) == nullptr) {
     invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
@@ -97,7 +108,10 @@ namespace {
 
 /// " by sex, region", or nothing.
 std::string groups_text(const Statistic& statistic) {
-  if (statistic.by) return " by " + tuple_text(columns_of(*statistic.by));
+  if (statistic.by) {
+    return " by " + tuple_text(columns_of(*statistic.by)) +
+           (statistic.group_cap ? fmt::format(" ({} of a unit in each)", statistic.group_cap->most.value()) : std::string{});
+  }
   const auto* const keys = keys_of(statistic);
   if (keys == nullptr || (std::holds_alternative<KeysOf>(statistic.of) && keys->beside.empty())) return {};
   return " by discovered " + tuple_text(columns_of(*keys));
@@ -125,9 +139,16 @@ std::string describe(const Statistic& statistic) {
                                                                               : "";
   const bool is_of_tuples = keys != nullptr && !keys->beside.empty();
   if (is_of_tuples) column = nullptr;
-  return fmt::format("{}({}{}{}){}{}", is_of_tuples ? "count" : function, is_of_tuples ? "units" : what, column != nullptr ? *column : "", asked,
-                     groups_text(statistic),
-                     statistic.where ? " where " + describe(*statistic.where) : std::string{});
+  return fmt::format("{}({}{}{}){}{}", is_of_tuples ? "count" : function, is_of_tuples ? "units" : what, column != nullptr ? *column : "",
+                     asked, groups_text(statistic), statistic.where ? " where " + describe(*statistic.where) : std::string{});
+}
+
+Count most_rows(const Statistic& statistic) {
+  const std::uint64_t used = statistic.unit.most().value();
+  if (!statistic.group_cap || !statistic.by) return Count{used};
+  const std::uint64_t cap = statistic.group_cap->most.value();
+  const std::uint64_t groups = number_of(*statistic.by);
+  return Count{cap > used / groups ? used : cap * groups};
 }
 
 std::vector<std::string> columns_of(const KeysOf& keys) {
@@ -138,6 +159,7 @@ std::vector<std::string> columns_of(const KeysOf& keys) {
 
 const RowOwner* owner_of(const Statistic& statistic) noexcept {
   const auto found = [](const std::optional<RowOwner>& owner) { return owner ? &*owner : nullptr; };
+  if (statistic.group_cap) return found(statistic.group_cap->owner);
   if (const auto* const units = std::get_if<UnitsOf>(&statistic.of)) return found(units->owner);
   if (const auto* const distinct = std::get_if<DistinctOf>(&statistic.of)) return found(distinct->owner);
   if (const auto* const sum = std::get_if<UnitSumOf>(&statistic.of)) return found(sum->owner);

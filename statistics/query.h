@@ -93,6 +93,13 @@ struct GroupMeansOf {
   KeysOf keys;  ///< the groups
   friend bool operator==(const GroupMeansOf&, const GroupMeansOf&) = default;
 };
+/// Of each unit at most so many rows count in a group, the first of its used rows there: which they are does not depend on its rows in other groups.
+struct GroupCap {
+  Count most{1};                                 ///< at most as many as a unit has rows
+  std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
+  friend bool operator==(const GroupCap&, const GroupCap&) = default;
+};
+
 /// What a missing cell is, one that is empty or no number, of the column of a statistic.
 enum class MissingCells {
   left_out,          ///< no record of the statistic: how many records it has is private
@@ -106,6 +113,7 @@ struct Statistic {
   std::optional<data::Condition> where = std::nullopt;  ///< only records that meet it are counted
   Adjacency adjacency;
   std::optional<Groups> by = std::nullopt;
+  std::optional<GroupCap> group_cap = std::nullopt;  ///< of counts of records, sums, means, variances, quantiles and histograms of groups
   UnitOfPrivacy unit = {};  ///< what is added, removed, replaced or zeroed between neighbours: all its rows, of which unit.most() are used
   MissingCells missing = MissingCells::left_out;
 
@@ -113,7 +121,7 @@ struct Statistic {
 
   /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
   ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
-  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for clipped sums of groups whose bounds are not -C and C, and for a count of all
+  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for a cap in groups of what is none of records or is of none, for clipped sums of groups whose bounds are not -C and C, and for a count of all
   ///         records where their number is public.
   void validate() const;
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the
@@ -138,6 +146,8 @@ struct Statistic {
 [[nodiscard]] std::vector<std::string> columns_of(const KeysOf& keys);
 /// The keys that nobody listed which are asked for, or whose means are; else nullptr.
 [[nodiscard]] const KeysOf* keys_of(const Statistic& statistic) noexcept;
+/// Of one unit at most so many rows count: those that are used, or fewer by a cap in each group.
+[[nodiscard]] Count most_rows(const Statistic& statistic);
 /// By which column owners are found where units have several rows and the statistic tells them apart; else nullptr.
 [[nodiscard]] const RowOwner* owner_of(const Statistic& statistic) noexcept;
 /// The column that is counted, summed or cut into cells; nullptr for a count of records or units.

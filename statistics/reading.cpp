@@ -109,7 +109,22 @@ const std::string& KeyFinder::find(Rows& rows) {
   return key_;
 }
 
-SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum} {
+GroupPlaces::GroupPlaces(const Statistic& statistic, Rows& rows) {
+  if (!statistic.group_cap) return;
+  most_ = statistic.group_cap->most.value();
+  owner_.emplace(statistic, rows);
+}
+
+bool GroupPlaces::take(Rows& rows, std::size_t group) {
+  const auto* const unit = owner_ ? owner_->find(rows) : nullptr;
+  if (unit == nullptr) return true;
+  auto& taken = taken_[*unit];
+  auto found = std::find_if(taken.begin(), taken.end(), [&](const auto& one) { return one.first == group; });
+  if (found == taken.end()) found = taken.insert(taken.end(), {group, 0});
+  return found->second++ < most_;
+}
+
+SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum}, places_{sum.statistic(), rows} {
   const auto& statistic = sum.statistic();
   const auto position = [&](const std::string& column, bool is_text) {
     return rows.position(column, is_text ? CellUse::text : CellUse::number);
@@ -128,6 +143,9 @@ void SumReader::add(Rows& rows) {
   const auto number = !column_ || is_text_ ? std::nullopt : rows.number(*column_);
   const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
+  // One that is left out takes no place.
+  const bool is_left_out = bounds_of(sum_.statistic()) != nullptr && !number && sum_.statistic().missing == MissingCells::left_out;
+  if (is_left_out || !places_.take(rows, *group)) return;
   if (owner_) {
     if (const auto* const unit = owner_->find(rows)) {
       auto& groups = seen_in_[*unit];

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -98,6 +99,20 @@ class GroupFinder {
   std::vector<Column> columns_;
 };
 
+/// Which rows of a unit count in a group: all, or the first ones under a cap.
+class GroupPlaces {
+ public:
+  /// \throws Error{bad_data} for a column that is missing.
+  GroupPlaces(const Statistic& statistic, Rows& rows);
+  /// Whether the row in hand counts in this group, of whose rows it is then one.
+  [[nodiscard]] bool take(Rows& rows, std::size_t group);
+
+ private:
+  std::uint64_t most_ = 0;
+  std::optional<OwnerReader> owner_;                                                           ///< where there is a cap
+  std::unordered_map<std::string, std::vector<std::pair<std::size_t, std::uint64_t>>> taken_;  ///< of a unit, by groups
+};
+
 /// The key of the row in hand: the text of a column, or that of several (`tuple_key`).
 class KeyFinder {
  public:
@@ -129,7 +144,8 @@ class SumReader {
   std::optional<data::RowCondition> where_;
   std::optional<GroupFinder> groups_;
   bool is_text_;
-  std::optional<OwnerReader> owner_;                                        ///< where units are counted
+  std::optional<OwnerReader> owner_;  ///< where units are counted
+  GroupPlaces places_;
   std::unordered_map<std::string, std::vector<std::size_t>> seen_in_ = {};  ///< of a unit the groups in which it was counted
 };
 

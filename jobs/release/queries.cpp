@@ -41,9 +41,10 @@ struct SaidOfQuery {
   std::optional<std::uint64_t> most_keys = {};
   std::vector<std::string> by = {};
   std::vector<Cells> keys = {};  ///< of each column
-  bool discovers_keys = false;  ///< in the place of keys
+  bool discovers_keys = false;   ///< in the place of keys
   std::optional<Bounds> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
+  std::optional<std::uint64_t> most_per_group = {};
   std::map<std::string, std::string> types = {};
   double weight = 1;
 
@@ -115,6 +116,12 @@ bool has_most_keys(const std::pair<std::string, std::string>& function_and_colum
   return function == "keys" || (function == "count" && distinct_column(column));
 }
 
+/// Whether it is of the rows of listed groups, of which a unit may have so many in each at most.
+bool has_group_cap(const std::pair<std::string, std::string>& function_and_column, const SaidOfQuery& said) {
+  const auto& [function, column] = function_and_column;
+  return !said.by.empty() && !said.discovers_keys && !said.clip_unit_sum && function != "keys" && !(function == "count" && !column.empty());
+}
+
 /// "age, 0.25, 0.9" as a column and fractions.
 std::pair<std::string, Fractions> column_and_fractions(const SaidOfQuery& said, const std::string& text) {
   std::string_view column = text;
@@ -143,6 +150,7 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
     if (!said.keys.empty() || said.discovers_keys) said.refuse("@keys is given without @by, the column of the groups");
     if (said.key_bounds) said.refuse("@key-bounds is given without @by, the column of the groups");
     if (said.key_bins) said.refuse("@key-bins is given without @by, the column of the groups");
+    if (said.most_per_group) said.refuse("@most-per-group is given without @by, the column of the groups");
     return std::nullopt;
   }
   if (std::find(said.by.begin(), said.by.end(), "") != said.by.end()) said.refuse("@by has an empty name, must name columns");
@@ -160,7 +168,9 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
   }
   if (is_of_several) {
     if (said.key_bounds || said.key_bins) {
-      said.refuse("@key-bounds and @key-bins are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": 9}})");
+      said.refuse(
+          "@key-bounds and @key-bins are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": "
+          "9}})");
     }
     said.refuse("@keys is missing: the groups are public, a list for each of the {} columns of @by", said.by.size());
   }
@@ -281,6 +291,11 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     if (!said.bins) said.refuse("@bins or @categories is missing: the cells of a histogram are public");
     statistic.of = HistogramOf{column, Bins{bounds(), *said.bins}};
   }
+  if (said.most_per_group) {
+    if (!has_group_cap({function, column}, said))
+      refuse_field(true, said.discovers_keys ? "@most-per-group beside discovered @keys" : "@most-per-group");
+    statistic.group_cap = GroupCap{Count{*said.most_per_group}, owner_of(context.unit)};
+  }
   if (said.where) {
     const auto kinds = kinds_of(statistic, said.types, context.schema);
     const auto parse = [&](std::string_view mark) {
@@ -338,7 +353,8 @@ class Member {
     std::vector<Cells> all;
     for (const auto& one : value_) {
       const bool has_bins = one.is_object() && one.size() == 2 && one.contains("bounds") && one.contains("bins");
-      if (!has_bins && !one.is_array()) refuse("a list of texts, or of lists of texts and of {\"bounds\": [lower, upper], \"bins\": count}");
+      if (!has_bins && !one.is_array())
+        refuse("a list of texts, or of lists of texts and of {\"bounds\": [lower, upper], \"bins\": count}");
       if (has_bins) {
         all.emplace_back(Bins{Member{said_, "bounds", one["bounds"]}.bounds(), Member{said_, "bins", one["bins"]}.whole()});
       } else {
@@ -400,14 +416,16 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
       said.key_bounds = field.bounds();
     } else if (name == "key_bins") {
       said.key_bins = field.whole();
+    } else if (name == "most_per_group") {
+      said.most_per_group = field.whole();
     } else if (name == "types") {
       said.types = field.types();
     } else if (name == "weight") {
       said.weight = field.number();
     } else {
-      constexpr std::array<std::string_view, 14> fields{"query",      "where",     "bounds", "clip_unit_sum", "bins",       "categories",
-                                                        "candidates", "most_keys", "by",     "keys",          "key_bounds", "key_bins",
-                                                        "types",      "weight"};
+      constexpr std::array<std::string_view, 15> fields{
+          "query", "where", "bounds",     "clip_unit_sum", "bins",           "categories", "candidates", "most_keys",
+          "by",    "keys",  "key_bounds", "key_bins",      "most_per_group", "types",      "weight"};
       said.refuse("unknown field '{}'{}", one_line(name), did_you_mean(name, fields));
     }
   }
@@ -468,7 +486,8 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
                    .bins = options.bins,
                    .candidates = options.candidates,
                    .most_keys = options.most_keys,
-                   .key_bins = options.key_bins};
+                   .key_bins = options.key_bins,
+                   .most_per_group = options.most_per_group};
   const auto ends = [](const std::string& text, std::string_view option) {
     const auto [lower, upper] = parse_ends(text, option);
     return Bounds{lower, upper};
@@ -498,6 +517,7 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
     said.categories.reset();
   }
   if (!has_most_keys(asked) && !said.discovers_keys) said.most_keys.reset();
+  if (!has_group_cap(asked, said)) said.most_per_group.reset();
   if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
   if (said.categories) said.bins.reset();
   if (function != "sum") said.clip_unit_sum.reset();
@@ -518,7 +538,8 @@ void QueryFields::add(FieldTable& table) {
   table.add(
       "queries", file,
       "A JSON file of queries for one charge: a list of objects with \"query\" and, as needed, \"where\", \"bounds\": [lower, upper], "
-      "\"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\" (of several "
+      "\"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", "
+      "\"most_per_group\" (of several "
       "columns \"by\": [...] and \"keys\": [[...], {\"bounds\": [lower, upper], \"bins\": 9}]), and "
       "\"weight\": with weight "
       "4 a query has "
@@ -547,16 +568,22 @@ void QueryFields::add(FieldTable& table) {
             "texts that nobody listed, "
             "each shown where more units hold it than a threshold, at delta > 0",
             WholeNumber{1, std::uint64_t{1} << 20});
-  table.add("by", by,
-            "Each statistic for each group of this column, or of up to three: 'sex,region', where @keys, or @key-bounds and @key-bins of one, "
-            "say which there are. A name with a comma stands in quotes");
-  table.add("keys", keys,
-            "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns "
-            "a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that "
-            "nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. "
-            "Of a unit @most-keys groups count");
+  table.add(
+      "by", by,
+      "Each statistic for each group of this column, or of up to three: 'sex,region', where @keys, or @key-bounds and @key-bins of one, "
+      "say which there are. A name with a comma stands in quotes");
+  table.add(
+      "keys", keys,
+      "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns "
+      "a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that "
+      "nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. "
+      "Of a unit @most-keys groups count");
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
   table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
+  table.add(
+      "most-per-group", most_per_group,
+      "Of a unit at most this many rows count in each listed group, the first of those that are used; as many as are used unless given",
+      WholeNumber{1, std::uint64_t{1} << 53});
 }
 
 bool QueryFields::take_file() {
@@ -635,6 +662,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     if (said.discovers_keys) unused.discovers_keys = false;
     if (said.key_bounds) unused.key_bounds.reset();
     if (said.key_bins) unused.key_bins.reset();
+    if (said.most_per_group) unused.most_per_group.reset();
     queries.push_back(query_of(with_schema(said, context.schema), context));
   }
   const auto refuse_unused = [](bool is_unused, std::string_view field) {
@@ -651,6 +679,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   refuse_unused(!unused.keys.empty() || unused.discovers_keys, "keys");
   refuse_unused(unused.key_bounds.has_value(), "key-bounds");
   refuse_unused(unused.key_bins.has_value(), "key-bins");
+  refuse_unused(unused.most_per_group.has_value(), "most-per-group");
   share_delta(queries, context.target.delta);
   return queries;
 }

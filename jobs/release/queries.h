@@ -42,6 +42,7 @@ struct QueryFields {
   std::optional<std::string> keys = {};
   std::optional<std::string> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
+  std::optional<std::uint64_t> most_per_group = {};
 
   /// `query` and `queries`, of which one is said, and what goes beside them.
   void add(FieldTable& table);

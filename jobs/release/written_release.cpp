@@ -65,7 +65,9 @@ json columns_json(const std::vector<std::string>& columns) { return columns.size
 /// The cells of one of several columns.
 json keys_json(const Cells& cells) {
   return std::visit(Overload{[](const data::Categories& its) { return json(its.names); },
-                             [](const Bins& its) { return json{{"bounds", json_of(its.bounds)}, {"bins", its.count}}; }},
+                             [](const Bins& its) {
+                               return json{{"bounds", json_of(its.bounds)}, {"bins", its.count}};
+                             }},
                     cells);
 }
 
@@ -141,6 +143,7 @@ json json_of(const WeightedStatistic& query) {
       for (const auto& more : statistic.by->beside) object["keys"].push_back(keys_json(more.keys));
     }
   }
+  if (statistic.group_cap) object["most_per_group"] = statistic.group_cap->most.value();
   if (query.weight != 1) object["weight"] = query.weight;
   return object;
 }

@@ -83,6 +83,7 @@ json query_schema() {
             {"keys", {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins}}}}}, {{"const", discovered}}}}}},
             {"key_bounds", bounds},
             {"key_bins", count},
+            {"most_per_group", count},
             {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date"}}}}}},
             {"weight", {{"type", "number"}, {"exclusiveMinimum", 0}}}}},
           {"required", {"query"}},

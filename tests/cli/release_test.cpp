@@ -450,6 +450,13 @@ TEST_F(Release, ShowsMeansOfGroupsThatManyOwnersAreIn) {
   const auto listed = ask("count(units)", {"--by", "town,y", "--keys", "\"Rome\", Oslo; 2"});
   EXPECT_EQ(listed["groups"][0]["group"], "Rome, 2");
   EXPECT_EQ(listed["groups"][1]["columns"], nlohmann::json::parse(R"({"town": "Oslo", "y": "2"})"));
+  // Of an owner one row in each group; and what it is not for.
+  const auto capped = ask("count()", {"--by", "town", "--keys", "Rome,Oslo,Bern,rare", "--most-per-group", "1", "--noise", "gaussian",
+                                      "--adjacency", "add-or-remove-one"});
+  EXPECT_EQ(capped["query"], "count() by town (1 of a unit in each)");
+  EXPECT_NEAR(capped["l2_sensitivity"].get<double>(), std::sqrt(3), 1e-12);
+  EXPECT_NEAR(capped["groups"][2]["value"].get<double>(), 400, 40);
+  EXPECT_NEAR(capped["groups"][3]["value"].get<double>(), 1, 40);
   // A list of that one text is a list.
   EXPECT_EQ(ask("mean(y)", {"--bounds", "0,10", "--by", "town", "--keys", "\"discovered\""})["groups"][0]["group"], "discovered");
 }
@@ -577,7 +584,13 @@ TEST_F(ReleaseRefusal, OfKeys) {
   expect_refused_untouched(by("label,label", {"--keys", "0;1"}), 2, {"groups are by 'label' twice"});
   expect_refused_untouched(by("label,x,y,z", {"--keys", "0;1;2;3"}), 2, {"groups are by 4 columns, must be by at most 3"});
   expect_refused_untouched(by("label,", {"--keys", "0;1"}), 2, {"--by has an empty name"});
-  expect_refused_untouched(by("label,x", {"--key-bounds", "0,1", "--key-bins", "2"}), 2, {"--key-bounds and --key-bins are for one column"});
+  expect_refused_untouched(by("label", {"--keys", "0", "--most-per-group", "2"}), 2,
+                           {"rows of a unit in each group are 2", "at most the 1"});
+  expect_refused_untouched(ask("count()", private_count + Words{"--most-per-group", "1"}), 2, {"--most-per-group is given without --by"});
+  expect_refused_untouched(ask("count(units)", private_count + Words{"--by", "label", "--keys", "0", "--most-per-group", "1"}), 2,
+                           {"--most-per-group is not for count()"});
+  expect_refused_untouched(by("label,x", {"--key-bounds", "0,1", "--key-bins", "2"}), 2,
+                           {"--key-bounds and --key-bins are for one column"});
 }
 
 TEST_F(ReleaseRefusal, OfOptionsOutOfRange) {

@@ -168,13 +168,13 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
   plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
   push(GroupMeansOf{MeanOf{"age, of", {0, 90}},
                     KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 8}, .owner = RowOwner{"row", true}}});
-  push(KeysOf{.column = "town, of",
-              .most_keys = Count{2},
-              .chance = Delta{1e-6 / 8},
-              .owner = RowOwner{"row", true},
-              .beside = {"sex", "a=\"b"}});
+  push(KeysOf{
+      .column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 8}, .owner = RowOwner{"row", true}, .beside = {"sex", "a=\"b"}});
   push(DistinctOf{.column = "town) of", .most_keys = Count{2}, .owner = RowOwner{"row", true}});
   push(UnitsOf{.owner = RowOwner{"row", true}});
+  push(CountOf{});
+  plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
+  plan.queries.back().statistic.group_cap = GroupCap{Count{2}, RowOwner{"row", true}};
   push(UnitSumOf{.column = "age, of", .clip = {-1, 90}, .owner = RowOwner{"row", true}});
   EXPECT_EQ(jobs::read_release_plan(jobs::plan_text(plan)).plan, plan);
 

@@ -98,6 +98,11 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
   gaussian({"--query", "sum(x)", "--bounds", "2,6", "--by", "t", "--keys", "p,q,x"});
   ask({"--query", "mean(x)", "--bounds", "2,6", "--by", "y", "--key-bounds", "0,4", "--key-bins", "2"});
   gaussian({"--query", "count()", "--by", "t,y", "--keys", "p,q,k;1,3"});
+  if (most > 2) {
+    gaussian({"--query", "count()", "--by", "t", "--keys", "p,q,x,k", "--most-per-group", "1"});
+    ask({"--query", "sum(x)", "--bounds", "-2,6", "--by", "t", "--keys", "p,q", "--most-per-group", "2"});
+    ask({"--query", "median(x)", "--bounds", "1,5", "--candidates", "5", "--by", "t", "--keys", "p,q", "--most-per-group", "1"});
+  }
   gaussian({"--query", "count(units)", "--query", "sum(x)", "--clip-unit-sum", "-4,4", "--by", "y,t", "--keys", "1,3;q,p"});
   ask({"--query", R"j({"query": "mean(x)", "bounds": [3, 9], "by": ["t", "y"], "keys": [["p", "q"], {"bounds": [0, 4], "bins": 2}]})j"});
   ask({"--query", "median(x)", "--bounds", "1,5", "--candidates", "5", "--by", "t,y", "--keys", "p,q;1,3"});
@@ -113,8 +118,8 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
       {{"--query", "keys(t)", "--epsilon", "1", "--delta", "1e-6", "--noise", "gaussian", "--where", "x>0", "--most-keys", "2"}, true});
   if (most < 2) all.pop_back();
   if (most == 3) {
-    all.push_back({{"--query", "count(units)", "--by", "t,y", "--keys", "discovered", "--most-keys", "2", "--epsilon", "1", "--delta", "1e-6",
-                    "--noise", "gaussian"},
+    all.push_back({{"--query", "count(units)", "--by", "t,y", "--keys", "discovered", "--most-keys", "2", "--epsilon", "1", "--delta",
+                    "1e-6", "--noise", "gaussian"},
                    true});
   }
   // Whose threshold takes a tenth of a second each time.
@@ -249,6 +254,11 @@ std::vector<Rows> extremes(const Question& question, std::size_t most) {
   if (most > 1) {
     all.push_back({"1e9,1,p"});
     all.push_back({"-1e9,1,p"});
+    // In two groups, at one bound.
+    for (const char* const number : {"1e9", "-1e9"}) {
+      all.emplace_back();
+      for (std::size_t k = 0; k < rows; ++k) all.back().push_back(fmt::format("{},1,{}", number, k % 2 == 0 ? "p" : "q"));
+    }
     for (const Words& keys : {Words{"p", "q", "x", "\"a,b\""}, Words{"k", "l", "m", "n"}}) {
       all.emplace_back();
       for (std::size_t k = 0; k < rows; ++k) all.back().push_back("1e9,1," + keys[k]);
@@ -391,7 +401,8 @@ class Comparison {
       if (2 * shown.size() != release.content.size()) return false;
       for (std::size_t k = 0; k < shown.size(); ++k) {
         const double count = release.content[2 * k + 1];
-        groups[shown[k]["group"].dump() + shown[k].value("columns", nlohmann::json{}).dump() + shown[k].value("group_bytes", "")].at(side) = {release.content[2 * k], count};
+        groups[shown[k]["group"].dump() + shown[k].value("columns", nlohmann::json{}).dump() + shown[k].value("group_bytes", "")].at(
+            side) = {release.content[2 * k], count};
         least = std::min(least, count);
       }
       return true;

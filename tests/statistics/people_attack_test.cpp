@@ -75,6 +75,31 @@ TEST(PeopleAttack, SeesWhatCountsOfUnitsByGroupsCost) {
   EXPECT_GT(seen(0.5), 1);  // planted: the sensitivity of the first column alone
 }
 
+// One whose four rows are in two groups, of which two count in each, comes: 2 in both, and not 4.
+TEST(PeopleAttack, SeesWhatCappedRowsOfGroupsCost) {
+  SmallFiles files;
+  auto statistic = statistic_of(CountOf{}, Adjacency::add_or_remove_one, 4);
+  statistic.by = Groups{"t", data::Categories{{"p", "q"}}};
+  statistic.group_cap = GroupCap{Count{2}, owner};
+  const Rows without{"a,1,p", "b,1,q"};
+  const Rows with{"a,1,p", "b,1,q", "u,1,p", "u,2,p", "u,9,q", "u,8,q"};
+  const Rows uncapped{"a,1,p", "b,1,q", "u,1,p", "u,2,p", "u,9,p", "u,8,p"};
+  const auto seen = [&](double scale, const Statistic& asked, const Rows& rows, double least, double least_of_second) {
+    const auto noise = laplace_for(statistic, scale);
+    const auto is_hit = [&](const Coordinates& counts) { return counts[0] >= least && counts[1] >= least_of_second; };
+    return reference::empirical_epsilon(hits(release_of(asked, rows, noise, files), is_hit, 1),
+                                        hits(release_of(asked, without, noise, files), is_hit, 2), 0, alpha);
+  };
+  EXPECT_LE(seen(1, statistic, with, 3, 3), 1);
+  EXPECT_GE(seen(1, statistic, with, 3, 3), 1.0 / 3);
+  EXPECT_GT(seen(0.25, statistic, with, 3, 3), 1);  // planted: a sensitivity of 1
+  // Planted: the noise of the cap in l1, of one group, without the cap.
+  EXPECT_LE(seen(0.5, statistic, uncapped, 3, -100), 1);
+  auto forgotten = statistic;
+  forgotten.group_cap = std::nullopt;
+  EXPECT_GT(seen(0.5, forgotten, uncapped, 5, -100), 1);
+}
+
 // One who adds the upper bound, with all rows, gives way to one who adds the lower one.
 TEST(PeopleAttack, SeesWhatClippedSumsCost) {
   SmallFiles files;

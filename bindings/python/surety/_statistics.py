@@ -26,6 +26,7 @@ class Groups(Some, total=False):
     keys: Iterable[str | Iterable[str]] | Literal["discovered"] | None
     key_bounds: Pair | None
     key_bins: SupportsIndex | None
+    most_per_group: SupportsIndex | None
 
 
 class Statistic:
@@ -40,6 +41,7 @@ class Statistic:
 
     ``by``: the statistic of each group of this column, or of a list of up to three. Which groups there are is public: ``keys`` lists their texts, of several
     columns a list each, or ``key_bounds`` and ``key_bins`` make that many of equal width of a column of numbers. Different texts and keys are of no groups.
+    ``most_per_group``: of a unit at most so many rows count in each group that is listed, the first of those that are used.
     """
 
     __slots__ = ("_object",)
@@ -95,6 +97,7 @@ _HOW = {
     "keys": _keys,
     "key_bounds": _arguments.pair,
     "key_bins": _arguments.whole,
+    "most_per_group": _arguments.whole,
     "bounds": _arguments.pair,
     "clip_unit_sum": _arguments.pair,
     "bins": _arguments.whole,

@@ -85,6 +85,7 @@ def call_of(words: list[str]) -> tuple[list[surety.Statistic], dict[str, Any]]:
         "--key-bounds": ends,
         "--bins": int,
         "--key-bins": int,
+        "--most-per-group": int,
         "--candidates": int,
         "--categories": lambda text: text.split(","),
         "--keys": lambda text: text.split(","),
