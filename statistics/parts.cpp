@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -44,6 +45,19 @@ std::size_t releases_of(const Statistic& statistic) noexcept {
 
 namespace {
 
+/// How many keys one unit moves, each by one.
+std::uint64_t moved_keys(const Statistic& statistic) {
+  return (statistic.adjacency == Adjacency::replace_one ? 2 : 1) * keys_of(statistic)->most_keys.value();
+}
+
+/// What the choice of each of these keys costs, together (docs/proofs/keys.md#selection).
+Event selection_of(const WeightedStatistic& query, double scale) {
+  const auto moved = static_cast<double>(moved_keys(query.statistic));
+  const double chance = (exactly(keys_of(query.statistic)->chance_of_selection.value()) / exactly(moved)).enclosure().lower;
+  const Event one = surety::approx(Epsilon{std::sqrt(query.weight) / scale / moved}, Delta{chance}, query.statistic.adjacency);
+  return moved == 1 ? one : repeat(Count{moved_keys(query.statistic)}, one);
+}
+
 /// What one release of a query costs.
 Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   if (is_public(query.statistic)) return free_event(query.statistic.adjacency);
@@ -51,6 +65,7 @@ Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double sc
     const double own = scale / std::sqrt(query.weight);
     return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
   }
+  if (is_selection(query.statistic, family)) return selection_of(query, scale);
   const Event noise = noise_at(query, family, scale);
   const auto* const keys = keys_of(query.statistic);
   return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
@@ -58,11 +73,28 @@ Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double sc
 
 }  // namespace
 
+bool is_selection(const Statistic& statistic, NoiseFamily family) noexcept {
+  const auto* const keys = std::get_if<KeysOf>(&statistic.of);
+  return keys != nullptr && keys->hides_counts && family == NoiseFamily::laplace;
+}
+
 Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   const auto releases = releases_of(query.statistic);
   const Event one = one_event_of(query, family, scale);
   return releases == 1 ? one : repeat(Count{releases}, one);
 }
+
+namespace {
+
+/// The rule of one key, of whose event a selection is one or several. \throws Error{unsupported} for another event.
+KeySelection rule_of(const Event& event) {
+  const auto* const repeated = std::get_if<Event::Repeated>(&event.node());
+  const auto* const one = std::get_if<Event::Approximate>(&(repeated != nullptr ? repeated->event : event).node());
+  if (one == nullptr) throw Error{ErrorCode::unsupported, fmt::format("no selection of keys is the event '{}'", describe(event))};
+  return {one->epsilon, one->delta};
+}
+
+}  // namespace
 
 std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
@@ -70,17 +102,22 @@ std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family
     return means.threshold(means.noise_for(noise_at(query, family, scale)));
   }
   const auto& keys = std::get<KeysOf>(query.statistic.of);
+  if (is_selection(query.statistic, family)) {
+    constexpr double most = 0x1p52;
+    return static_cast<std::int64_t>(std::min(rule_of(selection_of(query, scale)).half(), most));
+  }
   const KeyCounts counts{keys.most_keys, query.statistic.adjacency};
   return key_threshold(counts.noise_for(noise_at(query, family, scale)), keys.most_keys, keys.chance);
 }
 
 Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
   // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's.
-  const auto kind_of = [](const Statistic& statistic) {
+  const auto kind_of = [&](const Statistic& statistic) {
     const auto* const keys = keys_of(statistic);
-    return std::pair{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1};
+    const std::uint64_t selected = is_selection(statistic, family) ? moved_keys(statistic) : 0;
+    return std::tuple{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1, selected};
   };
-  std::map<std::pair<std::pair<bool, double>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
+  std::map<std::pair<std::tuple<bool, double, std::uint64_t>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
   for (const auto& query : queries) {
     if (is_public(query.statistic)) continue;
     auto& [one, count] = kinds[{kind_of(query.statistic), query.weight}];
@@ -391,6 +428,10 @@ std::vector<std::string> key_columns(const Statistic& statistic) {
   return keys != nullptr ? columns_of(*keys) : std::vector{*column_of(statistic)};
 }
 
+/// Of a key whose count is not told.
+constexpr Estimate hidden{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(),
+                          std::numeric_limits<double>::quiet_NaN()};
+
 /// An answer of a key: of a column it is a cell, of several a group.
 Answer answer_of(const Statistic& statistic, const std::string& key, Estimate estimate) {
   const auto& keys = std::get<KeysOf>(statistic.of);
@@ -432,7 +473,8 @@ PartFacts KeysPart::facts() const {
                      .is_whole = true,
                      .has_groups = has_groups,
                      .has_cells = !has_groups,
-                     .rank_error = {}},
+                     .rank_error = {},
+                     .has_values = !std::get<KeysOf>(statistic_.of).hides_counts},
                     statistic_);
 }
 
@@ -440,7 +482,42 @@ std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mech
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& [key, count] : draw_keys(counts_, noise_.value(), threshold_, bits)) {
-    answers.push_back(answer_of(statistic_, key, {count, count - reach_, count + reach_}));
+    const bool hides_counts = std::get<KeysOf>(statistic_.of).hides_counts;
+    answers.push_back(answer_of(statistic_, key, hides_counts ? hidden : Estimate{count, count - reach_, count + reach_}));
+  }
+  return answers;
+}
+
+SelectedKeysPart::SelectedKeysPart(const Statistic& statistic, const Event& event)
+    : statistic_{statistic}, counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency}, event_{event}, rule_{rule_of(event)} {
+  statistic_.validate();
+}
+
+void SelectedKeysPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
+
+PartFacts SelectedKeysPart::facts() const {
+  const bool has_groups = !std::get<KeysOf>(statistic_.of).beside.empty();
+  return with_cells({.query = describe(statistic_),
+                     .noise = "selection",
+                     .standard_deviation = {},
+                     .noise_is_on = fmt::format("whether each {} is shown, half of the time from about {:.0f} units on",
+                                                has_groups ? "group" : "key", rule_.half()),
+                     .l1_sensitivity = {},
+                     .l2_sensitivity = {},
+                     .grid_step = {},
+                     .is_whole = true,
+                     .has_groups = has_groups,
+                     .has_cells = !has_groups,
+                     .has_values = false},
+                    statistic_);
+}
+
+std::vector<Answer> SelectedKeysPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
+  reservation.spend(event());
+  std::vector<Answer> answers;
+  // In the order of their bytes, whatever the order of the table in memory.
+  for (const auto& [key, count] : counts_.total().counts) {
+    if (rule_.draw(count, bits)) answers.push_back(answer_of(statistic_, key, hidden));
   }
   return answers;
 }
@@ -555,6 +632,10 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
     const Event event = event_of(query, family, scale);
     if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<QuantilePart>(query.statistic, event, confidence));
+      continue;
+    }
+    if (is_selection(query.statistic, family)) {
+      parts.push_back(std::make_unique<SelectedKeysPart>(query.statistic, event));
       continue;
     }
     if (std::holds_alternative<KeysOf>(query.statistic.of)) {

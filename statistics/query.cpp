@@ -113,7 +113,7 @@ std::string groups_text(const Statistic& statistic) {
            (statistic.group_cap ? fmt::format(" ({} of a unit in each)", statistic.group_cap->most.value()) : std::string{});
   }
   const auto* const keys = keys_of(statistic);
-  if (keys == nullptr || (std::holds_alternative<KeysOf>(statistic.of) && keys->beside.empty())) return {};
+  if (keys == nullptr || (std::holds_alternative<KeysOf>(statistic.of) && (keys->beside.empty() || keys->hides_counts))) return {};
   return " by discovered " + tuple_text(columns_of(*keys));
 }
 
@@ -121,13 +121,14 @@ std::string groups_text(const Statistic& statistic) {
 
 std::string describe(const Statistic& statistic) {
   const auto* column = column_of(statistic);
-  const char* const function = std::visit(Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; },
-                                                   [](const MeanOf&) { return "mean"; }, [](const VarianceOf&) { return "variance"; },
-                                                   [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
-                                                   [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; },
-                                                   [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; },
-                                                   [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }},
-                                          statistic.of);
+  const char* const function = std::visit(
+      Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; }, [](const MeanOf&) { return "mean"; },
+               [](const VarianceOf&) { return "variance"; },
+               [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
+               [](const HistogramOf&) { return "histogram"; }, [](const KeysOf& keys) { return keys.hides_counts ? "distinct" : "keys"; },
+               [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; },
+               [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }},
+      statistic.of);
   const auto* const keys = std::get_if<KeysOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
   std::string asked;
@@ -137,8 +138,10 @@ std::string describe(const Statistic& statistic) {
   const char* const what = std::holds_alternative<UnitsOf>(statistic.of)      ? "units"
                            : std::holds_alternative<DistinctOf>(statistic.of) ? "distinct "
                                                                               : "";
-  const bool is_of_tuples = keys != nullptr && !keys->beside.empty();
+  const bool is_of_tuples = keys != nullptr && !keys->beside.empty() && !keys->hides_counts;
   if (is_of_tuples) column = nullptr;
+  const auto columns = keys != nullptr && keys->hides_counts ? tuple_text(columns_of(*keys)) : std::string{};
+  if (!columns.empty()) column = &columns;
   return fmt::format("{}({}{}{}){}{}", is_of_tuples ? "count" : function, is_of_tuples ? "units" : what, column != nullptr ? *column : "",
                      asked, groups_text(statistic), statistic.where ? " where " + describe(*statistic.where) : std::string{});
 }

@@ -84,6 +84,8 @@ struct KeysOf {
   Delta chance{0};                               ///< of the promised delta, for a key that one unit alone holds to appear
   std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
   std::vector<std::string> beside = {};          ///< the further columns of a tuple
+  bool hides_counts = false;                     ///< keys alone are shown (key_selection.h)
+  Delta chance_of_selection{0};                  ///< of the promised delta, where they are and no noise is beside them
   friend bool operator==(const KeysOf&, const KeysOf&) = default;
 };
 /// The mean in each group of a column that nobody listed, of those groups that are shown as `KeysOf` shows keys (group_means.h): of each unit's own mean of

@@ -92,14 +92,15 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
     said.refuse(
         "@query is '{}', must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), "
         "median(column), quantile(column, fraction), "
-        "histogram(column) or keys(column)",
+        "histogram(column), keys(column) or distinct(column, ...)",
         one_line(text));
   }
   const auto column = std::string_view{text}.substr(open + 1, text.rfind(')') - open - 1);
   return {std::string{trimmed(std::string_view{text}.substr(0, open))}, std::string{trimmed(column)}};
 }
 
-constexpr std::array<std::string_view, 8> functions{"count", "sum", "mean", "variance", "median", "quantile", "histogram", "keys"};
+constexpr std::array<std::string_view, 9> functions{"count",    "sum",       "mean", "variance", "median",
+                                                    "quantile", "histogram", "keys", "distinct"};
 
 /// Of "distinct town", what is behind "distinct"; nothing of others.
 std::optional<std::string> distinct_column(const std::string& counted) {
@@ -113,13 +114,14 @@ std::optional<std::string> distinct_column(const std::string& counted) {
 /// Whether it is of texts of which a unit has so many at most.
 bool has_most_keys(const std::pair<std::string, std::string>& function_and_column) {
   const auto& [function, column] = function_and_column;
-  return function == "keys" || (function == "count" && distinct_column(column));
+  return function == "keys" || function == "distinct" || (function == "count" && distinct_column(column));
 }
 
 /// Whether it is of the rows of listed groups, of which a unit may have so many in each at most.
 bool has_group_cap(const std::pair<std::string, std::string>& function_and_column, const SaidOfQuery& said) {
   const auto& [function, column] = function_and_column;
-  return !said.by.empty() && !said.discovers_keys && !said.clip_unit_sum && function != "keys" && !(function == "count" && !column.empty());
+  return !said.by.empty() && !said.discovers_keys && !said.clip_unit_sum && function != "keys" && function != "distinct" &&
+         !(function == "count" && !column.empty());
 }
 
 /// "age, 0.25, 0.9" as a column and fractions.
@@ -222,8 +224,8 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     return *said.bounds;
   };
   if (std::find(functions.begin(), functions.end(), function) == functions.end()) {
-    said.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram or keys there{}", one_line(function),
-                did_you_mean(function, functions));
+    said.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there{}",
+                one_line(function), did_you_mean(function, functions));
   }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
@@ -248,7 +250,7 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
                 function);
   }
   if (!has_most_keys({function, column}) && !said.discovers_keys) refuse_field(said.most_keys.has_value(), "@most-keys");
-  if (function == "keys") refuse_field(said.bounds.has_value(), "@bounds");
+  if (function == "keys" || function == "distinct") refuse_field(said.bounds.has_value(), "@bounds");
   WeightedStatistic query{
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
       .weight = said.weight};
@@ -283,6 +285,13 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
   } else if (function == "keys") {
     statistic.of = KeysOf{.column = column, .most_keys = most_keys(), .owner = owner_of(context.unit)};
+  } else if (function == "distinct") {
+    const auto columns = parse_values(column, "query");
+    statistic.of = KeysOf{.column = columns.front(),
+                          .most_keys = most_keys(),
+                          .owner = owner_of(context.unit),
+                          .beside = {columns.begin() + 1, columns.end()},
+                          .hides_counts = true};
   } else if (is_histogram && said.categories) {
     refuse_field(said.bounds.has_value(), "@bounds beside @categories");
     refuse_field(said.bins.has_value(), "@bins beside @categories");
@@ -518,7 +527,8 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
   }
   if (!has_most_keys(asked) && !said.discovers_keys) said.most_keys.reset();
   if (!has_group_cap(asked, said)) said.most_per_group.reset();
-  if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
+  if (function == "count" || function == "keys" || function == "distinct" || (function == "histogram" && said.categories))
+    said.bounds.reset();
   if (said.categories) said.bins.reset();
   if (function != "sum") said.clip_unit_sum.reset();
   if (said.clip_unit_sum) said.bounds.reset();
@@ -531,7 +541,7 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 void QueryFields::add(FieldTable& table) {
   table.add("query", queries,
             "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), "
-            "quantile(column, fraction, ...), histogram(column) or keys(column), "
+            "quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...), "
             "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
             "noise of its own. "
             "Or a JSON object, as in @queries");
@@ -618,7 +628,11 @@ void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
   };
   const auto sharing = std::count_if(queries.begin(), queries.end(), [&](WeightedStatistic& query) { return keys_of(query) != nullptr; });
   for (auto& query : queries) {
-    if (auto* const keys = keys_of(query)) keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
+    auto* const keys = keys_of(query);
+    if (keys == nullptr) continue;
+    keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
+    // Where no noise needs the other half, all but what calibration needs.
+    if (keys->hides_counts) keys->chance_of_selection = queries.size() == 1 ? Delta{delta.value() * (1 - 0x1p-20)} : keys->chance;
   }
 }
 

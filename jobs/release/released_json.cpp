@@ -25,6 +25,7 @@ nlohmann::json json_of(const PartFacts& facts, double number) {
 }
 
 nlohmann::json json_of(const PartFacts& facts, const Estimate& estimate) {
+  if (!facts.has_values) return nlohmann::json::object();
   if (facts.rank_error) {
     nlohmann::json object{{"value", json_of(facts, estimate.value)}, {"rank_error", accounting::json_number(*facts.rank_error)}};
     if (facts.rank_error_share > 0) object["rank_error_share"] = facts.rank_error_share;

@@ -18,6 +18,7 @@
 #include <surety/data/condition.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>
+#include <surety/jobs/plans/text_lists.h>
 #include <surety/jobs/plans/unit_fields.h>
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
@@ -109,7 +110,9 @@ json json_of(const WeightedStatistic& query) {
                       },
                       [&](const KeysOf& its) {
                         object["most_keys"] = its.most_keys.value();
-                        if (its.beside.empty()) {
+                        if (its.hides_counts) {
+                          of_column("distinct", list_text(columns_of(its)));
+                        } else if (its.beside.empty()) {
                           of_column("keys", its.column);
                         } else {
                           of_discovered("count(units)", its);

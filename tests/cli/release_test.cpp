@@ -450,6 +450,26 @@ TEST_F(Release, ShowsMeansOfGroupsThatManyOwnersAreIn) {
   const auto listed = ask("count(units)", {"--by", "town,y", "--keys", "\"Rome\", Oslo; 2"});
   EXPECT_EQ(listed["groups"][0]["group"], "Rome, 2");
   EXPECT_EQ(listed["groups"][1]["columns"], nlohmann::json::parse(R"({"town": "Oslo", "y": "2"})"));
+  // Keys alone: chosen by themselves where that shows those of fewer owners than a threshold does.
+  const auto alone = ask("distinct(town)", {"--most-keys", "1"});
+  EXPECT_EQ(alone["noise"], "selection");
+  EXPECT_TRUE(alone["event"].get<std::string>().starts_with("repeat(2, approx(0.5")) << alone["event"];
+  EXPECT_EQ(alone["cells"], nlohmann::json::parse(R"([{"cell": "Oslo"}, {"cell": "Rome"}])"));
+  const auto tuples = ask("distinct(town, who)", {"--most-keys", "1"});
+  EXPECT_EQ(tuples["query"], "distinct(town, who)");
+  EXPECT_EQ(tuples["groups"], nlohmann::json::array());
+  const auto many = ask("distinct(town)", {"--noise", "gaussian"});
+  EXPECT_EQ(many["noise"], "gaussian");
+  EXPECT_EQ(many["cells"][0], nlohmann::json::parse(R"({"cell": "Bern"})"));
+  for (const char* form : {"csv", "table"}) {
+    std::filesystem::remove(path("run.db"));
+    const auto shown = surety({"release",      path("towns.csv"), "--epsilon",   "1",      "--delta",  "1e-6",   "--ledger",
+                               path("run.db"), "--replay-seed",   "3",           "--unit", "who",      "--most", "3",
+                               "--query",      "distinct(town)",  "--most-keys", "1",      "--format", form});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_NE(shown.out.find("Oslo"), std::string::npos);
+    EXPECT_EQ(shown.out.find("nan"), std::string::npos) << shown.out;
+  }
   // Of an owner one row in each group; and what it is not for.
   const auto capped = ask("count()", {"--by", "town", "--keys", "Rome,Oslo,Bern,rare", "--most-per-group", "1", "--noise", "gaussian",
                                       "--adjacency", "add-or-remove-one"});
@@ -570,6 +590,9 @@ TEST_F(ReleaseRefusal, OfKeys) {
   const Words delta{"--delta", "1e-6"};
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--most-keys", "2"}), 2, {"keys of a unit are 2", "at most the 1"});
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--bounds", "0,1"}), 2, {"--bounds is not for keys()"});
+  expect_refused_untouched(ask("distinct(x)", private_count), 2, {"delta > 0"});
+  expect_refused_untouched(ask("distinct(x, x)", private_count + delta), 2, {"groups are by 'x' twice"});
+  expect_refused_untouched(ask("distinct(x)", private_count + delta + Words{"--bounds", "0,1"}), 2, {"--bounds is not for distinct()"});
   expect_refused_untouched(ask("count()", private_count + Words{"--most-keys", "1"}), 2, {"--most-keys is not for count()"});
   const Words discovered{"--by", "label", "--keys", "discovered"};
   expect_refused_untouched(ask("count()", private_count + delta + discovered), 2, {"--keys is discovered for count()", "count(units)"});

@@ -100,6 +100,20 @@ TEST(PeopleAttack, SeesWhatCappedRowsOfGroupsCost) {
   EXPECT_GT(seen(0.5, forgotten, uncapped, 5, -100), 1);
 }
 
+// One who holds a key that three hold.
+TEST(PeopleAttack, SeesWhatKeysWithoutCountsCost) {
+  const double delta = 0.01;
+  const auto seen = [&](double epsilon, std::uint64_t others) {
+    KeySelection rule{Epsilon{epsilon}, Delta{delta}};
+    const auto shown = [&](std::uint64_t count) { return [&rule, count](ReplayBits& bits) { return rule.draw(count, bits); }; };
+    const auto is_hit = [](bool is_shown) { return is_shown; };
+    return reference::empirical_epsilon(hits(shown(others + 1), is_hit, 1), hits(shown(others), is_hit, 2), delta, alpha);
+  };
+  EXPECT_LE(seen(1, 3), 1);
+  EXPECT_GE(seen(1, 3), 1.0 / 3);
+  EXPECT_GT(seen(2, 2), 1);  // planted: the epsilon of two keys
+}
+
 // One who adds the upper bound, with all rows, gives way to one who adds the lower one.
 TEST(PeopleAttack, SeesWhatClippedSumsCost) {
   SmallFiles files;

@@ -31,7 +31,7 @@ class Groups(Some, total=False):
 
 class Statistic:
     """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``count_units``, ``count_distinct``, ``sum``, ``mean``,
-    ``variance``, ``median``, ``quantile``, ``histogram`` and ``keys``, which share these keywords:
+    ``variance``, ``median``, ``quantile``, ``histogram``, ``keys`` and ``distinct``, which share these keywords:
 
     ``where``: a condition; only rows that meet it count. Comparisons of a column with a number or a text, with ``and``, ``or``, ``not`` and parentheses:
     ``'age > 40 and not (town == "New York")'``. A missing cell meets no comparison; ``missing(column)`` and ``present(column)`` ask for it.
@@ -191,6 +191,13 @@ def histogram(
     """How many rows are in each cell: of the texts of ``categories``, or of ``bins`` cells of equal width between ``bounds``. Both are known without
     looking at the data. The other keywords are those of ``Statistic``."""
     return _made("histogram", column, _GROUPS, more, categories=categories, bounds=bounds, bins=bins)
+
+
+def distinct(*columns: str, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
+    """The texts of a column that nobody listed, or the tuples of texts of up to three, without counts, at delta > 0: in its report they have no value. Of a unit at
+    most ``most_keys`` of them count, as many as its rows unless given. The other keywords are those of ``Statistic``, without groups."""
+    quoted = ",".join('"' + _arguments.text("column", column).replace('"', '""') + '"' for column in columns)
+    return _made("distinct", quoted, _SOME, more, most_keys=most_keys)
 
 
 def keys(column: str, *, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
