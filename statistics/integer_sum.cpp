@@ -226,6 +226,47 @@ void StatisticSum::add_unit(std::span<const OfGroup> sums) {
   for (std::size_t k = 0; k < sums.size(); ++k) add_steps(sums[k].first, 0, static_cast<std::int64_t>(clipped[k]));
 }
 
+Interval StatisticSum::norm_under_cap(const Interval& comes, const Interval& changes, bool squared) const {
+  const auto number = [](std::uint64_t count) { return point(static_cast<std::int64_t>(count)); };
+  const auto power = [&](const Interval& norm) { return squared ? norm * norm : norm; };
+  const std::uint64_t used = statistic_.unit.most().value();
+  const std::uint64_t cap = statistic_.group_cap->most.value();
+  const std::uint64_t all = groups();
+  // Groups that a unit fills, and rows in one group more (docs/proofs/statistics.md#group-caps).
+  const std::uint64_t full = std::min(all, used / cap);
+  const std::uint64_t rest = full < all ? used - full * cap : 0;
+  const Interval of_full = power(number(cap) * comes);
+  const Interval of_rest = power(number(rest) * comes);
+  const auto rooted = [&](const Interval& sum) { return squared ? sqrt(sum) : sum; };
+  if (statistic_.adjacency != Adjacency::replace_one) return rooted(number(full) * of_full + of_rest);
+  const Interval change = maximum(comes, changes);
+  const Interval of_both_full = power(number(cap) * change);
+  // A full group of one in which the other one has its rest.
+  const Interval of_mixed = power(number(cap - rest) * comes + number(rest) * change);
+  Interval most = point(0.0);
+  /// \param alone groups that a rest has for itself \param mixed full groups with the other's rest \param beside what the groups of rests add
+  const auto meet = [&](std::uint64_t alone, std::uint64_t mixed, const Interval& beside) {
+    // So many full groups of one are full groups of the other, or all that are left.
+    const std::uint64_t single = (mixed + 1) / 2;
+    const std::uint64_t apart = 2 * full + alone;
+    const std::uint64_t least = apart > all ? apart - all : 0;
+    if (single > full || least > full - single) return;
+    for (const std::uint64_t shared : {least, full - single}) {
+      most =
+          maximum(most, number(shared) * of_both_full + number(2 * (full - shared) - mixed) * of_full + number(mixed) * of_mixed + beside);
+    }
+  };
+  if (rest == 0) {
+    meet(0, 0, point(0.0));
+  } else {
+    meet(2, 0, point(2.0) * of_rest);
+    meet(1, 0, power(number(rest) * change));
+    meet(1, 1, of_rest);
+    meet(0, 2, point(0.0));
+  }
+  return rooted(most);
+}
+
 double StatisticSum::norm(bool squared) const {
   if (const auto of_units = norm_of_units(squared)) return *of_units;
   const auto joint = [&](std::int64_t a, std::int64_t b) {
@@ -239,6 +280,7 @@ double StatisticSum::norm(bool squared) const {
   Interval changes = is_histogram()  ? joint(1, coordinates_ > 1 ? 1 : 0)
                      : is_variance() ? of_variance(norms_of_a_change(farthest()))
                                      : point(high_ - low_);
+  if (statistic_.group_cap) return (norm_under_cap(comes, changes, squared) * point(grid_.step())).enclosure().upper;
   if (groups() > 1) changes = maximum(changes, (squared ? sqrt(point(2.0)) : point(2.0)) * comes);
   const bool may_come = statistic_.adjacency != Adjacency::replace_one || !statistic_.has_public_count();
   const bool may_change = statistic_.adjacency == Adjacency::replace_one;

@@ -32,6 +32,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/statistics/confidence_set.h>
@@ -86,7 +87,7 @@ class StatisticSum {
   [[nodiscard]] L2Sensitivity l2_sensitivity() const;
 
   /// 1 where there are none.
-  [[nodiscard]] std::size_t groups() const noexcept { return statistic_.by ? number_of(statistic_.by->keys) : 1; }
+  [[nodiscard]] std::size_t groups() const noexcept { return statistic_.by ? number_of(*statistic_.by) : 1; }
   /// Coordinates of `sum()` that belong to one group, whose are side by side: one, one per cell, a sum and a count, or
   /// the parts of a variance.
   [[nodiscard]] std::size_t coordinates_of_group() const noexcept { return coordinates_; }
@@ -129,6 +130,9 @@ class StatisticSum {
   [[nodiscard]] double norm(bool squared) const;
   /// The same where units or texts are counted; nothing elsewhere.
   [[nodiscard]] std::optional<double> norm_of_units(bool squared) const;
+  /// Of the records of a unit of which a group counts no more than its cap, in steps. \param comes one more or less of a group \param changes one for another there
+  [[nodiscard]] accounting::Interval norm_under_cap(const accounting::Interval& comes, const accounting::Interval& changes,
+                                                    bool squared) const;
 
   Statistic statistic_;
   Grid grid_;

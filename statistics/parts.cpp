@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -44,6 +45,19 @@ std::size_t releases_of(const Statistic& statistic) noexcept {
 
 namespace {
 
+/// How many keys one unit moves, each by one.
+std::uint64_t moved_keys(const Statistic& statistic) {
+  return (statistic.adjacency == Adjacency::replace_one ? 2 : 1) * keys_of(statistic)->most_keys.value();
+}
+
+/// What the choice of each of these keys costs, together (docs/proofs/keys.md#selection).
+Event selection_of(const WeightedStatistic& query, double scale) {
+  const auto moved = static_cast<double>(moved_keys(query.statistic));
+  const double chance = (exactly(keys_of(query.statistic)->chance_of_selection.value()) / exactly(moved)).enclosure().lower;
+  const Event one = surety::approx(Epsilon{std::sqrt(query.weight) / scale / moved}, Delta{chance}, query.statistic.adjacency);
+  return moved == 1 ? one : repeat(Count{moved_keys(query.statistic)}, one);
+}
+
 /// What one release of a query costs.
 Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   if (is_public(query.statistic)) return free_event(query.statistic.adjacency);
@@ -51,6 +65,7 @@ Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double sc
     const double own = scale / std::sqrt(query.weight);
     return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
   }
+  if (is_selection(query.statistic, family)) return selection_of(query, scale);
   const Event noise = noise_at(query, family, scale);
   const auto* const keys = keys_of(query.statistic);
   return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
@@ -58,11 +73,28 @@ Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double sc
 
 }  // namespace
 
+bool is_selection(const Statistic& statistic, NoiseFamily family) noexcept {
+  const auto* const keys = std::get_if<KeysOf>(&statistic.of);
+  return keys != nullptr && keys->hides_counts && family == NoiseFamily::laplace;
+}
+
 Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   const auto releases = releases_of(query.statistic);
   const Event one = one_event_of(query, family, scale);
   return releases == 1 ? one : repeat(Count{releases}, one);
 }
+
+namespace {
+
+/// The rule of one key, of whose event a selection is one or several. \throws Error{unsupported} for another event.
+KeySelection rule_of(const Event& event) {
+  const auto* const repeated = std::get_if<Event::Repeated>(&event.node());
+  const auto* const one = std::get_if<Event::Approximate>(&(repeated != nullptr ? repeated->event : event).node());
+  if (one == nullptr) throw Error{ErrorCode::unsupported, fmt::format("no selection of keys is the event '{}'", describe(event))};
+  return {one->epsilon, one->delta};
+}
+
+}  // namespace
 
 std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
@@ -70,17 +102,22 @@ std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family
     return means.threshold(means.noise_for(noise_at(query, family, scale)));
   }
   const auto& keys = std::get<KeysOf>(query.statistic.of);
+  if (is_selection(query.statistic, family)) {
+    constexpr double most = 0x1p52;
+    return static_cast<std::int64_t>(std::min(rule_of(selection_of(query, scale)).half(), most));
+  }
   const KeyCounts counts{keys.most_keys, query.statistic.adjacency};
   return key_threshold(counts.noise_for(noise_at(query, family, scale)), keys.most_keys, keys.chance);
 }
 
 Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
   // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's.
-  const auto kind_of = [](const Statistic& statistic) {
+  const auto kind_of = [&](const Statistic& statistic) {
     const auto* const keys = keys_of(statistic);
-    return std::pair{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1};
+    const std::uint64_t selected = is_selection(statistic, family) ? moved_keys(statistic) : 0;
+    return std::tuple{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1, selected};
   };
-  std::map<std::pair<std::pair<bool, double>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
+  std::map<std::pair<std::tuple<bool, double, std::uint64_t>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
   for (const auto& query : queries) {
     if (is_public(query.statistic)) continue;
     auto& [one, count] = kinds[{kind_of(query.statistic), query.weight}];
@@ -99,9 +136,15 @@ namespace {
 
 /// What is public of the cells that a statistic reads.
 PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
+  const auto* const keys = keys_of(statistic);
+  if (statistic.by && !statistic.by->beside.empty()) facts.group_columns = columns_of(*statistic.by);
+  if (keys != nullptr && !keys->beside.empty()) facts.group_columns = columns_of(*keys);
   const auto* const column = column_of(statistic);
   if (column == nullptr) return facts;
-  facts.column = *column;
+  facts.column = std::holds_alternative<KeysOf>(statistic.of) ? tuple_text(columns_of(*keys)) : *column;
+  const auto long_texts = keys != nullptr && !keys->beside.empty()
+                              ? fmt::format("tuples of more than {} bytes, with 2 between two texts,", KeyCounts::longest_key)
+                              : fmt::format("texts of more than {} bytes", KeyCounts::longest_key);
   // No cell of a histogram and no key is a missing one, whatever was promised.
   facts.missing_cells = statistic.missing;
   const auto between = [](const Bounds& bounds) { return fmt::format("[{}, {}]", bounds.lower, bounds.upper); };
@@ -115,11 +158,10 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
     facts.other_cells = std::holds_alternative<UnitSumOf>(statistic.of) ? fmt::format("what a unit adds is clipped to {}", between(*bounds))
                                                                         : fmt::format("numbers are clamped to {}", between(*bounds));
     if (std::holds_alternative<GroupMeansOf>(statistic.of)) {
-      facts.other_cells += fmt::format("; texts of more than {} bytes are no groups", KeyCounts::longest_key);
+      facts.other_cells += fmt::format("; {} are no groups", long_texts);
     }
   } else {
-    facts.other_cells = fmt::format("texts of more than {} bytes {}", KeyCounts::longest_key,
-                                    std::holds_alternative<DistinctOf>(statistic.of) ? "do not count" : "are no keys");
+    facts.other_cells = fmt::format("{} {}", long_texts, std::holds_alternative<DistinctOf>(statistic.of) ? "do not count" : "are no keys");
   }
   return facts;
 }
@@ -164,11 +206,14 @@ std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mecha
   const auto released = statistics::release(sum_, noise(), reservation, bits);
   const auto estimates = estimates_of(sum_, released, reach_.value(), records);
   const auto& statistic = sum_.statistic();
-  const std::vector<std::string> groups = statistic.by ? names_of(statistic.by->keys) : std::vector<std::string>{""};
+  const auto groups = statistic.by ? names_of(*statistic.by) : std::vector<GroupName>{{""}};
   const std::vector<std::string> cells = sum_.is_histogram() ? sum_.names() : std::vector<std::string>{""};
   std::vector<Answer> answers;
   answers.reserve(estimates.size());
-  for (std::size_t k = 0; k < estimates.size(); ++k) answers.push_back({groups[k / cells.size()], cells[k % cells.size()], estimates[k]});
+  for (std::size_t k = 0; k < estimates.size(); ++k) {
+    const auto& group = groups[k / cells.size()];
+    answers.push_back({group.text, cells[k % cells.size()], estimates[k], group.texts});
+  }
   return answers;
 }
 
@@ -192,16 +237,13 @@ void UnitSumPart::start(Rows& rows) {
   number_ = rows.position(*column_of(statistic), CellUse::number);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
-  if (statistic.by) {
-    groups_.emplace(statistic.by->keys);
-    by_ = rows.position(statistic.by->column, groups_->is_text() ? CellUse::text : CellUse::number);
-  }
+  if (statistic.by) groups_.emplace(*statistic.by, rows);
 }
 
 void UnitSumPart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
   const auto number = rows.number(number_);
-  const auto group = groups_ ? SumReader::find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
+  const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   const bool counts = meets && number && group;
   // Without groups every unit adds something, if it is 0, clipped.
   if (!counts && groups_) return;
@@ -253,7 +295,7 @@ std::vector<Answer> PublicCountPart::release(accounting::Reservation& /*reservat
 
 namespace {
 
-std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(statistic.by->keys) : 1; }
+std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(*statistic.by) : 1; }
 
 /// \throws Error{unsupported} for another event.
 QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
@@ -266,7 +308,7 @@ QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
     throw Error{ErrorCode::unsupported, fmt::format("no choice of {} is the event '{}'", describe(statistic), describe(event))};
   }
   return {quantile->fractions, candidates_of(*quantile), exponential->epsilon,
-          event.adjacency(),   statistic.unit,           number_of_groups(statistic)};
+          event.adjacency(),   most_rows(statistic),     number_of_groups(statistic)};
 }
 
 }  // namespace
@@ -283,20 +325,21 @@ QuantilePart::QuantilePart(const Statistic& statistic) : statistic_{statistic} {
 void QuantilePart::start(Rows& rows) {
   column_ = rows.position(*column_of(statistic_), CellUse::number);
   if (statistic_.where) where_.emplace(*statistic_.where, rows);
-  if (statistic_.by) {
-    groups_.emplace(statistic_.by->keys);
-    by_ = rows.position(statistic_.by->column, groups_->is_text() ? CellUse::text : CellUse::number);
-  }
+  if (statistic_.by) groups_.emplace(*statistic_.by, rows);
+  places_.emplace(statistic_, rows);
 }
 
 void QuantilePart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
   const auto number = rows.number(column_);
-  const auto group = groups_ ? SumReader::find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
+  const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
+  // Under zero-out a zeroed one is none.
+  const bool counts = number || (statistic_.missing != MissingCells::left_out && statistic_.adjacency != Adjacency::zero_out);
+  if (!counts || !places_->take(rows, *group)) return;
   if (number) {
     counts_[*group].add(*number);
-  } else if (statistic_.missing != MissingCells::left_out && statistic_.adjacency != Adjacency::zero_out) {  // where a zeroed one is none
+  } else {
     counts_[*group].add_damaged();
   }
 }
@@ -354,13 +397,14 @@ std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, 
       counts_, [&] { reservation.spend(mechanism.event()); }, bits);
   const auto& bounds = candidates().bounds();
   const auto& fractions = std::get<QuantileOf>(statistic_.of).fractions.all();
-  const auto groups = statistic_.by ? names_of(statistic_.by->keys) : std::vector<std::string>{""};
+  const auto groups = statistic_.by ? names_of(*statistic_.by) : std::vector<GroupName>{{""}};
   std::vector<Answer> answers;
   for (std::size_t group = 0; group < values.size(); ++group) {
     for (std::size_t k = 0; k < fractions.size(); ++k) {
-      answers.push_back({groups[group],
+      answers.push_back({groups[group].text,
                          fractions.size() > 1 ? fmt::format("{}", fractions[k].value()) : std::string{},
-                         {values[group][k], bounds.lower, bounds.upper}});
+                         {values[group][k], bounds.lower, bounds.upper},
+                         groups[group].texts});
     }
   }
   return answers;
@@ -377,14 +421,36 @@ KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confid
 KeysPart::KeysPart(const Statistic& statistic)
     : statistic_{statistic}, counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency} {}
 
+namespace {
+
+std::vector<std::string> key_columns(const Statistic& statistic) {
+  const auto* const keys = keys_of(statistic);
+  return keys != nullptr ? columns_of(*keys) : std::vector{*column_of(statistic)};
+}
+
+/// Of a key whose count is not told.
+constexpr Estimate hidden{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(),
+                          std::numeric_limits<double>::quiet_NaN()};
+
+/// An answer of a key: of a column it is a cell, of several a group.
+Answer answer_of(const Statistic& statistic, const std::string& key, Estimate estimate) {
+  const auto& keys = std::get<KeysOf>(statistic.of);
+  if (keys.beside.empty()) return {"", key, estimate};
+  auto texts = texts_of_key(key, 1 + keys.beside.size());
+  auto text = tuple_text(texts);
+  return {std::move(text), "", estimate, std::move(texts)};
+}
+
+}  // namespace
+
 KeyReader::KeyReader(KeyCounts& counts, const Statistic& statistic, Rows& rows)
-    : counts_{counts}, column_{rows.position(*column_of(statistic), CellUse::text)}, owner_{statistic, rows} {
+    : counts_{counts}, key_{key_columns(statistic), rows}, owner_{statistic, rows} {
   if (statistic.where) where_.emplace(*statistic.where, rows);
 }
 
 void KeyReader::add(Rows& rows) {
   if (where_ && !where_->is_met(rows)) return;
-  const std::string& key = rows.text(column_);
+  const std::string& key = key_.find(rows);
   if (const auto* const unit = owner_.find(rows)) {
     counts_.add(*unit, key);
   } else {
@@ -395,17 +461,20 @@ void KeyReader::add(Rows& rows) {
 Event KeysPart::event() const { return event_of_keys(event_of(noise_.value()), std::get<KeysOf>(statistic_.of).chance); }
 
 PartFacts KeysPart::facts() const {
+  const bool has_groups = !std::get<KeysOf>(statistic_.of).beside.empty();
   return with_cells({.query = describe(statistic_),
                      .noise = std::string{name(noise_.value())},
                      .standard_deviation = statistics::standard_deviation(noise_.value()),
-                     .noise_is_on = fmt::format("the count of each key, of which those above {} are shown", threshold_),
+                     .noise_is_on = fmt::format("the {} of each {}, of which those above {} are shown",
+                                                has_groups ? "number of units" : "count", has_groups ? "group" : "key", threshold_),
                      .l1_sensitivity = counts_.l1_sensitivity().value(),
                      .l2_sensitivity = counts_.l2_sensitivity().value(),
                      .grid_step = 1,
                      .is_whole = true,
-                     .has_groups = false,
-                     .has_cells = true,
-                     .rank_error = {}},
+                     .has_groups = has_groups,
+                     .has_cells = !has_groups,
+                     .rank_error = {},
+                     .has_values = !std::get<KeysOf>(statistic_.of).hides_counts},
                     statistic_);
 }
 
@@ -413,7 +482,42 @@ std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mech
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& [key, count] : draw_keys(counts_, noise_.value(), threshold_, bits)) {
-    answers.push_back({"", key, {count, count - reach_, count + reach_}});
+    const bool hides_counts = std::get<KeysOf>(statistic_.of).hides_counts;
+    answers.push_back(answer_of(statistic_, key, hides_counts ? hidden : Estimate{count, count - reach_, count + reach_}));
+  }
+  return answers;
+}
+
+SelectedKeysPart::SelectedKeysPart(const Statistic& statistic, const Event& event)
+    : statistic_{statistic}, counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency}, event_{event}, rule_{rule_of(event)} {
+  statistic_.validate();
+}
+
+void SelectedKeysPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
+
+PartFacts SelectedKeysPart::facts() const {
+  const bool has_groups = !std::get<KeysOf>(statistic_.of).beside.empty();
+  return with_cells({.query = describe(statistic_),
+                     .noise = "selection",
+                     .standard_deviation = {},
+                     .noise_is_on = fmt::format("whether each {} is shown, half of the time from about {:.0f} units on",
+                                                has_groups ? "group" : "key", rule_.half()),
+                     .l1_sensitivity = {},
+                     .l2_sensitivity = {},
+                     .grid_step = {},
+                     .is_whole = true,
+                     .has_groups = has_groups,
+                     .has_cells = !has_groups,
+                     .has_values = false},
+                    statistic_);
+}
+
+std::vector<Answer> SelectedKeysPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
+  reservation.spend(event());
+  std::vector<Answer> answers;
+  // In the order of their bytes, whatever the order of the table in memory.
+  for (const auto& [key, count] : counts_.total().counts) {
+    if (rule_.draw(count, bits)) answers.push_back(answer_of(statistic_, key, hidden));
   }
   return answers;
 }
@@ -427,7 +531,7 @@ GroupMeansPart::GroupMeansPart(const Statistic& statistic, const Event& noise, d
 void GroupMeansPart::start(Rows& rows) {
   const auto& statistic = means_.statistic();
   number_ = rows.position(*column_of(statistic), CellUse::number);
-  key_ = rows.position(keys_of(statistic)->column, CellUse::text);
+  key_.emplace(columns_of(*keys_of(statistic)), rows);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
 }
@@ -438,7 +542,7 @@ void GroupMeansPart::add(Rows& rows) {
   auto number = rows.number(number_);
   // Under zero-out a zeroed row is one without a number.
   if (!number && statistic.missing != MissingCells::left_out && statistic.adjacency != Adjacency::zero_out) number = 0;
-  if (meets && number) means_.add(owner_->find(rows), rows.text(key_), *number);
+  if (meets && number) means_.add(owner_->find(rows), key_->find(rows), *number);
 }
 
 void GroupMeansPart::add_total(const QueryTotal& total, std::uint64_t records) { means_.add_total(of_kind<GroupTotal>(total), records); }
@@ -466,10 +570,14 @@ PartFacts GroupMeansPart::facts() const {
 }
 
 std::vector<Answer> GroupMeansPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  const std::size_t columns = 1 + keys_of(means_.statistic())->beside.size();
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& shown : draw_groups(means_, noise_.value(), threshold_, bits)) {
-    answers.push_back({shown.key, "", estimates_of(means_.frame(), {shown.sum, shown.count}, reach_.value(), records).front()});
+    const auto estimate = estimates_of(means_.frame(), {shown.sum, shown.count}, reach_.value(), records).front();
+    auto texts = texts_of_key(shown.key, columns);
+    auto text = tuple_text(texts);
+    answers.push_back({std::move(text), "", estimate, columns > 1 ? std::move(texts) : std::vector<std::string>{}});
   }
   return answers;
 }
@@ -524,6 +632,10 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
     const Event event = event_of(query, family, scale);
     if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<QuantilePart>(query.statistic, event, confidence));
+      continue;
+    }
+    if (is_selection(query.statistic, family)) {
+      parts.push_back(std::make_unique<SelectedKeysPart>(query.statistic, event));
       continue;
     }
     if (std::holds_alternative<KeysOf>(query.statistic.of)) {

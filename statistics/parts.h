@@ -20,6 +20,7 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/statistics/estimates.h>
 #include <surety/statistics/group_means.h>
+#include <surety/statistics/key_selection.h>
 #include <surety/statistics/keys.h>
 #include <surety/statistics/quantile.h>
 #include <surety/statistics/query.h>
@@ -50,7 +51,10 @@ enum class NoiseFamily { laplace, gaussian };
 /// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
 /// concentrated privacy. Nothing where the answer is public.
 [[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
-/// The threshold that a query for keys, or for means of groups that nobody listed, has at the common scale, in steps of its grid. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
+/// Keys without counts beside Laplace noise: each is chosen by itself, and there is no noise.
+[[nodiscard]] bool is_selection(const Statistic& statistic, NoiseFamily family) noexcept;
+/// The threshold that a query for keys, or for means of groups that nobody listed, has at the common scale, in steps of its grid; of a selection about the
+/// number of units of which a key is shown with probability 1/2. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
 [[nodiscard]] std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale);
 /// How many releases of equal events a query is: of quantiles as many as levels, of others one.
 [[nodiscard]] std::size_t releases_of(const Statistic& statistic) noexcept;
@@ -63,6 +67,7 @@ struct Answer {
   std::string group;
   std::string cell;
   Estimate estimate;
+  std::vector<std::string> group_texts = {};  ///< of each column of the group, where it is by several
 };
 
 /// What is public of a part, for reports.
@@ -83,7 +88,9 @@ struct PartFacts {
   /// The column that is read; empty where records alone are counted.
   std::string column = {};
   std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
-  std::string other_cells = {};  ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
+  std::string other_cells = {};                 ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
+  std::vector<std::string> group_columns = {};  ///< where groups are by several
+  bool has_values = true;                       ///< else cells or groups alone are told, and their numbers are NaN
 };
 
 class Part {
@@ -122,7 +129,7 @@ class KeyReader {
 
  private:
   KeyCounts& counts_;
-  std::size_t column_;
+  KeyFinder key_;
   OwnerReader owner_;
   std::optional<data::RowCondition> where_;
 };
@@ -193,8 +200,7 @@ class UnitSumPart final : public SumPart {
   std::size_t number_ = 0;
   std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;
-  std::optional<std::size_t> by_;
-  std::optional<CellFinder> groups_;
+  std::optional<GroupFinder> groups_;
   std::unordered_map<std::string, std::vector<StatisticSum::OfGroup>> of_unit_;  ///< what its numbers add up to so far, in steps
 };
 
@@ -243,8 +249,8 @@ class QuantilePart : public Part {
   double rank_error_ = 0;
   std::size_t column_ = 0;
   std::optional<data::RowCondition> where_;
-  std::optional<std::size_t> by_;
-  std::optional<CellFinder> groups_;
+  std::optional<GroupFinder> groups_;
+  std::optional<GroupPlaces> places_;
 };
 
 /// Keys that nobody listed: those whose noisy count is above a threshold.
@@ -273,6 +279,28 @@ class KeysPart : public Part {
   std::optional<KeyReader> reader_;
 };
 
+/// Keys that nobody listed, without their counts: each chosen by itself.
+class SelectedKeysPart : public Part {
+ public:
+  /// \param event repeat(l, approx(e, d)), of which each key has one. \throws Error{invalid_argument} as `Statistic::validate`; Error{unsupported} for another event.
+  SelectedKeysPart(const Statistic& statistic, const Event& event);
+
+  void start(Rows& rows) override { reader_.emplace(counts_, statistic_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override { return event_; }
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  Statistic statistic_;
+  KeyCounts counts_;
+  Event event_;
+  KeySelection rule_;
+  std::optional<KeyReader> reader_;
+};
+
 /// Means of groups that nobody listed: of those whose noisy count is above a threshold.
 class GroupMeansPart : public Part {
  public:
@@ -296,7 +324,7 @@ class GroupMeansPart : public Part {
   std::int64_t threshold_ = 0;
   std::optional<NoiseReach> reach_;
   std::size_t number_ = 0;
-  std::size_t key_ = 0;
+  std::optional<KeyFinder> key_;
   std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;
 };

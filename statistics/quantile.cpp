@@ -76,11 +76,10 @@ double shift_of(const std::vector<Share>& shares, Adjacency adjacency, std::size
   return std::nextafter(part(a) + part(b), 3);
 }
 
-double checked_rows(const UnitOfPrivacy& unit) {
+double checked_rows(Count rows) {
   constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
-  const std::uint64_t rows = unit.most().value();
-  if (rows > most_rows) invalid(fmt::format("a unit has {} rows, must be at most 2^20 where a quantile is released", rows));
-  return static_cast<double>(rows);
+  if (rows.value() > most_rows) invalid(fmt::format("a unit has {} rows, must be at most 2^20 where a quantile is released", rows.value()));
+  return static_cast<double>(rows.value());
 }
 
 /// Of a choice that divides what others are chosen from the epsilon of its cut, and what that leaves: the cut follows the choice, and the losses of all
@@ -217,7 +216,10 @@ std::vector<double> cut_scores(std::span<const std::uint64_t> counts, std::size_
 
 QuantileMechanism::QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency,
                                      const UnitOfPrivacy& unit, std::size_t groups)
-    : fractions_{std::move(fractions)}, candidates_{candidates}, epsilon_{epsilon}, adjacency_{adjacency}, rows_{checked_rows(unit)} {
+    : QuantileMechanism{std::move(fractions), candidates, epsilon, adjacency, unit.most(), groups} {}
+QuantileMechanism::QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency,
+                                     Count most_rows, std::size_t groups)
+    : fractions_{std::move(fractions)}, candidates_{candidates}, epsilon_{epsilon}, adjacency_{adjacency}, rows_{checked_rows(most_rows)} {
   for (std::size_t level = 0; level < levels(); ++level) shifts_.push_back(shift_of(shares_at(level, fractions_), adjacency, groups));
 }
 

@@ -141,7 +141,11 @@ inline constexpr std::uint64_t cuts = std::uint64_t{1} << 10;
 /// Quantiles as choices: `epsilon` is the range of the privacy loss of each level, its event exponential(epsilon).
 class QuantileMechanism {
  public:
-  /// \param groups of which a record is in one or in none. \throws Error{invalid_argument} for a unit of more than 2^20 rows.
+  /// \param groups of which a record is in one or in none. \param most_rows of a unit, that count
+  /// \throws Error{invalid_argument} for a unit of more than 2^20 rows.
+  QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency, Count most_rows,
+                    std::size_t groups = 1);
+  /// The same for all rows of a unit.
   QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency, const UnitOfPrivacy& unit = {},
                     std::size_t groups = 1);
 

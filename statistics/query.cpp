@@ -1,5 +1,7 @@
 #include <surety/statistics/query.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
@@ -21,7 +23,7 @@ void validate_texts(const Statistic& statistic, Count most_keys, std::string_vie
 }
 
 bool tells_units_apart(const Statistic& statistic) {
-  return std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<UnitSumOf>(statistic.of) ||
+  return statistic.group_cap || std::holds_alternative<UnitsOf>(statistic.of) || std::holds_alternative<UnitSumOf>(statistic.of) ||
          std::holds_alternative<DistinctOf>(statistic.of) || keys_of(statistic) != nullptr;
 }
 
@@ -40,22 +42,34 @@ void Statistic::validate() const {
   }
   if (const auto* const quantile = std::get_if<QuantileOf>(&of)) {
     const auto candidates = candidates_of(*quantile).count();
-    if (by && number_of(by->keys) > Candidates::most / candidates) {
-      invalid(fmt::format("{} groups of {} candidates are more than 2^22, must be fewer", number_of(by->keys), candidates));
+    if (by && number_of(*by) > Candidates::most / candidates) {
+      invalid(fmt::format("{} groups of {} candidates are more than 2^22, must be fewer", number_of(*by), candidates));
     }
   }
-  if (const auto* const keys = keys_of(*this)) validate_texts(*this, keys->most_keys, "keys");
+  if (const auto* const keys = keys_of(*this)) {
+    validate_texts(*this, keys->most_keys, "keys");
+    validate_columns(columns_of(*keys));
+  }
   if (const auto* const distinct = std::get_if<DistinctOf>(&of)) validate_texts(*this, distinct->most_keys, "different texts");
   if (const auto* const sum = std::get_if<UnitSumOf>(&of); sum != nullptr && by && sum->clip.lower != -sum->clip.upper) {
     invalid(fmt::format("the clip of {} is {} and {}, must be -C and C: of groups it is the norm of what a unit adds to all of them",
                         describe(*this), sum->clip.lower, sum->clip.upper));
   }
+  if (group_cap) {
+    const bool is_of_rows = keys_of(*this) == nullptr && !std::holds_alternative<UnitsOf>(of) && !std::holds_alternative<DistinctOf>(of) &&
+                            !std::holds_alternative<UnitSumOf>(of);
+    if (!by || !is_of_rows) invalid(fmt::format("a cap of a unit's rows in each group is not for {}, must be left out", describe(*this)));
+    if (group_cap->most.value() > unit.most().value()) {
+      invalid(fmt::format("the rows of a unit in each group are {}, must be at most the {} of its rows", group_cap->most.value(),
+                          unit.most().value()));
+    }
+  }
   if (tells_units_apart(*this) && unit.most().value() > 1 && owner_of(*this) == nullptr) {
     invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
   }
   if (by) {
-    statistics::validate(by->keys);
-    const std::size_t groups = number_of(by->keys);
+    statistics::validate(*by);
+    const std::size_t groups = number_of(*by);
     const std::size_t numbers = histogram != nullptr ? number_of(histogram->cells) : 1;
     if (groups > most_numbers / numbers) {
       invalid(fmt::format("{} groups of {} cells are more than 2^20 numbers, must be fewer", groups, numbers));
@@ -90,16 +104,32 @@ bool leaves_out_missing_cells(const Statistic& statistic) noexcept {
   return bounds_of(statistic) != nullptr && statistic.missing == MissingCells::left_out;
 }
 
+namespace {
+
+/// " by sex, region", or nothing.
+std::string groups_text(const Statistic& statistic) {
+  if (statistic.by) {
+    return " by " + tuple_text(columns_of(*statistic.by)) +
+           (statistic.group_cap ? fmt::format(" ({} of a unit in each)", statistic.group_cap->most.value()) : std::string{});
+  }
+  const auto* const keys = keys_of(statistic);
+  if (keys == nullptr || (std::holds_alternative<KeysOf>(statistic.of) && (keys->beside.empty() || keys->hides_counts))) return {};
+  return " by discovered " + tuple_text(columns_of(*keys));
+}
+
+}  // namespace
+
 std::string describe(const Statistic& statistic) {
-  const auto* const column = column_of(statistic);
-  const char* const function = std::visit(Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; },
-                                                   [](const MeanOf&) { return "mean"; }, [](const VarianceOf&) { return "variance"; },
-                                                   [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
-                                                   [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; },
-                                                   [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; },
-                                                   [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }},
-                                          statistic.of);
-  const auto* const means = std::get_if<GroupMeansOf>(&statistic.of);
+  const auto* column = column_of(statistic);
+  const char* const function = std::visit(
+      Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; }, [](const MeanOf&) { return "mean"; },
+               [](const VarianceOf&) { return "variance"; },
+               [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
+               [](const HistogramOf&) { return "histogram"; }, [](const KeysOf& keys) { return keys.hides_counts ? "distinct" : "keys"; },
+               [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; },
+               [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }},
+      statistic.of);
+  const auto* const keys = std::get_if<KeysOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
   std::string asked;
   if (quantile != nullptr && !is_median(*quantile)) {
@@ -108,15 +138,31 @@ std::string describe(const Statistic& statistic) {
   const char* const what = std::holds_alternative<UnitsOf>(statistic.of)      ? "units"
                            : std::holds_alternative<DistinctOf>(statistic.of) ? "distinct "
                                                                               : "";
-  return fmt::format("{}({}{}{}){}{}", function, what, column != nullptr ? *column : "", asked,
-                     statistic.by       ? " by " + statistic.by->column
-                     : means != nullptr ? " by discovered " + means->keys.column
-                                        : std::string{},
-                     statistic.where ? " where " + describe(*statistic.where) : std::string{});
+  const bool is_of_tuples = keys != nullptr && !keys->beside.empty() && !keys->hides_counts;
+  if (is_of_tuples) column = nullptr;
+  const auto columns = keys != nullptr && keys->hides_counts ? tuple_text(columns_of(*keys)) : std::string{};
+  if (!columns.empty()) column = &columns;
+  return fmt::format("{}({}{}{}){}{}", is_of_tuples ? "count" : function, is_of_tuples ? "units" : what, column != nullptr ? *column : "",
+                     asked, groups_text(statistic), statistic.where ? " where " + describe(*statistic.where) : std::string{});
+}
+
+Count most_rows(const Statistic& statistic) {
+  const std::uint64_t used = statistic.unit.most().value();
+  if (!statistic.group_cap || !statistic.by) return Count{used};
+  const std::uint64_t cap = statistic.group_cap->most.value();
+  const std::uint64_t groups = number_of(*statistic.by);
+  return Count{cap > used / groups ? used : cap * groups};
+}
+
+std::vector<std::string> columns_of(const KeysOf& keys) {
+  std::vector<std::string> columns{keys.column};
+  columns.insert(columns.end(), keys.beside.begin(), keys.beside.end());
+  return columns;
 }
 
 const RowOwner* owner_of(const Statistic& statistic) noexcept {
   const auto found = [](const std::optional<RowOwner>& owner) { return owner ? &*owner : nullptr; };
+  if (statistic.group_cap) return found(statistic.group_cap->owner);
   if (const auto* const units = std::get_if<UnitsOf>(&statistic.of)) return found(units->owner);
   if (const auto* const distinct = std::get_if<DistinctOf>(&statistic.of)) return found(distinct->owner);
   if (const auto* const sum = std::get_if<UnitSumOf>(&statistic.of)) return found(sum->owner);

@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/data/condition.h>
 #include <surety/data/features.h>
 #include <surety/statistics/cells.h>
+#include <surety/statistics/groups.h>
 #include <surety/statistics/quantile.h>
 
 namespace surety::statistics {
@@ -74,12 +76,16 @@ struct HistogramOf {
   Cells cells;
   friend bool operator==(const HistogramOf&, const HistogramOf&) = default;
 };
-/// The texts that a column holds and nobody listed, each with the number of units that hold it, as far as that is above a threshold (keys.h).
+/// The texts that a column holds, or the tuples of texts that several hold, and nobody listed, each with the number of units that hold it, as far as that is
+/// above a threshold (keys.h).
 struct KeysOf {
   std::string column;
   Count most_keys{1};                            ///< of each unit, at most as many as it has rows
   Delta chance{0};                               ///< of the promised delta, for a key that one unit alone holds to appear
   std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
+  std::vector<std::string> beside = {};          ///< the further columns of a tuple
+  bool hides_counts = false;                     ///< keys alone are shown (key_selection.h)
+  Delta chance_of_selection{0};                  ///< of the promised delta, where they are and no noise is beside them
   friend bool operator==(const KeysOf&, const KeysOf&) = default;
 };
 /// The mean in each group of a column that nobody listed, of those groups that are shown as `KeysOf` shows keys (group_means.h): of each unit's own mean of
@@ -89,11 +95,11 @@ struct GroupMeansOf {
   KeysOf keys;  ///< the groups
   friend bool operator==(const GroupMeansOf&, const GroupMeansOf&) = default;
 };
-/// The statistic once for the records of each cell of a column, so that a record is in one group or in none.
-struct Groups {
-  std::string column;
-  Cells keys;
-  friend bool operator==(const Groups&, const Groups&) = default;
+/// Of each unit at most so many rows count in a group, the first of its used rows there: which they are does not depend on its rows in other groups.
+struct GroupCap {
+  Count most{1};                                 ///< at most as many as a unit has rows
+  std::optional<RowOwner> owner = std::nullopt;  ///< needed where a unit has several rows
+  friend bool operator==(const GroupCap&, const GroupCap&) = default;
 };
 
 /// What a missing cell is, one that is empty or no number, of the column of a statistic.
@@ -109,6 +115,7 @@ struct Statistic {
   std::optional<data::Condition> where = std::nullopt;  ///< only records that meet it are counted
   Adjacency adjacency;
   std::optional<Groups> by = std::nullopt;
+  std::optional<GroupCap> group_cap = std::nullopt;  ///< of counts of records, sums, means, variances, quantiles and histograms of groups
   UnitOfPrivacy unit = {};  ///< what is added, removed, replaced or zeroed between neighbours: all its rows, of which unit.most() are used
   MissingCells missing = MissingCells::left_out;
 
@@ -116,7 +123,7 @@ struct Statistic {
 
   /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
   ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
-  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for clipped sums of groups whose bounds are not -C and C, and for a count of all
+  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for a cap in groups of what is none of records or is of none, for clipped sums of groups whose bounds are not -C and C, and for a count of all
   ///         records where their number is public.
   void validate() const;
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the
@@ -134,11 +141,15 @@ struct Statistic {
 /// The answer is public: the number of all units, which the adjacency keeps. It has no noise and no charge.
 [[nodiscard]] bool is_public(const Statistic& statistic) noexcept;
 
-/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town".
+/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town, sex".
 [[nodiscard]] std::string describe(const Statistic& statistic);
 
+/// The columns of a key.
+[[nodiscard]] std::vector<std::string> columns_of(const KeysOf& keys);
 /// The keys that nobody listed which are asked for, or whose means are; else nullptr.
 [[nodiscard]] const KeysOf* keys_of(const Statistic& statistic) noexcept;
+/// Of one unit at most so many rows count: those that are used, or fewer by a cap in each group.
+[[nodiscard]] Count most_rows(const Statistic& statistic);
 /// By which column owners are found where units have several rows and the statistic tells them apart; else nullptr.
 [[nodiscard]] const RowOwner* owner_of(const Statistic& statistic) noexcept;
 /// The column that is counted, summed or cut into cells; nullptr for a count of records or units.

@@ -74,7 +74,57 @@ const std::string* OwnerReader::find(Rows& rows) const {
   return empty_is_each_ && name.empty() ? nullptr : &name;
 }
 
-SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum} {
+GroupFinder::GroupFinder(const Groups& groups, Rows& rows) {
+  const auto add = [&](const std::string& column, const Cells& keys) {
+    CellFinder cells{keys};
+    const auto position = rows.position(column, cells.is_text() ? CellUse::text : CellUse::number);
+    columns_.push_back({std::move(cells), number_of(keys), position});
+  };
+  add(groups.column, groups.keys);
+  for (const auto& more : groups.beside) add(more.column, more.keys);
+}
+
+std::optional<std::size_t> GroupFinder::find(Rows& rows) const {
+  std::optional<std::size_t> group = 0;
+  for (const auto& [cells, number, position] : columns_) {
+    std::optional<std::size_t> cell;
+    if (cells.is_text()) {
+      cell = cells.find(rows.text(position));
+    } else if (const auto found = rows.number(position)) {
+      cell = cells.find(*found);
+    }
+    group = group && cell ? std::optional{*group * number + *cell} : std::nullopt;
+  }
+  return group;
+}
+
+KeyFinder::KeyFinder(const std::vector<std::string>& columns, Rows& rows) : texts_(columns.size()) {
+  for (const auto& column : columns) positions_.push_back(rows.position(column, CellUse::text));
+}
+
+const std::string& KeyFinder::find(Rows& rows) {
+  if (positions_.size() == 1) return rows.text(positions_.front());
+  for (std::size_t k = 0; k < positions_.size(); ++k) texts_[k] = rows.text(positions_[k]);
+  key_ = tuple_key(texts_);
+  return key_;
+}
+
+GroupPlaces::GroupPlaces(const Statistic& statistic, Rows& rows) {
+  if (!statistic.group_cap) return;
+  most_ = statistic.group_cap->most.value();
+  owner_.emplace(statistic, rows);
+}
+
+bool GroupPlaces::take(Rows& rows, std::size_t group) {
+  const auto* const unit = owner_ ? owner_->find(rows) : nullptr;
+  if (unit == nullptr) return true;
+  auto& taken = taken_[*unit];
+  auto found = std::find_if(taken.begin(), taken.end(), [&](const auto& one) { return one.first == group; });
+  if (found == taken.end()) found = taken.insert(taken.end(), {group, 0});
+  return found->second++ < most_;
+}
+
+SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum}, places_{sum.statistic(), rows} {
   const auto& statistic = sum.statistic();
   const auto position = [&](const std::string& column, bool is_text) {
     return rows.position(column, is_text ? CellUse::text : CellUse::number);
@@ -83,25 +133,19 @@ SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum} {
   is_text_ = histogram != nullptr && std::holds_alternative<Categories>(histogram->cells);
   if (const auto* const column = column_of(statistic)) column_ = position(*column, is_text_);
   if (statistic.where) where_.emplace(*statistic.where, rows);
-  if (statistic.by) {
-    groups_.emplace(statistic.by->keys);
-    by_ = position(statistic.by->column, groups_->is_text());
-  }
+  if (statistic.by) groups_.emplace(*statistic.by, rows);
   if (std::holds_alternative<UnitsOf>(statistic.of)) owner_.emplace(statistic, rows);
-}
-
-std::optional<std::size_t> SumReader::find(const CellFinder& cells, std::size_t position, Rows& rows) {
-  if (cells.is_text()) return cells.find(rows.text(position));
-  const auto number = rows.number(position);
-  return number ? std::optional{cells.find(*number)} : std::nullopt;
 }
 
 void SumReader::add(Rows& rows) {
   // All cells are read before any has a say, since a public form is public in all rows.
   const bool meets = !where_ || where_->is_met(rows);
   const auto number = !column_ || is_text_ ? std::nullopt : rows.number(*column_);
-  const auto group = groups_ ? find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
+  const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
+  // One that is left out takes no place.
+  const bool is_left_out = bounds_of(sum_.statistic()) != nullptr && !number && sum_.statistic().missing == MissingCells::left_out;
+  if (is_left_out || !places_.take(rows, *group)) return;
   if (owner_) {
     if (const auto* const unit = owner_->find(rows)) {
       auto& groups = seen_in_[*unit];

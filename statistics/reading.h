@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -81,6 +82,51 @@ class OwnerReader {
   bool empty_is_each_ = false;
 };
 
+/// The group of the row in hand.
+class GroupFinder {
+ public:
+  /// \throws Error{bad_data} for a column that is missing.
+  GroupFinder(const Groups& groups, Rows& rows);
+  /// Looks at every column; nothing where a cell is in no group. \throws Error{bad_data} as `Rows::number`.
+  [[nodiscard]] std::optional<std::size_t> find(Rows& rows) const;
+
+ private:
+  struct Column {
+    CellFinder cells;
+    std::size_t number;  ///< of cells
+    std::size_t position;
+  };
+  std::vector<Column> columns_;
+};
+
+/// Which rows of a unit count in a group: all, or the first ones under a cap.
+class GroupPlaces {
+ public:
+  /// \throws Error{bad_data} for a column that is missing.
+  GroupPlaces(const Statistic& statistic, Rows& rows);
+  /// Whether the row in hand counts in this group, of whose rows it is then one.
+  [[nodiscard]] bool take(Rows& rows, std::size_t group);
+
+ private:
+  std::uint64_t most_ = 0;
+  std::optional<OwnerReader> owner_;                                                           ///< where there is a cap
+  std::unordered_map<std::string, std::vector<std::pair<std::size_t, std::uint64_t>>> taken_;  ///< of a unit, by groups
+};
+
+/// The key of the row in hand: the text of a column, or that of several (`tuple_key`).
+class KeyFinder {
+ public:
+  /// \throws Error{bad_data} for a column that is missing.
+  KeyFinder(const std::vector<std::string>& columns, Rows& rows);
+  /// Empty where there is none. Valid until the next call.
+  [[nodiscard]] const std::string& find(Rows& rows);
+
+ private:
+  std::vector<std::size_t> positions_;
+  std::vector<std::string> texts_;
+  std::string key_;
+};
+
 /// Adds rows to a sum, as its statistic says.
 class SumReader {
  public:
@@ -91,17 +137,15 @@ class SumReader {
   void add(Rows& rows);
   /// All rows of the batch in hand; false, and adds none, where they are needed one by one. \pre the form of the table is private. The same integers.
   [[nodiscard]] bool add_batch(const data::ArrowReader& batch);
-  /// The cell of the row in hand.
-  [[nodiscard]] static std::optional<std::size_t> find(const CellFinder& cells, std::size_t position, Rows& rows);
 
  private:
   StatisticSum& sum_;
   std::optional<std::size_t> column_;
   std::optional<data::RowCondition> where_;
-  std::optional<std::size_t> by_;
-  std::optional<CellFinder> groups_;
+  std::optional<GroupFinder> groups_;
   bool is_text_;
-  std::optional<OwnerReader> owner_;                                        ///< where units are counted
+  std::optional<OwnerReader> owner_;  ///< where units are counted
+  GroupPlaces places_;
   std::unordered_map<std::string, std::vector<std::size_t>> seen_in_ = {};  ///< of a unit the groups in which it was counted
 };
 

@@ -58,6 +58,19 @@ std::vector<std::string> parse_values(std::string_view text, std::string_view fi
   return values;
 }
 
+std::vector<std::vector<std::string>> parse_lists(std::string_view text, std::string_view field) {
+  std::vector<std::vector<std::string>> lists;
+  bool is_quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k <= text.size(); ++k) {
+    if (k < text.size() && text[k] == '"') is_quoted = !is_quoted;
+    if (k < text.size() && (is_quoted || text[k] != ';')) continue;
+    lists.push_back(parse_values(text.substr(begin, k - begin), field));
+    begin = k + 1;
+  }
+  return lists;
+}
+
 std::string list_text(const std::vector<std::string>& values) {
   std::string text;
   for (const auto& value : values) {

@@ -16,6 +16,10 @@ namespace surety::jobs {
 /// \throws PlanError naming the field for a quote that is not closed, or one where none may be.
 [[nodiscard]] std::vector<std::string> parse_values(std::string_view text, std::string_view field);
 
+/// The lists of "f,m; north,south": each between semicolons that stand in no quotes, as `parse_values`, where a value with a semicolon in it stands in quotes,
+/// too. \throws PlanError as that.
+[[nodiscard]] std::vector<std::vector<std::string>> parse_lists(std::string_view text, std::string_view field);
+
 /// "\"a\",\"New York, NY\"", of which `parse_values` makes the same values. None at all have no text: "" is one that is empty.
 [[nodiscard]] std::string list_text(const std::vector<std::string>& values);
 

@@ -39,11 +39,12 @@ struct SaidOfQuery {
   std::optional<Categories> categories = {};
   std::optional<std::uint64_t> candidates = {};
   std::optional<std::uint64_t> most_keys = {};
-  std::optional<std::string> by = {};
-  std::optional<Categories> keys = {};
-  bool discovers_keys = false;  ///< in the place of keys
+  std::vector<std::string> by = {};
+  std::vector<Cells> keys = {};  ///< of each column
+  bool discovers_keys = false;   ///< in the place of keys
   std::optional<Bounds> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
+  std::optional<std::uint64_t> most_per_group = {};
   std::map<std::string, std::string> types = {};
   double weight = 1;
 
@@ -91,14 +92,15 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
     said.refuse(
         "@query is '{}', must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), "
         "median(column), quantile(column, fraction), "
-        "histogram(column) or keys(column)",
+        "histogram(column), keys(column) or distinct(column, ...)",
         one_line(text));
   }
   const auto column = std::string_view{text}.substr(open + 1, text.rfind(')') - open - 1);
   return {std::string{trimmed(std::string_view{text}.substr(0, open))}, std::string{trimmed(column)}};
 }
 
-constexpr std::array<std::string_view, 8> functions{"count", "sum", "mean", "variance", "median", "quantile", "histogram", "keys"};
+constexpr std::array<std::string_view, 9> functions{"count",    "sum",       "mean", "variance", "median",
+                                                    "quantile", "histogram", "keys", "distinct"};
 
 /// Of "distinct town", what is behind "distinct"; nothing of others.
 std::optional<std::string> distinct_column(const std::string& counted) {
@@ -112,7 +114,14 @@ std::optional<std::string> distinct_column(const std::string& counted) {
 /// Whether it is of texts of which a unit has so many at most.
 bool has_most_keys(const std::pair<std::string, std::string>& function_and_column) {
   const auto& [function, column] = function_and_column;
-  return function == "keys" || (function == "count" && distinct_column(column));
+  return function == "keys" || function == "distinct" || (function == "count" && distinct_column(column));
+}
+
+/// Whether it is of the rows of listed groups, of which a unit may have so many in each at most.
+bool has_group_cap(const std::pair<std::string, std::string>& function_and_column, const SaidOfQuery& said) {
+  const auto& [function, column] = function_and_column;
+  return !said.by.empty() && !said.discovers_keys && !said.clip_unit_sum && function != "keys" && function != "distinct" &&
+         !(function == "count" && !column.empty());
 }
 
 /// "age, 0.25, 0.9" as a column and fractions.
@@ -139,22 +148,38 @@ std::pair<std::string, Fractions> column_and_fractions(const SaidOfQuery& said, 
 }
 
 std::optional<Groups> groups_of(const SaidOfQuery& said) {
-  if (!said.by) {
-    if (said.keys || said.discovers_keys) said.refuse("@keys is given without @by, the column of the groups");
+  if (said.by.empty()) {
+    if (!said.keys.empty() || said.discovers_keys) said.refuse("@keys is given without @by, the column of the groups");
     if (said.key_bounds) said.refuse("@key-bounds is given without @by, the column of the groups");
     if (said.key_bins) said.refuse("@key-bins is given without @by, the column of the groups");
+    if (said.most_per_group) said.refuse("@most-per-group is given without @by, the column of the groups");
     return std::nullopt;
   }
-  if (said.by->empty()) said.refuse("@by is empty, must name a column");
-  if (said.keys || said.discovers_keys) {
+  if (std::find(said.by.begin(), said.by.end(), "") != said.by.end()) said.refuse("@by has an empty name, must name columns");
+  const bool is_of_several = said.by.size() > 1;
+  if (!said.keys.empty() || said.discovers_keys) {
     if (said.key_bounds || said.key_bins) said.refuse("@key-bounds and @key-bins are not for @keys, must be left out");
     if (said.discovers_keys) return std::nullopt;
-    return Groups{*said.by, *said.keys};
+    if (said.keys.size() != said.by.size()) {
+      said.refuse("@keys has {} lists, must have one for each of the {} columns of @by{}", said.keys.size(), said.by.size(),
+                  said.is_object ? "" : ", with ; between two");
+    }
+    Groups groups{said.by.front(), said.keys.front()};
+    for (std::size_t k = 1; k < said.by.size(); ++k) groups.beside.push_back({said.by[k], said.keys[k]});
+    return groups;
+  }
+  if (is_of_several) {
+    if (said.key_bounds || said.key_bins) {
+      said.refuse(
+          "@key-bounds and @key-bins are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": "
+          "9}})");
+    }
+    said.refuse("@keys is missing: the groups are public, a list for each of the {} columns of @by", said.by.size());
   }
   if (!said.key_bounds || !said.key_bins) {
     said.refuse("@keys is missing: the groups are public (of numbers, @key-bounds and @key-bins)");
   }
-  return Groups{*said.by, Bins{*said.key_bounds, *said.key_bins}};
+  return Groups{said.by.front(), Bins{*said.key_bounds, *said.key_bins}};
 }
 
 /// What columns hold: as was said, by the schema, and since a statistic or its groups use their numbers.
@@ -171,7 +196,13 @@ ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std
   const bool is_number = histogram != nullptr ? std::holds_alternative<Bins>(histogram->cells)
                                               : bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
   if (is_number) kinds.emplace(*column_of(statistic), CellKind::number);
-  if (statistic.by && std::holds_alternative<Bins>(statistic.by->keys)) kinds.emplace(statistic.by->column, CellKind::number);
+  const auto add_bins = [&](const std::string& column, const Cells& keys) {
+    if (std::holds_alternative<Bins>(keys)) kinds.emplace(column, CellKind::number);
+  };
+  if (statistic.by) {
+    add_bins(statistic.by->column, statistic.by->keys);
+    for (const auto& more : statistic.by->beside) add_bins(more.column, more.keys);
+  }
   return kinds;
 }
 
@@ -193,8 +224,8 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     return *said.bounds;
   };
   if (std::find(functions.begin(), functions.end(), function) == functions.end()) {
-    said.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram or keys there{}", one_line(function),
-                did_you_mean(function, functions));
+    said.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there{}",
+                one_line(function), did_you_mean(function, functions));
   }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
@@ -213,19 +244,27 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     refuse_field(said.categories.has_value(), "@categories");
   }
   if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), "@candidates");
-  if (said.discovers_keys && function != "mean") {
-    said.refuse(
-        "@keys is {} for {}(), must be a list there: means alone are of groups that nobody listed, and keys({}) counts the units of each",
-        discovered, function, said.by.value_or("column"));
+  const bool counts_units = function == "count" && column == "units";
+  if (said.discovers_keys && function != "mean" && !counts_units) {
+    said.refuse("@keys is {} for {}(), must be a list there: means and count(units) alone are of groups that nobody listed", discovered,
+                function);
   }
   if (!has_most_keys({function, column}) && !said.discovers_keys) refuse_field(said.most_keys.has_value(), "@most-keys");
-  if (function == "keys") refuse_field(said.bounds.has_value(), "@bounds");
+  if (function == "keys" || function == "distinct") refuse_field(said.bounds.has_value(), "@bounds");
   WeightedStatistic query{
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
       .weight = said.weight};
   auto& statistic = query.statistic;
   const auto most_keys = [&] { return Count{said.most_keys.value_or(context.unit.most().value())}; };
-  if (function == "count" && column == "units") {
+  const auto keys_of_by = [&] {
+    return KeysOf{.column = said.by.front(),
+                  .most_keys = most_keys(),
+                  .owner = owner_of(context.unit),
+                  .beside = {said.by.begin() + 1, said.by.end()}};
+  };
+  if (counts_units && said.discovers_keys) {
+    statistic.of = keys_of_by();
+  } else if (counts_units) {
     statistic.of = UnitsOf{owner_of(context.unit)};
   } else if (const auto counted = function == "count" ? distinct_column(column) : std::nullopt) {
     statistic.of = DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context.unit)};
@@ -234,8 +273,7 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   } else if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
   } else if (function == "mean" && said.discovers_keys) {
-    statistic.of =
-        GroupMeansOf{.mean = {column, bounds()}, .keys = {.column = *said.by, .most_keys = most_keys(), .owner = owner_of(context.unit)}};
+    statistic.of = GroupMeansOf{.mean = {column, bounds()}, .keys = keys_of_by()};
   } else if (function == "mean") {
     statistic.of = MeanOf{column, bounds()};
   } else if (function == "variance") {
@@ -247,6 +285,13 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
   } else if (function == "keys") {
     statistic.of = KeysOf{.column = column, .most_keys = most_keys(), .owner = owner_of(context.unit)};
+  } else if (function == "distinct") {
+    const auto columns = parse_values(column, "query");
+    statistic.of = KeysOf{.column = columns.front(),
+                          .most_keys = most_keys(),
+                          .owner = owner_of(context.unit),
+                          .beside = {columns.begin() + 1, columns.end()},
+                          .hides_counts = true};
   } else if (is_histogram && said.categories) {
     refuse_field(said.bounds.has_value(), "@bounds beside @categories");
     refuse_field(said.bins.has_value(), "@bins beside @categories");
@@ -254,6 +299,11 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   } else if (is_histogram) {
     if (!said.bins) said.refuse("@bins or @categories is missing: the cells of a histogram are public");
     statistic.of = HistogramOf{column, Bins{bounds(), *said.bins}};
+  }
+  if (said.most_per_group) {
+    if (!has_group_cap({function, column}, said))
+      refuse_field(true, said.discovers_keys ? "@most-per-group beside discovered @keys" : "@most-per-group");
+    statistic.group_cap = GroupCap{Count{*said.most_per_group}, owner_of(context.unit)};
   }
   if (said.where) {
     const auto kinds = kinds_of(statistic, said.types, context.schema);
@@ -304,6 +354,24 @@ class Member {
     if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_text)) refuse("a list of texts");
     return {value_.get<std::vector<std::string>>()};
   }
+  /// One list of texts; or, of several columns, such a list or bins for each.
+  [[nodiscard]] std::vector<Cells> keys() const {
+    const auto is_of_columns = value_.is_array() && !value_.empty() &&
+                               std::none_of(value_.begin(), value_.end(), [](const nlohmann::json& one) { return one.is_string(); });
+    if (!is_of_columns) return {texts()};
+    std::vector<Cells> all;
+    for (const auto& one : value_) {
+      const bool has_bins = one.is_object() && one.size() == 2 && one.contains("bounds") && one.contains("bins");
+      if (!has_bins && !one.is_array())
+        refuse("a list of texts, or of lists of texts and of {\"bounds\": [lower, upper], \"bins\": count}");
+      if (has_bins) {
+        all.emplace_back(Bins{Member{said_, "bounds", one["bounds"]}.bounds(), Member{said_, "bins", one["bins"]}.whole()});
+      } else {
+        all.emplace_back(Member{said_, name_, one}.texts());
+      }
+    }
+    return all;
+  }
   [[nodiscard]] std::map<std::string, std::string> types() const {
     constexpr std::array<std::string_view, 3> known{"number", "text", "date"};
     const auto is_known = [&](const nlohmann::json& one) {
@@ -347,23 +415,26 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
     } else if (name == "most_keys") {
       said.most_keys = field.whole();
     } else if (name == "by") {
-      said.by = field.text();
+      said.by = value.is_array() ? field.texts().names : std::vector{field.text()};
+      if (said.by.empty()) said.refuse("'by' is an empty list, must name a column");
     } else if (name == "keys" && value == discovered) {
       said.discovers_keys = true;
     } else if (name == "keys") {
-      said.keys = field.texts();
+      said.keys = field.keys();
     } else if (name == "key_bounds") {
       said.key_bounds = field.bounds();
     } else if (name == "key_bins") {
       said.key_bins = field.whole();
+    } else if (name == "most_per_group") {
+      said.most_per_group = field.whole();
     } else if (name == "types") {
       said.types = field.types();
     } else if (name == "weight") {
       said.weight = field.number();
     } else {
-      constexpr std::array<std::string_view, 14> fields{"query",      "where",     "bounds", "clip_unit_sum", "bins",       "categories",
-                                                        "candidates", "most_keys", "by",     "keys",          "key_bounds", "key_bins",
-                                                        "types",      "weight"};
+      constexpr std::array<std::string_view, 15> fields{
+          "query", "where", "bounds",     "clip_unit_sum", "bins",           "categories", "candidates", "most_keys",
+          "by",    "keys",  "key_bounds", "key_bins",      "most_per_group", "types",      "weight"};
       said.refuse("unknown field '{}'{}", one_line(name), did_you_mean(name, fields));
     }
   }
@@ -393,10 +464,14 @@ SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
     said.refuse("@query is '{}', whose column is a {} by @schema, must be one of numbers", one_line(said.query), *column->type);
   }
   if (needs_bounds && !said.bounds && !said.clip_unit_sum) said.bounds = bounds_in(column);
-  if (!said.by) return said;
-  const auto* const groups = schema->find(*said.by);
-  if (!said.keys && !said.discovers_keys && !said.key_bounds && !said.key_bins) said.keys = categories_in(groups);
-  if (said.key_bins && !said.key_bounds) said.key_bounds = bounds_in(groups);
+  if (said.by.empty()) return said;
+  if (said.keys.empty() && !said.discovers_keys && !said.key_bounds && !said.key_bins) {
+    for (const auto& by : said.by) {
+      if (auto its = categories_in(schema->find(by))) said.keys.emplace_back(*std::move(its));
+    }
+    if (said.keys.size() < said.by.size()) said.keys.clear();
+  }
+  if (said.key_bins && !said.key_bounds) said.key_bounds = bounds_in(schema->find(said.by.front()));
   return said;
 }
 
@@ -420,8 +495,8 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
                    .bins = options.bins,
                    .candidates = options.candidates,
                    .most_keys = options.most_keys,
-                   .by = options.by,
-                   .key_bins = options.key_bins};
+                   .key_bins = options.key_bins,
+                   .most_per_group = options.most_per_group};
   const auto ends = [](const std::string& text, std::string_view option) {
     const auto [lower, upper] = parse_ends(text, option);
     return Bounds{lower, upper};
@@ -430,7 +505,14 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
   if (options.clip_unit_sum) said.clip_unit_sum = ends(*options.clip_unit_sum, "clip-unit-sum");
   if (options.categories) said.categories = Categories{parse_values(*options.categories, "categories")};
   said.discovers_keys = options.keys && trimmed(*options.keys) == discovered;
-  if (options.keys && !said.discovers_keys) said.keys = Categories{parse_values(*options.keys, "keys")};
+  if (options.by) said.by = parse_values(*options.by, "by");
+  if (options.keys && !said.discovers_keys) {
+    if (said.by.size() > 1) {
+      for (auto& list : parse_lists(*options.keys, "keys")) said.keys.emplace_back(Categories{std::move(list)});
+    } else {
+      said.keys.emplace_back(Categories{parse_values(*options.keys, "keys")});
+    }
+  }
   if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "key-bounds");
   return said;
 }
@@ -444,7 +526,9 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
     said.categories.reset();
   }
   if (!has_most_keys(asked) && !said.discovers_keys) said.most_keys.reset();
-  if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
+  if (!has_group_cap(asked, said)) said.most_per_group.reset();
+  if (function == "count" || function == "keys" || function == "distinct" || (function == "histogram" && said.categories))
+    said.bounds.reset();
   if (said.categories) said.bins.reset();
   if (function != "sum") said.clip_unit_sum.reset();
   if (said.clip_unit_sum) said.bounds.reset();
@@ -457,14 +541,16 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 void QueryFields::add(FieldTable& table) {
   table.add("query", queries,
             "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), "
-            "quantile(column, fraction, ...), histogram(column) or keys(column), "
+            "quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...), "
             "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
             "noise of its own. "
             "Or a JSON object, as in @queries");
   table.add(
       "queries", file,
       "A JSON file of queries for one charge: a list of objects with \"query\" and, as needed, \"where\", \"bounds\": [lower, upper], "
-      "\"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", and "
+      "\"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", "
+      "\"most_per_group\" (of several "
+      "columns \"by\": [...] and \"keys\": [[...], {\"bounds\": [lower, upper], \"bins\": 9}]), and "
       "\"weight\": with weight "
       "4 a query has "
       "half "
@@ -492,14 +578,22 @@ void QueryFields::add(FieldTable& table) {
             "texts that nobody listed, "
             "each shown where more units hold it than a threshold, at delta > 0",
             WholeNumber{1, std::uint64_t{1} << 20});
-  table.add("by", by, "Each statistic for each group of this column, where @keys, or @key-bounds and @key-bins, say which there are");
-  table.add("keys", keys,
-            "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Or, for a mean, "
-            "discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0, with the "
-            "mean of its "
-            "units' own means. Of a unit @most-keys groups count");
+  table.add(
+      "by", by,
+      "Each statistic for each group of this column, or of up to three: 'sex,region', where @keys, or @key-bounds and @key-bins of one, "
+      "say which there are. A name with a comma stands in quotes");
+  table.add(
+      "keys", keys,
+      "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns "
+      "a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that "
+      "nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. "
+      "Of a unit @most-keys groups count");
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
   table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
+  table.add(
+      "most-per-group", most_per_group,
+      "Of a unit at most this many rows count in each listed group, the first of those that are used; as many as are used unless given",
+      WholeNumber{1, std::uint64_t{1} << 53});
 }
 
 bool QueryFields::take_file() {
@@ -509,7 +603,7 @@ bool QueryFields::take_file() {
   const auto refuse = [&](const std::string& reason) { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(*file), reason)}; };
   nlohmann::json list;
   try {
-    constexpr int deepest = 3;
+    constexpr int deepest = 5;
     list = accounting::parse_strict_json(text, deepest, "list of queries");
   } catch (const Error& error) {
     refuse(error.what());
@@ -534,7 +628,11 @@ void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
   };
   const auto sharing = std::count_if(queries.begin(), queries.end(), [&](WeightedStatistic& query) { return keys_of(query) != nullptr; });
   for (auto& query : queries) {
-    if (auto* const keys = keys_of(query)) keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
+    auto* const keys = keys_of(query);
+    if (keys == nullptr) continue;
+    keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
+    // Where no noise needs the other half, all but what calibration needs.
+    if (keys->hides_counts) keys->chance_of_selection = queries.size() == 1 ? Delta{delta.value() * (1 - 0x1p-20)} : keys->chance;
   }
 }
 
@@ -551,7 +649,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   for (std::size_t k = 0; k < texts.size(); ++k) {
     const auto place = texts.size() == 1 ? std::string{"@query: "} : fmt::format("query {}: ", k + 1);
     if (is_object_text(texts[k])) {
-      constexpr int deepest = 2;
+      constexpr int deepest = 4;
       nlohmann::json object;
       const auto parse = [&](std::string_view mark) {
         object = accounting::parse_strict_json(texts[k], deepest, with_marks(place, mark) + "the object");
@@ -573,11 +671,12 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     if (said.categories) unused.categories.reset();
     if (said.candidates) unused.candidates.reset();
     if (said.most_keys) unused.most_keys.reset();
-    if (said.by) unused.by.reset();
-    if (said.keys) unused.keys.reset();
+    if (!said.by.empty()) unused.by.clear();
+    if (!said.keys.empty()) unused.keys.clear();
     if (said.discovers_keys) unused.discovers_keys = false;
     if (said.key_bounds) unused.key_bounds.reset();
     if (said.key_bins) unused.key_bins.reset();
+    if (said.most_per_group) unused.most_per_group.reset();
     queries.push_back(query_of(with_schema(said, context.schema), context));
   }
   const auto refuse_unused = [](bool is_unused, std::string_view field) {
@@ -590,10 +689,11 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   refuse_unused(unused.categories.has_value(), "categories");
   refuse_unused(unused.candidates.has_value(), "candidates");
   refuse_unused(unused.most_keys.has_value(), "most-keys");
-  refuse_unused(unused.by.has_value(), "by");
-  refuse_unused(unused.keys.has_value() || unused.discovers_keys, "keys");
+  refuse_unused(!unused.by.empty(), "by");
+  refuse_unused(!unused.keys.empty() || unused.discovers_keys, "keys");
   refuse_unused(unused.key_bounds.has_value(), "key-bounds");
   refuse_unused(unused.key_bins.has_value(), "key-bins");
+  refuse_unused(unused.most_per_group.has_value(), "most-per-group");
   share_delta(queries, context.target.delta);
   return queries;
 }

@@ -3,6 +3,7 @@
 //   query 'mean(age)', bounds 18,90, where 'smoker==yes'
 //   query 'mean(age) where smoker==yes', bounds 18,90
 //   query '{"query": "mean(age)", "bounds": [18, 90], "where": "smoker==yes", "by": "sex", "keys": ["f", "m"], "weight": 2}'
+//   query '{"query": "count()", "by": ["sex", "age"], "keys": [["f", "m"], {"bounds": [18, 90], "bins": 6}]}'
 //   queries FILE, a list of such objects
 //
 // The fields beside a query in words are its own; where there are several in words, each takes those that it needs. An object says all
@@ -41,6 +42,7 @@ struct QueryFields {
   std::optional<std::string> keys = {};
   std::optional<std::string> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
+  std::optional<std::uint64_t> most_per_group = {};
 
   /// `query` and `queries`, of which one is said, and what goes beside them.
   void add(FieldTable& table);

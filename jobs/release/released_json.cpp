@@ -25,6 +25,7 @@ nlohmann::json json_of(const PartFacts& facts, double number) {
 }
 
 nlohmann::json json_of(const PartFacts& facts, const Estimate& estimate) {
+  if (!facts.has_values) return nlohmann::json::object();
   if (facts.rank_error) {
     nlohmann::json object{{"value", json_of(facts, estimate.value)}, {"rank_error", accounting::json_number(*facts.rank_error)}};
     if (facts.rank_error_share > 0) object["rank_error_share"] = facts.rank_error_share;
@@ -80,6 +81,7 @@ nlohmann::json json_of_query(const ReleasedQuery& query) {
     const Answer* const next = std::find_if(answer, end, [&](const Answer& other) { return other.group != answer->group; });
     auto group = json_of_group(facts, answer, next);
     put_text(group, "group", answer->group);
+    for (std::size_t k = 0; k < answer->group_texts.size(); ++k) put_text(group["columns"], facts.group_columns[k], answer->group_texts[k]);
     object["groups"].push_back(std::move(group));
     answer = next;
   }

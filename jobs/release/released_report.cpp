@@ -20,10 +20,12 @@ namespace {
 using namespace statistics;
 
 std::string shown_value(const PartFacts& facts, double number) {
+  if (!facts.has_values) return "";
   return facts.is_whole ? fmt::format("{:.0f}", number) : fmt::format("{:.10g}", number);
 }
 
 std::string shown_interval(const PartFacts& facts, const Estimate& estimate) {
+  if (!facts.has_values) return "";
   if (facts.is_whole) return fmt::format("[{:.0f}, {:.0f}]", estimate.lower, estimate.upper);
   return fmt::format("[{}, {}]", rounded_down(estimate.lower), rounded_up(estimate.upper));
 }
@@ -71,6 +73,11 @@ std::string cell_lines(const ReleasedStatistics& released) {
   const auto& [facts, missing_cells, weight, event, answers] = released.queries.front();
   std::size_t width = 4;
   for (const auto& answer : answers) width = std::max(width, shown_cell(answer.cell).size());
+  if (!facts.has_values) {
+    std::string names = "\nkey\n";
+    for (const auto& answer : answers) names += shown_cell(answer.cell) + "\n";
+    return names;
+  }
   std::string lines = safe_format("\n{:<{}} {:>12}   interval with confidence {} for each cell alone, over the noise\n", "cell", width,
                                   "count", released.confidence);
   for (const auto& answer : answers) {
@@ -106,10 +113,14 @@ std::string number_lines(const ReleasedStatistics& released) {
                      std::exchange(noise, {})}));
     }
   }
-  return fmt::format("\nIntervals have confidence {} for each number alone, over the noise.\n", released.confidence) + table.text();
+  const bool has_values =
+      std::any_of(released.queries.begin(), released.queries.end(), [](const auto& query) { return query.facts.has_values; });
+  const auto title = fmt::format("\nIntervals have confidence {} for each number alone, over the noise.\n", released.confidence);
+  return (has_values ? title : "\n") + table.text();
 }
 
 std::string csv_number(const PartFacts& facts, double number) {
+  if (!facts.has_values) return "";
   return facts.is_whole && std::isfinite(number) ? fmt::format("{:.0f}", number) : fmt::format("{}", number);
 }
 
@@ -182,7 +193,7 @@ BarPicture picture_of(const ReleasedStatistics& released) {
     BarPanel panel{.title = query.facts.query + (rank_error ? ", rank error: " + shown_rank_error(query.facts) : std::string{}),
                    .across = {query.facts.is_whole ? "records" : query.facts.query},
                    .bars = {}};
-    for (const auto& answer : query.answers) {
+    for (const auto& answer : query.facts.has_values ? query.answers : std::vector<Answer>{}) {
       const char* const between = answer.group.empty() || answer.cell.empty() ? "" : ", ";
       const std::string name = escaped(answer.group) + between + escaped(answer.cell);
       panel.bars.push_back({name, answer.estimate.value, answer.estimate.lower, answer.estimate.upper, !rank_error.has_value()});

@@ -14,14 +14,15 @@ data::ArrowTable table_of(const ReleasedStatistics& released) {
   auto& lowers = table.numbers("lower");
   auto& uppers = table.numbers("upper");
   for (const auto& query : released.queries) {
-    for (const auto& [group, cell, estimate] : query.answers) {
+    for (const auto& [group, cell, estimate, group_texts] : query.answers) {
       const auto& facts = query.facts;
       queries.emplace_back(facts.query);
       groups.push_back(facts.has_groups ? std::optional{group} : std::nullopt);
       cells.push_back(facts.has_cells ? std::optional{cell} : std::nullopt);
-      values.emplace_back(estimate.value);
-      lowers.push_back(facts.rank_error ? std::nullopt : std::optional{estimate.lower});
-      uppers.push_back(facts.rank_error ? std::nullopt : std::optional{estimate.upper});
+      const bool has_interval = facts.has_values && !facts.rank_error;
+      values.push_back(facts.has_values ? std::optional{estimate.value} : std::nullopt);
+      lowers.push_back(has_interval ? std::optional{estimate.lower} : std::nullopt);
+      uppers.push_back(has_interval ? std::optional{estimate.upper} : std::nullopt);
     }
   }
   return table;

@@ -180,6 +180,13 @@ bool gaussian_is_better(const std::vector<WeightedStatistic>& queries, double ga
       of_laplace += laplace * laplace;
       continue;
     }
+    if (is_selection(statistic, NoiseFamily::laplace)) {
+      const auto threshold = [&](NoiseFamily family, double scale) { return static_cast<double>(key_threshold_of(query, family, scale)); };
+      const double thresholds = threshold(NoiseFamily::laplace, laplace) / threshold(NoiseFamily::gaussian, gaussian);
+      of_gaussian += gaussian * gaussian;
+      of_laplace += gaussian * gaussian * thresholds * thresholds;
+      continue;
+    }
     if (const auto* const keys = keys_of(statistic)) {
       const auto of_family = [&](NoiseFamily family, double scale) { return static_cast<double>(key_threshold_of(query, family, scale)); };
       const double thresholds = of_family(NoiseFamily::laplace, laplace) / of_family(NoiseFamily::gaussian, gaussian);

@@ -18,6 +18,7 @@
 #include <surety/data/condition.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>
+#include <surety/jobs/plans/text_lists.h>
 #include <surety/jobs/plans/unit_fields.h>
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
@@ -59,6 +60,18 @@ void add_types(json& object, const data::Condition& condition) {
   }
 }
 
+/// One column as its name.
+json columns_json(const std::vector<std::string>& columns) { return columns.size() == 1 ? json(columns.front()) : json(columns); }
+
+/// The cells of one of several columns.
+json keys_json(const Cells& cells) {
+  return std::visit(Overload{[](const data::Categories& its) { return json(its.names); },
+                             [](const Bins& its) {
+                               return json{{"bounds", json_of(its.bounds)}, {"bins", its.count}};
+                             }},
+                    cells);
+}
+
 json json_of(const WeightedStatistic& query) {
   const auto& statistic = query.statistic;
   json object;
@@ -68,6 +81,11 @@ json json_of(const WeightedStatistic& query) {
   const auto of_numbers = [&](std::string_view function, const auto& its) {
     of_column(function, its.column);
     object["bounds"] = json_of(its.bounds);
+  };
+  const auto of_discovered = [&](std::string_view asked, const KeysOf& its) {
+    object["query"] = asked;
+    object["by"] = columns_json(columns_of(its));
+    object["keys"] = discovered;
   };
   const auto add_cells = [&](const Cells& cells, const char* texts, const char* bounds, const char* bins) {
     std::visit(Overload{[&](const data::Categories& its) { object[texts] = its.names; },
@@ -91,13 +109,18 @@ json json_of(const WeightedStatistic& query) {
                         add_cells(its.cells, "categories", "bounds", "bins");
                       },
                       [&](const KeysOf& its) {
-                        of_column("keys", its.column);
                         object["most_keys"] = its.most_keys.value();
+                        if (its.hides_counts) {
+                          of_column("distinct", list_text(columns_of(its)));
+                        } else if (its.beside.empty()) {
+                          of_column("keys", its.column);
+                        } else {
+                          of_discovered("count(units)", its);
+                        }
                       },
                       [&](const GroupMeansOf& its) {
                         of_numbers("mean", its.mean);
-                        object["by"] = its.keys.column;
-                        object["keys"] = discovered;
+                        of_discovered(fmt::format("mean({})", its.mean.column), its.keys);
                         object["most_keys"] = its.keys.most_keys.value();
                       },
                       [&](const UnitSumOf& its) {
@@ -115,9 +138,15 @@ json json_of(const WeightedStatistic& query) {
     add_types(object, *statistic.where);
   }
   if (statistic.by) {
-    object["by"] = statistic.by->column;
-    add_cells(statistic.by->keys, "keys", "key_bounds", "key_bins");
+    object["by"] = columns_json(columns_of(*statistic.by));
+    if (statistic.by->beside.empty()) {
+      add_cells(statistic.by->keys, "keys", "key_bounds", "key_bins");
+    } else {
+      object["keys"] = json::array({keys_json(statistic.by->keys)});
+      for (const auto& more : statistic.by->beside) object["keys"].push_back(keys_json(more.keys));
+    }
   }
+  if (statistic.group_cap) object["most_per_group"] = statistic.group_cap->most.value();
   if (query.weight != 1) object["weight"] = query.weight;
   return object;
 }

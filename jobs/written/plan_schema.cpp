@@ -65,6 +65,10 @@ json query_schema() {
   const json count{{"type", "integer"}, {"minimum", 1}};
   const json bounds{{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
   const json texts{{"type", "array"}, {"items", text}};
+  const json bins{{"type", "object"},
+                  {"properties", {{"bounds", bounds}, {"bins", count}}},
+                  {"required", {"bounds", "bins"}},
+                  {"additionalProperties", false}};
   return {{"type", "object"},
           {"properties",
            {{"query", text},
@@ -75,10 +79,11 @@ json query_schema() {
             {"categories", texts},
             {"candidates", count},
             {"most_keys", count},
-            {"by", text},
-            {"keys", {{"anyOf", {texts, {{"const", discovered}}}}}},
+            {"by", {{"anyOf", {text, texts}}}},
+            {"keys", {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins}}}}}, {{"const", discovered}}}}}},
             {"key_bounds", bounds},
             {"key_bins", count},
+            {"most_per_group", count},
             {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date"}}}}}},
             {"weight", {{"type", "number"}, {"exclusiveMinimum", 0}}}}},
           {"required", {"query"}},

@@ -441,6 +441,42 @@ TEST_F(Release, ShowsMeansOfGroupsThatManyOwnersAreIn) {
   }
   const auto object = ask(R"json({"query": "mean(y)", "bounds": [0, 10], "by": "town", "keys": "discovered", "most_keys": 1})json", {});
   EXPECT_EQ(object["groups"].size(), 2U);
+  // By two columns.
+  for (const auto& [query, more] : {std::pair{"mean(y)", Words{"--bounds", "0,10"}}, std::pair{"count(units)", Words{}}}) {
+    const auto pairs = ask(query, more + Words{"--by", "town,who", "--keys", "discovered", "--most-keys", "1"});
+    EXPECT_EQ(pairs["query"], std::string{query} + " by discovered town, who");
+    EXPECT_EQ(pairs["groups"], nlohmann::json::array()) << "each of one owner";
+  }
+  const auto listed = ask("count(units)", {"--by", "town,y", "--keys", "\"Rome\", Oslo; 2"});
+  EXPECT_EQ(listed["groups"][0]["group"], "Rome, 2");
+  EXPECT_EQ(listed["groups"][1]["columns"], nlohmann::json::parse(R"({"town": "Oslo", "y": "2"})"));
+  // Keys alone: chosen by themselves where that shows those of fewer owners than a threshold does.
+  const auto alone = ask("distinct(town)", {"--most-keys", "1"});
+  EXPECT_EQ(alone["noise"], "selection");
+  EXPECT_TRUE(alone["event"].get<std::string>().starts_with("repeat(2, approx(0.5")) << alone["event"];
+  EXPECT_EQ(alone["cells"], nlohmann::json::parse(R"([{"cell": "Oslo"}, {"cell": "Rome"}])"));
+  const auto tuples = ask("distinct(town, who)", {"--most-keys", "1"});
+  EXPECT_EQ(tuples["query"], "distinct(town, who)");
+  EXPECT_EQ(tuples["groups"], nlohmann::json::array());
+  const auto many = ask("distinct(town)", {"--noise", "gaussian"});
+  EXPECT_EQ(many["noise"], "gaussian");
+  EXPECT_EQ(many["cells"][0], nlohmann::json::parse(R"({"cell": "Bern"})"));
+  for (const char* form : {"csv", "table"}) {
+    std::filesystem::remove(path("run.db"));
+    const auto shown = surety({"release",      path("towns.csv"), "--epsilon",   "1",      "--delta",  "1e-6",   "--ledger",
+                               path("run.db"), "--replay-seed",   "3",           "--unit", "who",      "--most", "3",
+                               "--query",      "distinct(town)",  "--most-keys", "1",      "--format", form});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_NE(shown.out.find("Oslo"), std::string::npos);
+    EXPECT_EQ(shown.out.find("nan"), std::string::npos) << shown.out;
+  }
+  // Of an owner one row in each group; and what it is not for.
+  const auto capped = ask("count()", {"--by", "town", "--keys", "Rome,Oslo,Bern,rare", "--most-per-group", "1", "--noise", "gaussian",
+                                      "--adjacency", "add-or-remove-one"});
+  EXPECT_EQ(capped["query"], "count() by town (1 of a unit in each)");
+  EXPECT_NEAR(capped["l2_sensitivity"].get<double>(), std::sqrt(3), 1e-12);
+  EXPECT_NEAR(capped["groups"][2]["value"].get<double>(), 400, 40);
+  EXPECT_NEAR(capped["groups"][3]["value"].get<double>(), 1, 40);
   // A list of that one text is a list.
   EXPECT_EQ(ask("mean(y)", {"--bounds", "0,10", "--by", "town", "--keys", "\"discovered\""})["groups"][0]["group"], "discovered");
 }
@@ -554,14 +590,30 @@ TEST_F(ReleaseRefusal, OfKeys) {
   const Words delta{"--delta", "1e-6"};
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--most-keys", "2"}), 2, {"keys of a unit are 2", "at most the 1"});
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--bounds", "0,1"}), 2, {"--bounds is not for keys()"});
+  expect_refused_untouched(ask("distinct(x)", private_count), 2, {"delta > 0"});
+  expect_refused_untouched(ask("distinct(x, x)", private_count + delta), 2, {"groups are by 'x' twice"});
+  expect_refused_untouched(ask("distinct(x)", private_count + delta + Words{"--bounds", "0,1"}), 2, {"--bounds is not for distinct()"});
   expect_refused_untouched(ask("count()", private_count + Words{"--most-keys", "1"}), 2, {"--most-keys is not for count()"});
   const Words discovered{"--by", "label", "--keys", "discovered"};
-  expect_refused_untouched(ask("count()", private_count + delta + discovered), 2, {"--keys is discovered for count()", "keys(label)"});
+  expect_refused_untouched(ask("count()", private_count + delta + discovered), 2, {"--keys is discovered for count()", "count(units)"});
   expect_refused_untouched(ask("mean(x)", private_count + discovered + Words{"--bounds", "0,1"}), 2, {"delta > 0"});
   expect_refused_untouched(ask("mean(x)", delta + Words{"--bounds", "0,1", "--keys", "discovered"}), 2, {"--keys is given without --by"});
   expect_refused_untouched(ask("mean(x)", delta + discovered + Words{"--bounds", "0,1", "--key-bins", "2"}), 2,
                            {"--key-bins are not for --keys"});
   expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--by", "label", "--keys", "0,1"}), 2, {"without groups"});
+  const auto by = [&](const char* columns, const Words& more) { return ask("count()", private_count + Words{"--by", columns} + more); };
+  expect_refused_untouched(by("label,x", {}), 2, {"--keys is missing", "each of the 2 columns of --by"});
+  expect_refused_untouched(by("label,x", {"--keys", "0,1"}), 2, {"--keys has 1 lists", "each of the 2 columns", "; between two"});
+  expect_refused_untouched(by("label,label", {"--keys", "0;1"}), 2, {"groups are by 'label' twice"});
+  expect_refused_untouched(by("label,x,y,z", {"--keys", "0;1;2;3"}), 2, {"groups are by 4 columns, must be by at most 3"});
+  expect_refused_untouched(by("label,", {"--keys", "0;1"}), 2, {"--by has an empty name"});
+  expect_refused_untouched(by("label", {"--keys", "0", "--most-per-group", "2"}), 2,
+                           {"rows of a unit in each group are 2", "at most the 1"});
+  expect_refused_untouched(ask("count()", private_count + Words{"--most-per-group", "1"}), 2, {"--most-per-group is given without --by"});
+  expect_refused_untouched(ask("count(units)", private_count + Words{"--by", "label", "--keys", "0", "--most-per-group", "1"}), 2,
+                           {"--most-per-group is not for count()"});
+  expect_refused_untouched(by("label,x", {"--key-bounds", "0,1", "--key-bins", "2"}), 2,
+                           {"--key-bounds and --key-bins are for one column"});
 }
 
 TEST_F(ReleaseRefusal, OfOptionsOutOfRange) {

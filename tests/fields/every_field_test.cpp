@@ -448,6 +448,7 @@ class EveryFieldOfReleases : public EveryField {
         {"keys", groups},
         {"key-bounds", bands},
         {"key-bins", bands},
+        {"most-per-group", with(owners, with(bands, {{field, 1}}))},
         {"missing", {{field, "age=4"}}},
         {"complete", {{field, "age"}}},
         {"schema", {{field, path("schema.json")}, {"bounds", nullptr}}},
@@ -496,6 +497,7 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
       {"keys", {{"by", "who"}, {"keys", {"p1", "p2"}}}},
       {"key_bounds", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}}},
       {"key_bins", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}}},
+      {"most_per_group", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}, {"most_per_group", 1}}},
       {"types", {{"where", "day>2020-01-03"}, {"types", {{"day", "date"}}}}},
       {"weight", {{"weight", 2}}},
   };
@@ -512,6 +514,7 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
       json options{{"query", json::array({one})}, {"bounds", nullptr}};
       if (name == "weight") options["query"].push_back("count() where y>0");
       if (name == "most_keys") options.update({{"unit", "who"}, {"most", 2}, {"delta", 1e-5}, {"noise", "gaussian"}});
+      if (name == "most_per_group") options.update({{"unit", "who"}, {"most", 2}});
       return plan_of("release", with(base(), options));
     };
     auto less = query;

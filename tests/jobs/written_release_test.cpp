@@ -133,7 +133,8 @@ TEST(PlanText, IsReadAsThePlanThatItWasMadeOf) {
          every_statistic(data::parse_condition(condition, "it", kinds), {{-0.1, 0x1p60}, {0, 1e-3}},
                          {HistogramOf{"x", Bins{{-1, 1.0 / 3}, 7}}, HistogramOf{"x", data::Categories{{"a", " b", "c,\"d\"", ""}}}})) {
       for (const auto& by : {std::optional<Groups>{}, std::optional{Groups{"group, of", data::Categories{{"f", "m"}}}},
-                             std::optional{Groups{"group", Bins{{0, 0.7}, 3}}}}) {
+                             std::optional{Groups{"group", Bins{{0, 0.7}, 3}}},
+                             std::optional{Groups{"group, of", data::Categories{{"f;", "m"}}, {{"\"", Bins{{0, 0.7}, 3}}}}}}) {
         const auto plan = plan_with(statistic, by);
         if (!plan) continue;
         const auto text = jobs::plan_text(*plan);
@@ -158,17 +159,29 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
   plan.reading.csv.quoted_lines = 5;
   plan.reading.csv.missing.emplace("a=\"b", "x, y");
   const auto push = [&](auto of) { plan.queries.push_back({.statistic = {.of = of, .adjacency = plan.target.adjacency, .unit = unit}}); };
-  push(KeysOf{.column = "a=\"b", .most_keys = Count{2}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}});
+  push(KeysOf{.column = "a=\"b", .most_keys = Count{2}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}});
   plan.queries.back().statistic.missing = MissingCells::count_as_a_value;
-  push(KeysOf{.column = "town", .most_keys = Count{3}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}});
+  push(KeysOf{.column = "town", .most_keys = Count{3}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}});
   push(QuantileOf{"age", {0, 90}, Fraction{0.123456789}, 77});
   push(QuantileOf{"age, of", {0, 90}, Fraction::median()});
   push(QuantileOf{"age, of", {0, 90}, Fractions{{Fraction{0.1}, Fraction::median(), Fraction{0.9}}}});
   plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
   push(GroupMeansOf{MeanOf{"age, of", {0, 90}},
-                    KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 6}, .owner = RowOwner{"row", true}}});
+                    KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}}});
+  push(KeysOf{
+      .column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}, .beside = {"sex", "a=\"b"}});
   push(DistinctOf{.column = "town) of", .most_keys = Count{2}, .owner = RowOwner{"row", true}});
   push(UnitsOf{.owner = RowOwner{"row", true}});
+  push(KeysOf{.column = "town, of",
+              .most_keys = Count{2},
+              .chance = Delta{1e-6 / 10},
+              .owner = RowOwner{"row", true},
+              .beside = {"a=\"b"},
+              .hides_counts = true,
+              .chance_of_selection = Delta{1e-6 / 10}});
+  push(CountOf{});
+  plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
+  plan.queries.back().statistic.group_cap = GroupCap{Count{2}, RowOwner{"row", true}};
   push(UnitSumOf{.column = "age, of", .clip = {-1, 90}, .owner = RowOwner{"row", true}});
   EXPECT_EQ(jobs::read_release_plan(jobs::plan_text(plan)).plan, plan);
 
@@ -178,7 +191,7 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
     const auto found = refusal_of([&] { return jobs::plan_text(changed); });
     EXPECT_TRUE(found.says(ErrorCode::unsupported, "the plan has no text")) << found;
   };
-  refused([](auto& its) { std::get<KeysOf>(its.queries[0].statistic.of).chance = Delta{1e-7}; });
+  refused([](auto& its) { std::get<KeysOf>(its.queries[0].statistic.of).chance = Delta{2e-7}; });
   refused([](auto& its) { std::get<KeysOf>(its.queries[0].statistic.of).owner->empty_is_each = false; });
   refused([](auto& its) { its.reading.limits.columns = 7; });
   refused([](auto& its) { its.queries[2].statistic.missing = MissingCells::promised_complete; });

@@ -97,6 +97,15 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
   ask({"--query", "count()", "--by", "t", "--keys", "p,q"});
   gaussian({"--query", "sum(x)", "--bounds", "2,6", "--by", "t", "--keys", "p,q,x"});
   ask({"--query", "mean(x)", "--bounds", "2,6", "--by", "y", "--key-bounds", "0,4", "--key-bins", "2"});
+  gaussian({"--query", "count()", "--by", "t,y", "--keys", "p,q,k;1,3"});
+  if (most > 2) {
+    gaussian({"--query", "count()", "--by", "t", "--keys", "p,q,x,k", "--most-per-group", "1"});
+    ask({"--query", "sum(x)", "--bounds", "-2,6", "--by", "t", "--keys", "p,q", "--most-per-group", "2"});
+    ask({"--query", "median(x)", "--bounds", "1,5", "--candidates", "5", "--by", "t", "--keys", "p,q", "--most-per-group", "1"});
+  }
+  gaussian({"--query", "count(units)", "--query", "sum(x)", "--clip-unit-sum", "-4,4", "--by", "y,t", "--keys", "1,3;q,p"});
+  ask({"--query", R"j({"query": "mean(x)", "bounds": [3, 9], "by": ["t", "y"], "keys": [["p", "q"], {"bounds": [0, 4], "bins": 2}]})j"});
+  ask({"--query", "median(x)", "--bounds", "1,5", "--candidates", "5", "--by", "t,y", "--keys", "p,q;1,3"});
   ask({"--query", "count() where x>0", "--query", "sum(x)", "--query", "median(x)", "--bounds", "0,5", "--candidates", "6"});
   ask({"--query", "count(units)"});
   all.back().is_public = adjacency != "add-or-remove-one";
@@ -108,10 +117,15 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
   all.push_back(
       {{"--query", "keys(t)", "--epsilon", "1", "--delta", "1e-6", "--noise", "gaussian", "--where", "x>0", "--most-keys", "2"}, true});
   if (most < 2) all.pop_back();
+  if (most == 3) {
+    all.push_back({{"--query", "count(units)", "--by", "t,y", "--keys", "discovered", "--most-keys", "2", "--epsilon", "1", "--delta",
+                    "1e-6", "--noise", "gaussian"},
+                   true});
+  }
   // Whose threshold takes a tenth of a second each time.
   if ((adjacency == "replace-one" && most == 2) || (adjacency == "add-or-remove-one" && most == 3)) {
-    all.push_back({.words = {"--query", "mean(x)", "--bounds", "-3,5", "--by", "t", "--keys", "discovered", "--epsilon", "1", "--delta",
-                             "1e-6", "--noise", "laplace"},
+    all.push_back({.words = {"--query", "mean(x)", "--bounds", "-3,5", "--by", most == 2 ? "t" : "t,y", "--keys", "discovered", "--epsilon",
+                             "1", "--delta", "1e-6", "--noise", "laplace"},
                    .is_of_keys = true,
                    .has_means = true});
   }
@@ -240,6 +254,11 @@ std::vector<Rows> extremes(const Question& question, std::size_t most) {
   if (most > 1) {
     all.push_back({"1e9,1,p"});
     all.push_back({"-1e9,1,p"});
+    // In two groups, at one bound.
+    for (const char* const number : {"1e9", "-1e9"}) {
+      all.emplace_back();
+      for (std::size_t k = 0; k < rows; ++k) all.back().push_back(fmt::format("{},1,{}", number, k % 2 == 0 ? "p" : "q"));
+    }
     for (const Words& keys : {Words{"p", "q", "x", "\"a,b\""}, Words{"k", "l", "m", "n"}}) {
       all.emplace_back();
       for (std::size_t k = 0; k < rows; ++k) all.back().push_back("1e9,1," + keys[k]);
@@ -329,9 +348,14 @@ class Comparison {
     auto second = nlohmann::json::parse(b.out);
     const auto counts = [](nlohmann::json& report) {
       std::map<std::string, double> found;
-      for (const auto& cell : report["cells"])
-        found[cell["cell"].dump() + cell.value("cell_bytes", "")] = cell["value"].get<double>() - reveal;
-      report.erase("cells");
+      // Of one column they are cells, of several groups.
+      const bool has_groups = report.contains("groups");
+      for (const auto& cell : report[has_groups ? "groups" : "cells"]) {
+        const auto name = has_groups ? cell["group"].dump() + cell["columns"].dump() + cell.value("group_bytes", "")
+                                     : cell["cell"].dump() + cell.value("cell_bytes", "");
+        found[name] = cell["value"].get<double>() - reveal;
+      }
+      report.erase(has_groups ? "groups" : "cells");
       return found;
     };
     const auto of_first = counts(first);
@@ -377,7 +401,8 @@ class Comparison {
       if (2 * shown.size() != release.content.size()) return false;
       for (std::size_t k = 0; k < shown.size(); ++k) {
         const double count = release.content[2 * k + 1];
-        groups[shown[k]["group"].dump() + shown[k].value("group_bytes", "")].at(side) = {release.content[2 * k], count};
+        groups[shown[k]["group"].dump() + shown[k].value("columns", nlohmann::json{}).dump() + shown[k].value("group_bytes", "")].at(
+            side) = {release.content[2 * k], count};
         least = std::min(least, count);
       }
       return true;

@@ -54,17 +54,64 @@ TEST(PeopleAttack, SeesWhatCountsOfUnitsByGroupsCost) {
   SmallFiles files;
   auto statistic = statistic_of(UnitsOf{owner}, Adjacency::replace_one, 3);
   statistic.by = Groups{"t", data::Categories{{"p", "q"}}};
-  const Rows first{"a,1,p", "b,1,q", "u,1,p", "u,2,p", "u,3,p"};
-  const Rows second{"a,1,p", "b,1,q", "u,1,q", "u,2,q", "u,3,q"};
+  const Rows first{"a,1,p", "b,1,q", "u,1,p", "u,2,p", "u,9,p"};
+  const Rows second{"a,1,p", "b,1,q", "u,1,q", "u,2,q", "u,9,q"};
   const auto seen = [&](double scale) {
     const auto noise = laplace_for(statistic, scale);
-    const auto is_hit = [](const Coordinates& counts) { return counts[0] >= 2 && counts[1] <= 1; };
-    return reference::empirical_epsilon(hits(release_of(statistic, first, noise, files), is_hit, 1),
-                                        hits(release_of(statistic, second, noise, files), is_hit, 2), 0, alpha);
+    const auto is_hit = [](const Coordinates& counts) {
+      return counts.size() == 2 ? counts[0] >= 2 && counts[1] <= 1 : counts[0] >= 2 && counts[1] >= 1 && counts[2] <= 1 && counts[3] <= 0;
+    };
+    const std::uint64_t times = statistic.by->beside.empty() ? runs : 10 * runs;
+    return reference::empirical_epsilon(hits(release_of(statistic, first, noise, files), is_hit, 1, times),
+                                        hits(release_of(statistic, second, noise, files), is_hit, 2, times), 0, alpha);
   };
   EXPECT_LE(seen(1), 1);
   EXPECT_GE(seen(1), 0.5);
   EXPECT_GT(seen(0.5), 1);  // planted: a sensitivity of 1
+  // By pairs, in two of which the rows of u are: which 20,000 runs see, at no more time than 2,000 of others.
+  statistic.by->beside.push_back({"x", Bins{{0, 16}, 2}});
+  EXPECT_LE(seen(1), 1);
+  EXPECT_GE(seen(1), 1.0 / 3);
+  EXPECT_GT(seen(0.5), 1);  // planted: the sensitivity of the first column alone
+}
+
+// One whose four rows are in two groups, of which two count in each, comes: 2 in both, and not 4.
+TEST(PeopleAttack, SeesWhatCappedRowsOfGroupsCost) {
+  SmallFiles files;
+  auto statistic = statistic_of(CountOf{}, Adjacency::add_or_remove_one, 4);
+  statistic.by = Groups{"t", data::Categories{{"p", "q"}}};
+  statistic.group_cap = GroupCap{Count{2}, owner};
+  const Rows without{"a,1,p", "b,1,q"};
+  const Rows with{"a,1,p", "b,1,q", "u,1,p", "u,2,p", "u,9,q", "u,8,q"};
+  const Rows uncapped{"a,1,p", "b,1,q", "u,1,p", "u,2,p", "u,9,p", "u,8,p"};
+  const auto seen = [&](double scale, const Statistic& asked, const Rows& rows, double least, double least_of_second) {
+    const auto noise = laplace_for(statistic, scale);
+    const auto is_hit = [&](const Coordinates& counts) { return counts[0] >= least && counts[1] >= least_of_second; };
+    return reference::empirical_epsilon(hits(release_of(asked, rows, noise, files), is_hit, 1),
+                                        hits(release_of(asked, without, noise, files), is_hit, 2), 0, alpha);
+  };
+  EXPECT_LE(seen(1, statistic, with, 3, 3), 1);
+  EXPECT_GE(seen(1, statistic, with, 3, 3), 1.0 / 3);
+  EXPECT_GT(seen(0.25, statistic, with, 3, 3), 1);  // planted: a sensitivity of 1
+  // Planted: the noise of the cap in l1, of one group, without the cap.
+  EXPECT_LE(seen(0.5, statistic, uncapped, 3, -100), 1);
+  auto forgotten = statistic;
+  forgotten.group_cap = std::nullopt;
+  EXPECT_GT(seen(0.5, forgotten, uncapped, 5, -100), 1);
+}
+
+// One who holds a key that three hold.
+TEST(PeopleAttack, SeesWhatKeysWithoutCountsCost) {
+  const double delta = 0.01;
+  const auto seen = [&](double epsilon, std::uint64_t others) {
+    KeySelection rule{Epsilon{epsilon}, Delta{delta}};
+    const auto shown = [&](std::uint64_t count) { return [&rule, count](ReplayBits& bits) { return rule.draw(count, bits); }; };
+    const auto is_hit = [](bool is_shown) { return is_shown; };
+    return reference::empirical_epsilon(hits(shown(others + 1), is_hit, 1), hits(shown(others), is_hit, 2), delta, alpha);
+  };
+  EXPECT_LE(seen(1, 3), 1);
+  EXPECT_GE(seen(1, 3), 1.0 / 3);
+  EXPECT_GT(seen(2, 2), 1);  // planted: the epsilon of two keys
 }
 
 // One who adds the upper bound, with all rows, gives way to one who adds the lower one.

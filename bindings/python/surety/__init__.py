@@ -28,7 +28,7 @@ from surety._noise import (
 )
 from surety._release import Plan, plan, release
 from surety._released import Number, Released
-from surety._statistics import Statistic, count, count_distinct, count_units, histogram, keys, mean, median, quantile, sum, variance
+from surety._statistics import Statistic, count, count_distinct, count_units, distinct, histogram, keys, mean, median, quantile, sum, variance
 from surety._train import TrainingPlan, plan_training, train
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "count_units",
     "curve",
     "delta",
+    "distinct",
     "epsilon",
     "explain",
     "histogram",

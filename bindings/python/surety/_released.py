@@ -23,7 +23,7 @@ class Number(NamedTuple):
     query: str
     group: str | None  #: None where the statistic is of no groups
     cell: str | None  #: None where it is no histogram and of no keys
-    value: float  #: an int, where it is a count
+    value: float | None  #: an int, where it is a count; None of keys without counts
     lower: float | None  #: the ends of its interval, which is about the noise alone; None where it has a rank error instead
     upper: float | None
 
@@ -144,7 +144,7 @@ class Released:
         rows = []
         for row in self._table:
             interval = "" if row.lower is None or row.upper is None else f"[{row.lower:.10g}, {row.upper:.10g}]"
-            rows.append([row.query, *[row.group or ""] * has_groups, *[row.cell or ""] * has_cells, f"{row.value:.10g}", interval])
+            rows.append([row.query, *[row.group or ""] * has_groups, *[row.cell or ""] * has_cells, "" if row.value is None else f"{row.value:.10g}", interval])
         return heads, [[_one_line(text) for text in row] for row in rows]
 
     def __repr__(self) -> str:
@@ -181,7 +181,7 @@ def _draw(panel: Any, query: str, numbers: list[Number]) -> None:
     shown = numbers[:_MOST_BARS]
     more = len(numbers) - len(shown)
     places = range(len(shown))
-    panel.barh(places, [number.value for number in shown], color="0.8")
+    panel.barh(places, [number.value or 0 for number in shown], color="0.8")
     for place, number in zip(places, shown, strict=True):
         ends = [end for end in (number.lower, number.upper) if end is not None and math.isfinite(end)]
         if len(ends) == 2:
@@ -206,7 +206,7 @@ def _numbers_of(query: dict[str, Any]) -> list[Number]:
 
 def _number(query: str, group: str | None, cell: str | None, said: dict[str, Any]) -> Number:
     lower, upper = said.get("interval", (None, None))
-    return Number(query, group, cell, _value(said["value"]), None if lower is None else _value(lower), None if upper is None else _value(upper))
+    return Number(query, group, cell, _value(said["value"]) if "value" in said else None, None if lower is None else _value(lower), None if upper is None else _value(upper))
 
 
 def _value(number: float | str) -> float:

@@ -22,15 +22,16 @@ class Some(TypedDict, total=False):
 class Groups(Some, total=False):
     """The same for what can be of groups."""
 
-    by: str | None
-    keys: Iterable[str] | Literal["discovered"] | None
+    by: str | Iterable[str] | None
+    keys: Iterable[str | Iterable[str]] | Literal["discovered"] | None
     key_bounds: Pair | None
     key_bins: SupportsIndex | None
+    most_per_group: SupportsIndex | None
 
 
 class Statistic:
     """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``count_units``, ``count_distinct``, ``sum``, ``mean``,
-    ``variance``, ``median``, ``quantile``, ``histogram`` and ``keys``, which share these keywords:
+    ``variance``, ``median``, ``quantile``, ``histogram``, ``keys`` and ``distinct``, which share these keywords:
 
     ``where``: a condition; only rows that meet it count. Comparisons of a column with a number or a text, with ``and``, ``or``, ``not`` and parentheses:
     ``'age > 40 and not (town == "New York")'``. A missing cell meets no comparison; ``missing(column)`` and ``present(column)`` ask for it.
@@ -38,8 +39,9 @@ class Statistic:
 
     ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
 
-    ``by``: the statistic of each group of this column. Which groups there are is public: ``keys`` lists their texts, or ``key_bounds`` and ``key_bins`` make
-    that many of equal width of a column of numbers. Different texts and keys are of no groups.
+    ``by``: the statistic of each group of this column, or of a list of up to three. Which groups there are is public: ``keys`` lists their texts, of several
+    columns a list each, or ``key_bounds`` and ``key_bins`` make that many of equal width of a column of numbers. Different texts and keys are of no groups.
+    ``most_per_group``: of a unit at most so many rows count in each group that is listed, the first of those that are used.
     """
 
     __slots__ = ("_object",)
@@ -75,18 +77,27 @@ def _types(name: str, value: object) -> dict[str, str]:
     return {_arguments.text("a column of types", column): _arguments.text("a type of types", kind) for column, kind in value.items()}
 
 
-def _keys(name: str, value: object) -> list[str] | str:
-    return "discovered" if isinstance(value, str) and value == "discovered" else _arguments.texts(name, value)
+def _by(name: str, value: object) -> list[str] | str:
+    return value if isinstance(value, str) else _arguments.texts(name, value)
+
+
+def _keys(name: str, value: object) -> list[str] | list[list[str]] | str:
+    if isinstance(value, str) and value == "discovered":
+        return value
+    if isinstance(value, (list, tuple)) and value and not any(isinstance(one, str) for one in value):
+        return [_arguments.texts(name, one) for one in value]
+    return _arguments.texts(name, value)
 
 
 _HOW = {
     "where": _arguments.text,
     "types": _types,
     "weight": _arguments.number,
-    "by": _arguments.text,
+    "by": _by,
     "keys": _keys,
     "key_bounds": _arguments.pair,
     "key_bins": _arguments.whole,
+    "most_per_group": _arguments.whole,
     "bounds": _arguments.pair,
     "clip_unit_sum": _arguments.pair,
     "bins": _arguments.whole,
@@ -180,6 +191,13 @@ def histogram(
     """How many rows are in each cell: of the texts of ``categories``, or of ``bins`` cells of equal width between ``bounds``. Both are known without
     looking at the data. The other keywords are those of ``Statistic``."""
     return _made("histogram", column, _GROUPS, more, categories=categories, bounds=bounds, bins=bins)
+
+
+def distinct(*columns: str, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
+    """The texts of a column that nobody listed, or the tuples of texts of up to three, without counts, at delta > 0: in its report they have no value. Of a unit at
+    most ``most_keys`` of them count, as many as its rows unless given. The other keywords are those of ``Statistic``, without groups."""
+    quoted = ",".join('"' + _arguments.text("column", column).replace('"', '""') + '"' for column in columns)
+    return _made("distinct", quoted, _SOME, more, most_keys=most_keys)
 
 
 def keys(column: str, *, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:

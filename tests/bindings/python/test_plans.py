@@ -48,7 +48,7 @@ def test_every_word_of_a_plan_reaches_the_library() -> None:
     """The keywords are the rows of the library, and each is passed on as the plan spells it."""
     rows = {name for name, *_ in surety._library.release_fields()}
     elsewhere = {"data", "query", "queries", "svg", "ledger", "ledger_must_exist", "unit", "most"}
-    of_queries = {"where", "bounds", "clip_unit_sum", "bins", "categories", "candidates", "most_keys", "by", "keys", "key_bounds", "key_bins"}
+    of_queries = {"where", "bounds", "clip_unit_sum", "bins", "categories", "candidates", "most_keys", "by", "keys", "key_bounds", "key_bins", "most_per_group"}
     from surety._release import PlanFields
 
     assert set(PlanFields.__annotations__) == rows - elsewhere - of_queries

@@ -85,6 +85,7 @@ def call_of(words: list[str]) -> tuple[list[surety.Statistic], dict[str, Any]]:
         "--key-bounds": ends,
         "--bins": int,
         "--key-bins": int,
+        "--most-per-group": int,
         "--candidates": int,
         "--categories": lambda text: text.split(","),
         "--keys": lambda text: text.split(","),
@@ -455,6 +456,16 @@ def shown() -> surety.Released:
         surety.histogram("x", bounds=(0, 1000), bins=2, by="g", keys=["two\nlines"]),
     ]
     return surety.release(data, statistics, **{**ROWS, "epsilon": 1000}, ledger=surety.Ledger.in_memory())
+
+
+def test_groups_are_by_several_columns() -> None:
+    data = {"x": np.arange(300.0), "g": np.array(["a", "b", "c, d"] * 100), "h": np.array(["p"] * 150 + ["q"] * 150)}
+    ask = lambda **of: surety.release(data, [surety.count(**of)], **{**ROWS, "epsilon": 1000}, ledger=surety.Ledger.in_memory())  # noqa: E731
+    made = ask(by=["g", "h"], keys=[["a", "c, d"], ("p", "q")])
+    assert [(row.group, row.value) for row in made.table] == [("a, p", 50), ("a, q", 50), ('"c, d", p', 50), ('"c, d", q', 50)]
+    assert json.loads(made.json())["groups"][2]["columns"] == {"g": "c, d", "h": "p"}
+    with pytest.raises(ValueError, match="1 lists, must have one for each of the 2 columns"):
+        ask(by=["g", "h"], keys=["a", "b"])
 
 
 def test_a_table_has_the_numbers_of_the_report() -> None:
