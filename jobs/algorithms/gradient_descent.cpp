@@ -32,6 +32,7 @@ class FullGradientRun : public OptionsRun<TunableRun, Options> {
   }
 
  protected:
+  [[nodiscard]] bool adds_up_units() const final { return true; }
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) final {
     auto its = this->noisy(noise, units);
     its.unit_ends = units.ends;

@@ -89,7 +89,7 @@ void keep_range(Dataset& data, std::size_t first, std::size_t end) {
 }  // namespace
 
 FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team)
-    : plan_{shared}, how_{split_options(own, shared)}, needs_{std::move(needs)}, team_{team} {
+    : plan_{shared}, how_{split_options(own, shared)}, needs_{std::move(needs)}, score_{own, shared}, team_{team} {
   if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
     refuse_plan("@public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
   }
@@ -143,6 +143,7 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
     facts.fields["classes"] = label->classes;
     facts.fields["classes_by"] = name(known.model.classes_by);
   }
+  score_.add_to(facts);
   const bool are_units = plan_.has_unit();
   if (are_units) facts.fields[is_count_public() ? "units" : "units_not_private"] = units_;
   const std::string suffix = is_count_public() && !are_units ? "" : "_not_private";
@@ -156,6 +157,12 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
   const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
   facts.held_out = {.scores = scores, .records = parts_->held_out.size(), .is_nothing = is_nothing};
   tell(facts);
+}
+
+std::vector<double> FileRun::scored(std::vector<double> weights, const accounting::Reservation* reservation, mechanisms::BitsRef bits) {
+  if (reservation == nullptr) return weights;
+  score_.release({reservation->plan().event, adds_up_units()}, parts_->held_out, held_out_ends_, weights, *reservation, bits);
+  return weights;
 }
 
 std::uint64_t FileRun::training_records() const {
@@ -229,9 +236,10 @@ void FileRun::split_kept(const KeptRows& kept) {
   if (needs_.records && is_count_public() && units_ != *needs_.records) {
     refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of @records", one_line(plan_.source.path), units_, *needs_.records);
   }
-  auto [parts, ends] = split_units(found_->data, kept, how_.held_out_fraction);
+  auto [parts, ends, held_out_ends] = split_units(found_->data, kept, how_.held_out_fraction);
   parts_.emplace(std::move(parts));
   unit_ends_ = std::move(ends);
+  held_out_ends_ = std::move(held_out_ends);
   check(parts_->training);
 }
 
@@ -242,6 +250,13 @@ void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
             "together, so scores are then of another mix of classes",
             AnyNumber{});
   table.add("split-seed", own.split_seed, "The seed of that split", WholeNumber{});
+  table
+      .add("score", own.score,
+           "What is released of how the model does on that part, within the charge, where all releases of the training are Gaussian: "
+           "brier, log-loss of "
+           "probabilities of at least 0.01, error-rate, squared-error, none",
+           OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
+      .standard("brier; of squared loss squared-error, of hinge losses error-rate");
   add_form(table, shared.source.form_is_public);
   table.group("Problem and algorithm");
 }

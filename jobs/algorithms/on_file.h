@@ -10,6 +10,7 @@
 
 #include <surety/data/unit_selection.h>
 #include <surety/jobs/algorithms/algorithm.h>
+#include <surety/jobs/algorithms/private_score.h>
 #include <surety/jobs/algorithms/rank_doors.h>
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/gradient_sum.h>
@@ -42,6 +43,7 @@ class FileRun : public TrainingRun {
  public:
   [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
   [[nodiscard]] std::string identity(double noise) const final;
+  [[nodiscard]] bool releases_score(const Event& event) const final { return score_.is_released({event, adds_up_units()}); }
   void add_to(TrainingFacts& facts, const ModelFacts& known) const final;
 
  protected:
@@ -51,6 +53,12 @@ class FileRun : public TrainingRun {
 
   /// Refuses what only the numbers of records and features show, of what is public in the data.
   virtual void check(const data::Dataset& /*data*/) const {}
+  /// Whether all that it releases are sums over units of clipped vectors, of which one more moves half of what is charged under replace-one, or of positive
+  /// semidefinite matrices and of vectors without negative coordinates, 1/sqrt 2 of it, and how many units are trained on is in nothing else.
+  [[nodiscard]] virtual bool adds_up_units() const { return false; }
+  /// The weights, once the model was scored on the part held out, where it may be.
+  [[nodiscard]] std::vector<double> scored(std::vector<double> weights, const accounting::Reservation* reservation,
+                                           mechanisms::BitsRef bits);
   /// Adds what else follows from what was released, once it was.
   virtual void tell(TrainingFacts& /*facts*/) const {}
 
@@ -83,6 +91,7 @@ class FileRun : public TrainingRun {
   const TrainPlan& plan_;
   data::SplitOptions how_;
   FileNeeds needs_;
+  PrivateScore score_;
   Team* team_;
   std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
   std::uint64_t fingerprint_ = 0;
@@ -91,6 +100,7 @@ class FileRun : public TrainingRun {
   std::optional<ReadRecords> found_;
   std::optional<data::Split> parts_;
   std::vector<std::size_t> unit_ends_;
+  std::vector<std::size_t> held_out_ends_;
   std::uint64_t units_ = 0;  ///< as public as the adjacency says
 };
 
@@ -98,7 +108,7 @@ class FileRun : public TrainingRun {
 class LoneRun : public FileRun {
  public:
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
-    return learn(training(), noise, *reservation, bits.source());
+    return scored(learn(training(), noise, *reservation, bits.source()), reservation, bits.source());
   }
 
  protected:
@@ -114,7 +124,7 @@ class RankRun : public FileRun {
     return calibrated([&](NoiseMultiplier z) { return event_at(z); }, target());
   }
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
-    return learn(std::move(training()), units(), noise, doors(reservation, bits.source()));
+    return scored(learn(std::move(training()), units(), noise, doors(reservation, bits.source())), reservation, bits.source());
   }
 
  protected:

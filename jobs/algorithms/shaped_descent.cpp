@@ -36,6 +36,7 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
     return doors.learn([&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
   }
   void check(const Dataset& data) const override { require_shapeable(data.features()); }
+  [[nodiscard]] bool adds_up_units() const override { return true; }
 };
 
 void add_classes(FieldTable& table, Problem& problem) {
@@ -152,6 +153,7 @@ class ConstantRun final : public OptionsRun<RankRun, ConstantLearnerOptions> {
   using OptionsRun::OptionsRun;
 
  protected:
+  [[nodiscard]] bool adds_up_units() const override { return true; }
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;

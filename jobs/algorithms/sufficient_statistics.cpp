@@ -54,6 +54,7 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
     });
   }
   void check(const Dataset& data) const override { require_joint_moments(data.features()); }
+  [[nodiscard]] bool adds_up_units() const override { return true; }
   void tell(TrainingFacts& facts) const override { tell_intervals(facts, intervals_, confidence(), settings().ridge_rule); }
 
  private:

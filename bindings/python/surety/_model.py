@@ -193,6 +193,14 @@ class Model:
         assert isinstance(report, dict)
         return report
 
+    @property
+    def held_out_score(self) -> dict[str, Any] | None:
+        """How it does on what was held out, as that was released: ``name``, ``value``, and intervals ``over_noise``, about these records, and
+        ``over_noise_and_sampling``, about others of their source. Or ``why_not``; None of a model that was loaded, and where nothing was held out."""
+        score = (self.report or {}).get("held_out_score")
+        assert score is None or isinstance(score, dict)
+        return score
+
     def lines(self) -> str:
         """The report for people, as ``surety train`` prints it. Raises ``SuretyError`` (UNSUPPORTED) for a model that was loaded."""
         if self._result is None:
