@@ -53,6 +53,11 @@ TEST_F(Units, StandInReportLedgerAndPlan) {
   expect_refused({"release", "--plan", path("plan.json")}, 2, {"unit is", "must be"});
 }
 
+TEST_F(Units, HaveNoIntervalsForAPopulation) {
+  const auto report = surety(train(owned(), "sufficient-statistics", {"--loss", "squared", "--label-bound", "1", "--json"})).json();
+  EXPECT_EQ(report["population_intervals"]["why_not"], "rows of one unit are not independent") << report;
+}
+
 TEST_F(Units, AreScoredOnThoseWhoAreHeldOut) {
   const auto report = surety(train(owned(), "shaped-descent", {"--json"})).json();
   const auto& score = report["held_out_score"];

@@ -155,7 +155,16 @@ class Model:
         """Of learners that give them ("sufficient-statistics"): the ends of an interval for each of ``weights``, which hold together with
         ``report["coefficient_intervals"]["confidence"]`` over the noise, around the same fit of these records without noise. None of others, and where the
         noise was too large."""
-        found = (self.report or {}).get("coefficient_intervals")
+        return self._ends_of("coefficient_intervals")
+
+    @property
+    def population_intervals(self) -> Array | None:
+        """The same over noise and sampling, around the coefficients of the law that records are independent draws of; what that needs is
+        ``report["population_intervals"]["needs"]``. None of others, of owners, and where the noise was too large."""
+        return self._ends_of("population_intervals")
+
+    def _ends_of(self, name: str) -> Array | None:
+        found = (self.report or {}).get(name)
         return None if found is None or found["from"] is None else np.array([found["from"], found["to"]]).T
 
     @property

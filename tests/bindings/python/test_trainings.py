@@ -322,7 +322,8 @@ def test_coefficients_are_in_units_of_the_columns() -> None:
     # Intervals are of the weights, and hold at once.
     narrow = surety.train(table, **{**fit, "epsilon": 1e6}, rows="scaled")
     assert narrow.intervals is not None and narrow.intervals.shape == (4, 2)
-    assert (narrow.intervals[:, 0] < narrow.intervals[:, 1]).all() and several.intervals is None
+    assert (narrow.intervals[:, 0] < narrow.intervals[:, 1]).all() and several.intervals is None and several.population_intervals is None
+    assert narrow.population_intervals is None or narrow.population_intervals.shape == (4, 2)
     assert ((narrow.intervals[:, 0] <= narrow.weights) & (narrow.weights <= narrow.intervals[:, 1])).all()
 
 
