@@ -17,7 +17,7 @@ constexpr double label_scale = 6;
 
 /// Rows of norm 1 whose last feature is the constant, and labels by `error`; each `copies` times.
 ReleasedMoments drawn(int records, int copies, double sigma, const std::function<double(std::mt19937_64&)>& error,
-                       std::mt19937_64& random) {
+                      std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   constexpr std::size_t side = features + 1;
   std::vector<double> matrix(side * side);
