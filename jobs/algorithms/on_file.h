@@ -43,7 +43,9 @@ class FileRun : public TrainingRun {
  public:
   [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
   [[nodiscard]] std::string identity(double noise) const final;
-  [[nodiscard]] bool releases_score(const Event& event) const final { return score_.is_released({event, adds_up_units()}); }
+  [[nodiscard]] bool releases_score(const Event& event) const final {
+    return score_.is_released({.event = event, .adds_up_units = adds_up_units()});
+  }
   void add_to(TrainingFacts& facts, const ModelFacts& known) const final;
 
  protected:
@@ -56,6 +58,13 @@ class FileRun : public TrainingRun {
   /// Whether all that it releases are sums over units of clipped vectors, of which one more moves half of what is charged under replace-one, or of positive
   /// semidefinite matrices and of vectors without negative coordinates, 1/sqrt 2 of it, and how many units are trained on is in nothing else.
   [[nodiscard]] virtual bool adds_up_units() const { return false; }
+  /// The event with the count before it, where the plan asks for one. \throws PlanError where not all of it is Gaussian
+  [[nodiscard]] Event with_count(const Event& training) const;
+  /// Releases how many usable records, or units, are trained on, where the plan asks for that. \param training all that is released beside
+  /// \throws Error{bad_data} where they are fewer than half of as many as is publicly known: what is charged stays so.
+  void count_usable(const Event& training, const TrainingDoors& doors);
+  /// \throws PlanError where the plan asks for a count.
+  void refuse_count() const;
   /// The weights, once the model was scored on the part held out, where it may be.
   [[nodiscard]] std::vector<double> scored(std::vector<double> weights, const accounting::Reservation* reservation,
                                            mechanisms::BitsRef bits);
@@ -86,10 +95,15 @@ class FileRun : public TrainingRun {
   void split_kept(const data::KeptRows& kept);
   [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
   [[nodiscard]] std::uint64_t training_records() const;
+  /// How many records, or units, are trained on, as is publicly known; nothing where nothing is.
+  [[nodiscard]] std::optional<std::uint64_t> known_count() const;
   [[nodiscard]] bool is_count_public() const { return how_.adjacency != Adjacency::add_or_remove_one; }
 
   const TrainPlan& plan_;
   data::SplitOptions how_;
+  bool counts_usable_;
+  std::optional<double> usable_;  ///< as it was released
+  double usable_deviation_ = 0;   ///< of its noise
   FileNeeds needs_;
   PrivateScore score_;
   Team* team_;
@@ -112,7 +126,9 @@ class LoneRun : public FileRun {
   }
 
  protected:
-  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {}
+  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {
+    refuse_count();
+  }
   [[nodiscard]] virtual std::vector<double> learn(const data::Dataset& data, double noise, accounting::Reservation& reservation,
                                                   mechanisms::BitsRef bits) = 0;
 };
@@ -121,10 +137,12 @@ class LoneRun : public FileRun {
 class RankRun : public FileRun {
  public:
   [[nodiscard]] CalibratedNoise calibrate() override {
-    return calibrated([&](NoiseMultiplier z) { return event_at(z); }, target());
+    return calibrated([&](NoiseMultiplier z) { return with_count(event_at(z)); }, target());
   }
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
-    return scored(learn(std::move(training()), units(), noise, doors(reservation, bits.source())), reservation, bits.source());
+    const auto at = doors(reservation, bits.source());
+    count_usable(event_at(NoiseMultiplier{noise}), at);
+    return scored(learn(std::move(training()), units(), noise, at), reservation, bits.source());
   }
 
  protected:

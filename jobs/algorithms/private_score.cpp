@@ -71,6 +71,9 @@ void PrivateScore::release(const ScoredTraining& training, const data::Dataset& 
     why_not_ = "the training released nothing";
     return;
   }
+  // A unit that changes sides moves the count by as much as one that gives way: of that the score has no share.
+  constexpr double beside_a_count = 1.01;
+  if (training.is_counted) noise_ = NoiseMultiplier{noise_->value() * beside_a_count};
   ScoreOptions options{.kind = *kind_,
                        .noise_multiplier = *noise_,
                        .adjacency = plan_.target.adjacency,

@@ -15,9 +15,12 @@ namespace surety::jobs {
 
 /// What a training with these releases needs so that a score costs nothing beside it: docs/proofs/held-out-score.md
 struct ScoredTraining {
-  Event event;  ///< all that it releases
-  bool adds_up_units =
-      false;  ///< of sums alone that a unit which leaves moves by at most 1/sqrt 2 of what one that gives way to another does
+  /// All that it releases.
+  Event event;
+  /// A count of what is trained on is in it, at a hundredth of the squared mu of the rest.
+  bool is_counted = false;
+  /// It releases, beside that, sums alone that a unit which leaves moves by at most 1/sqrt 2 of what one that gives way to another does.
+  bool adds_up_units = false;
 };
 
 class PrivateScore {

@@ -259,6 +259,11 @@ std::unique_ptr<TrainingRun> tuned(const TrainPlan& shared, std::vector<TunedCan
   };
   if (const auto score = std::visit(said, shared.algorithm); score && *score != "none")
     refuse_plan("@score is {}, must not be said with @tune, which scores its candidates itself", *score);
+  const auto counts = [](const auto& own) {
+    if constexpr (requires { own.count_records; }) return own.count_records;
+    return false;
+  };
+  if (std::visit(counts, shared.algorithm)) refuse_plan("@count-records is not for @tune, whose runs cost what one of its candidates does");
   if (shared.search.tune_most && *shared.search.tune_most <= *shared.search.tune) {
     refuse_plan("@tune-most is {}, must be greater than the {} runs that @tune expects", *shared.search.tune_most, *shared.search.tune);
   }

@@ -75,6 +75,45 @@ TEST_F(Train, ReleasesAScoreOfWhatIsHeldOut) {
   }
 }
 
+// A column of words makes every record damaged; whoever asks for a count is told so before the budget is spent on noise.
+TEST_F(Train, CountsWhatIsUsable) {
+  const auto arguments = [&](const std::string& data, const std::string& name, const Words& algorithm = {"shaped-descent"}) {
+    return Words{"train",           data,
+                 "--label",         "label",
+                 "--epsilon",       "1",
+                 "--delta",         "1e-5",
+                 "--ledger",        path(name + ".db"),
+                 "--model",         path(name + ".json"),
+                 "--count-records", "--algorithm"} +
+           algorithm;
+  };
+  const auto report = surety(arguments(small_data(4000), "run", {"shaped-descent", "--json"})).json();
+  EXPECT_EQ(report["usable"]["of"], report["training_records"]);
+  EXPECT_LE(report["usable"]["from"], report["training_records"]);
+  EXPECT_GE(report["usable"]["to"], report["training_records"]);
+  // 1 / z^2 of the count is a hundredth of that of the rest, and the score stays within the rest: 3.730632 is the z of epsilon 1.
+  const auto event = report["event"].get<std::string>();
+  const auto count = event.find("gaussian(37.");
+  ASSERT_NE(count, std::string::npos) << event;
+  EXPECT_NEAR(std::stod(event.substr(count + 9)), 10 * std::sqrt(1.01) * 3.730632, 1e-4);
+  EXPECT_NEAR(std::stod(report["held_out_score"]["event"].get<std::string>().substr(9)), 1.01 * 3.730632, 1e-4);
+  EXPECT_NE(surety(arguments(small_data(4000), "run")).out.find("\nusable       in ["), std::string::npos);
+
+  std::string words = "x,label\n";
+  for (int i = 0; i < 4000; ++i) words += i % 3 == 0 ? "1,1\n" : "word,0\n";
+  write(path("words.csv"), words);
+  expect_refused(arguments(path("words.csv"), "words"), 3,
+                 {"words.csv: about ", " of the 3200 records trained on are usable", "all that it planned stays charged"});
+  const auto run = surety({"ledger", "list", path("words.db"), "--json"}).json()["runs"].back();
+  EXPECT_NE(run["state"], "settled");
+  EXPECT_FALSE(std::filesystem::exists(path("words.json")));
+
+  expect_refused(arguments(small_data(400), "run", {"dp-sgd", "--records", "400"}), 2,
+                 {"--count-records is for trainings whose releases are all Gaussian sums, not for dp-sgd"});
+  expect_refused(arguments(small_data(400), "run", {"output-perturbation"}), 2, {"not for output-perturbation"});
+  expect_refused(arguments(small_data(400), "run", {"shaped-descent", "--tune", "4"}), 2, {"--count-records is not for --tune"});
+}
+
 TEST_F(Train, SaysWhyThereIsNoScore) {
   const Words base{"train", small_data(400), "--label",          "label",   "--epsilon", "1", "--delta",
                    "1e-5",  "--model",       path("model.json"), "--ledger"};

@@ -36,6 +36,7 @@ class TrainingFields(TypedDict, total=False):
     clip_share: SupportsFloat | None
     columns: Iterable[str] | None
     confidence: SupportsFloat | None
+    count_records: bool
     damping: SupportsFloat | None
     decimal: str | None
     delimiter: str | None
