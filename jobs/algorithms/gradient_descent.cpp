@@ -54,6 +54,7 @@ class FullGradients : public FileAlgorithm<Own> {
  protected:
   static void add_full_gradients(FieldTable& table, FullGradientPlan& own, TrainPlan& shared, std::string radius) {
     add_split(table, own, shared);
+    add_count(table, own);
     table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count});
     add_regularization(table, own.regularization);
     add_clip(table, shared, "the loss's bound for rows of norm 1");

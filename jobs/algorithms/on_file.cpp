@@ -330,11 +330,16 @@ void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
            "probabilities of at least 0.01, error-rate, squared-error, none",
            OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
       .standard("brier; of squared loss squared-error, of hinge losses error-rate");
+  add_form(table, shared.source.form_is_public);
+  table.group("Problem and algorithm");
+}
+
+void add_count(FieldTable& table, SplitPlan& own) {
+  table.group("Data");
   table.add("count-records", own.count_records,
             "Count in private how many usable records are trained on, for a hundredth of the budget, and stop before the training where "
             "they are fewer than half; what was planned "
             "stays charged");
-  add_form(table, shared.source.form_is_public);
   table.group("Problem and algorithm");
 }
 

@@ -195,6 +195,8 @@ class OptionsRun : public Run {
 
 /// `held-out`, `split-seed` and `form-is-public`.
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared);
+/// For those whose releases are all Gaussian sums: `count-records`.
+void add_count(FieldTable& table, SplitPlan& own);
 /// For those that run on ranks: `timeout`.
 void add_timeout(FieldTable& table, SplitPlan& own);
 /// \throws PlanError for a share that is none.

@@ -76,6 +76,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
  protected:
   void fields(FieldTable& table, ShapedDescentPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
+    add_count(table, own);
     table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count}).standard("30, with regularization 15");
     add_regularization(table, own.regularization);
     table
@@ -187,6 +188,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
  protected:
   void fields(FieldTable& table, ConstantPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
+    add_count(table, own);
     add_classes(table, shared.problem);
     add_timeout(table, own);
     table.group("Privacy");

@@ -116,6 +116,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
  protected:
   void fields(FieldTable& table, SufficientStatisticsPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
+    add_count(table, own);
     table.add("label-weight", own.label_weight, "Of the label beside the features, which share one clip", AnyNumber{});
     table.add("ridge", own.ridge, "Ridge over the size of the noise", AnyNumber{});
     table.add("ridge-rule", own.ridge_rule,
