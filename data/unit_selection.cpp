@@ -305,12 +305,19 @@ UnitSplit split_units(const Dataset& data, const KeptRows& found, double held_ou
     const bool is_held_out = found.words[static_cast<std::size_t>(found.unit_of[i])] < threshold;
     (is_held_out ? held_out : training).push_back(i);
   }
-  std::stable_sort(training.begin(), training.end(), [&](std::size_t a, std::size_t b) { return found.unit_of[a] < found.unit_of[b]; });
-  std::vector<std::size_t> ends;
-  for (std::size_t k = 0; k < training.size(); ++k) {
-    if (k + 1 == training.size() || found.unit_of[training[k]] != found.unit_of[training[k + 1]]) ends.push_back(k + 1);
-  }
-  return {.parts = {.training = data.subset(training), .held_out = data.subset(held_out)}, .unit_ends = std::move(ends)};
+  const auto put_together = [&](std::vector<std::size_t>& rows) {
+    std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) { return found.unit_of[a] < found.unit_of[b]; });
+    std::vector<std::size_t> ends;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (k + 1 == rows.size() || found.unit_of[rows[k]] != found.unit_of[rows[k + 1]]) ends.push_back(k + 1);
+    }
+    return ends;
+  };
+  auto ends = put_together(training);
+  auto held_out_ends = put_together(held_out);
+  return {.parts = {.training = data.subset(training), .held_out = data.subset(held_out)},
+          .unit_ends = std::move(ends),
+          .held_out_ends = std::move(held_out_ends)};
 }
 
 FileReadTwice::FileReadTwice(std::filesystem::path path) : path_{std::move(path)}, is_standard_input_{path_ == TextReader::standard_input} {

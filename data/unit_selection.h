@@ -65,10 +65,11 @@ using UnitKey = std::array<unsigned char, 16>;
 
 /// A public pseudo-random split of the rows that were kept: a unit is held out with all its rows, or not at all. Which side it is on is a function of
 /// its identifier and the seed alone, so the training part is, unit by unit, a function of that unit: where it is held out, it is one that adds
-/// nothing. How many units are trained on is private where one may be replaced. Rows of a unit stand together in the training part.
+/// nothing. How many units are trained on is private where one may be replaced. Rows of a unit stand together.
 struct UnitSplit {
   Split parts;
-  std::vector<std::size_t> unit_ends;  ///< in the training part, behind the last row of each unit
+  std::vector<std::size_t> unit_ends;      ///< in the training part, behind the last row of each unit
+  std::vector<std::size_t> held_out_ends;  ///< in the other, likewise
 };
 /// \param data the rows kept, in their order. \pre found.unit_of is listed, one for each record of `data`. \throws Error{invalid_argument} unless 0 <=
 /// held_out_fraction < 1. \source docs/proofs/units.md#split

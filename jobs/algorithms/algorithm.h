@@ -78,6 +78,8 @@ class TrainingRun {
   [[nodiscard]] virtual std::string identity(double /*noise*/) const { return {}; }
   /// Learns. \param reservation of the first rank; the others have none.
   [[nodiscard]] virtual std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) = 0;
+  /// Whether a training of this event ends with a score on what it held out, beside that event and within its charge.
+  [[nodiscard]] virtual bool releases_score(const Event& /*event*/) const { return false; }
   /// Adds what only this kind of run can say.
   virtual void add_to(TrainingFacts& facts, const ModelFacts& known) const = 0;
 };
@@ -134,7 +136,7 @@ class AlgorithmOf : public Algorithm {
  public:
   explicit AlgorithmOf(std::string_view summary) : Algorithm{Own::name, summary} {}
 
-  [[nodiscard]] AlgorithmPlan standard() const final { return Own{}; }
+  [[nodiscard]] AlgorithmPlan standard() const final { return AlgorithmPlan{std::in_place_type<Own>}; }
   void add_fields(FieldTable& table, AlgorithmPlan& own, TrainPlan& plan) const final { fields(table, std::get<Own>(own), plan); }
   [[nodiscard]] std::unique_ptr<TrainingRun> prepare(const TrainPlan& plan, const TrainContext& context) const final {
     return run_of(std::get<Own>(plan.algorithm), plan, context);

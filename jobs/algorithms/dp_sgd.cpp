@@ -52,6 +52,7 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
   using OptionsRun::OptionsRun;
 
   CalibratedNoise calibrate() override {
+    refuse_count();
     const auto& multiplier = own<DpSgdPlan>().noise_multiplier;
     auto found = multiplier ? given(*multiplier)
                             : calibrated([&](NoiseMultiplier z) { return event_at(z); }, target(),

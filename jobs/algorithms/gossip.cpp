@@ -72,7 +72,7 @@ LearnerNoise learner_noise(std::string_view kind, double value) {
   return GaussianNoise{NoiseMultiplier{value}};
 }
 
-CalibratedNoise calibrated(const GossipOptions& settings, std::string_view kind, Count features, const Target& target) {
+CalibratedNoise calibrated_gossip(const GossipOptions& settings, std::string_view kind, Count features, const Target& target) {
   const auto event = [&](double value) {
     auto candidate = settings;
     candidate.noise = learner_noise(kind, value);
@@ -202,7 +202,7 @@ class GossipRun final : public TrainingRun {
     rounds_ = settings_.passes.value() * pass(settings_, dimension()).rounds;
   }
 
-  CalibratedNoise calibrate() override { return calibrated(settings_, kind(), dimension(), shared_.target); }
+  CalibratedNoise calibrate() override { return calibrated_gossip(settings_, kind(), dimension(), shared_.target); }
 
   const FeatureMap& read(double noise, RunBits& /*bits*/, const RunContext& /*context*/) override {
     settings_.noise = learner_noise(kind(), noise);

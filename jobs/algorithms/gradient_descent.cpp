@@ -32,6 +32,7 @@ class FullGradientRun : public OptionsRun<TunableRun, Options> {
   }
 
  protected:
+  [[nodiscard]] bool adds_up_units() const final { return true; }
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) final {
     auto its = this->noisy(noise, units);
     its.unit_ends = units.ends;
@@ -53,6 +54,7 @@ class FullGradients : public FileAlgorithm<Own> {
  protected:
   static void add_full_gradients(FieldTable& table, FullGradientPlan& own, TrainPlan& shared, std::string radius) {
     add_split(table, own, shared);
+    add_count(table, own);
     table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count});
     add_regularization(table, own.regularization);
     add_clip(table, shared, "the loss's bound for rows of norm 1");

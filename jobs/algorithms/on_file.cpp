@@ -5,6 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include <surety/accounting/events/releases.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/queries/bounded_sum.h>
+#include <surety/optimizers/doors/score_releaser.h>
+#include <surety/optimizers/problem/unit_rows.h>
+
 namespace surety::jobs {
 namespace {
 
@@ -80,6 +86,16 @@ Dataset intercepts_of(const Dataset& data) {
                          {data.labels().begin(), data.labels().end()});
 }
 
+/// Exceeded by a normal number with probability .001: rounded up, with more than the step of the grid.
+constexpr double quantile_of_count = 3.0903;
+
+/// A hundredth of the squared mu of the training. \throws PlanError where not all of it is Gaussian.
+NoiseMultiplier noise_of_count(const Event& training) {
+  const auto least = least_score_multiplier(accounting::Releases::of(training));
+  if (!least) refuse_plan("@count-records is for trainings whose releases are all Gaussian sums");
+  return NoiseMultiplier{10 * least->value()};
+}
+
 void keep_range(Dataset& data, std::size_t first, std::size_t end) {
   std::vector<std::size_t> places(end - first);
   std::iota(places.begin(), places.end(), first);
@@ -89,9 +105,17 @@ void keep_range(Dataset& data, std::size_t first, std::size_t end) {
 }  // namespace
 
 FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team)
-    : plan_{shared}, how_{split_options(own, shared)}, needs_{std::move(needs)}, team_{team} {
+    : plan_{shared},
+      how_{split_options(own, shared)},
+      counts_usable_{own.count_records},
+      needs_{std::move(needs)},
+      score_{own, shared},
+      team_{team} {
   if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
     refuse_plan("@public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
+  }
+  if (counts_usable_ && !is_count_public() && !needs_.public_count) {
+    refuse_plan("@count-records needs a public number of records to compare with, which add-or-remove-one has only by @public-count");
   }
   if (!is_shared()) return;
   if (shared.has_unit()) {
@@ -143,6 +167,15 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
     facts.fields["classes"] = label->classes;
     facts.fields["classes_by"] = name(known.model.classes_by);
   }
+  if (usable_) {
+    const double reach = quantile_of_count * usable_deviation_;
+    const double from = std::max(*usable_ - reach, 0.0);
+    const double to = std::max(*usable_ + reach, 0.0);
+    facts.lines.emplace_back("usable", fmt::format("in [{:.0f}, {:.0f}] of the {} {} trained on, with confidence 0.998", from, to,
+                                                   known_count().value(), plan_.has_unit() ? "units" : "records"));
+    facts.fields["usable"] = {{"value", *usable_}, {"from", from}, {"to", to}, {"confidence", 0.998}, {"of", known_count().value()}};
+  }
+  score_.add_to(facts);
   const bool are_units = plan_.has_unit();
   if (are_units) facts.fields[is_count_public() ? "units" : "units_not_private"] = units_;
   const std::string suffix = is_count_public() && !are_units ? "" : "_not_private";
@@ -156,6 +189,53 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
   const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
   facts.held_out = {.scores = scores, .records = parts_->held_out.size(), .is_nothing = is_nothing};
   tell(facts);
+}
+
+void FileRun::refuse_count() const {
+  if (counts_usable_)
+    refuse_plan("@count-records is for trainings whose releases are all Gaussian sums, not for {}", plan_.algorithm_name());
+}
+
+std::optional<std::uint64_t> FileRun::known_count() const {
+  if (const auto known = units().count) return known->value();
+  return is_count_public() ? std::optional{training_records()} : needs_.public_count;
+}
+
+Event FileRun::with_count(const Event& training) const {
+  return counts_usable_ ? compose({gaussian(noise_of_count(training), training.adjacency()), training}) : training;
+}
+
+void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
+  if (!counts_usable_) return;
+  const NoiseMultiplier noise = noise_of_count(training);
+  mechanisms::BoundedSum sum{{0, 1}, mechanisms::grid_for(L2Sensitivity{1}, noise)};
+  const Dataset& data = parts_->training;
+  for (std::size_t unit = 0; unit < units_in(data, unit_ends_); ++unit) {
+    const RecordRange rows = rows_of_unit(unit_ends_, unit);
+    bool is_usable = false;
+    for (std::size_t i = rows.first; i < rows.end; ++i) is_usable = is_usable || data.norm(i) > 0;
+    if (is_usable) sum.add(1.0);
+  }
+  const auto release = [&](ReleaserRef releaser) {
+    return releaser.release(sum.sum(), sum.l2_sensitivity(training.adjacency()), gaussian(noise, training.adjacency()));
+  };
+  usable_ = doors.learn(release).front();
+  usable_deviation_ = noise.value();
+  const double most = *usable_ + quantile_of_count * usable_deviation_;
+  const auto known = static_cast<double>(known_count().value());
+  if (most >= known / 2) return;
+  refuse(ErrorCode::bad_data,
+         "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be half of them; the others "
+         "are damaged, or have a "
+         "missing cell or an unknown label. The run stops here, and all that it planned stays charged",
+         one_line(plan_.source.path), std::max(*usable_, 0.0), known, plan_.has_unit() ? "units" : "records", std::max(most, 0.0));
+}
+
+std::vector<double> FileRun::scored(std::vector<double> weights, const accounting::Reservation* reservation, mechanisms::BitsRef bits) {
+  if (reservation == nullptr) return weights;
+  score_.release({.event = reservation->plan().event, .is_counted = counts_usable_, .adds_up_units = adds_up_units()}, parts_->held_out,
+                 held_out_ends_, weights, *reservation, bits);
+  return weights;
 }
 
 std::uint64_t FileRun::training_records() const {
@@ -229,9 +309,10 @@ void FileRun::split_kept(const KeptRows& kept) {
   if (needs_.records && is_count_public() && units_ != *needs_.records) {
     refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of @records", one_line(plan_.source.path), units_, *needs_.records);
   }
-  auto [parts, ends] = split_units(found_->data, kept, how_.held_out_fraction);
+  auto [parts, ends, held_out_ends] = split_units(found_->data, kept, how_.held_out_fraction);
   parts_.emplace(std::move(parts));
   unit_ends_ = std::move(ends);
+  held_out_ends_ = std::move(held_out_ends);
   check(parts_->training);
 }
 
@@ -242,7 +323,23 @@ void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
             "together, so scores are then of another mix of classes",
             AnyNumber{});
   table.add("split-seed", own.split_seed, "The seed of that split", WholeNumber{});
+  table
+      .add("score", own.score,
+           "What is released of how the model does on that part, within the charge, where all releases of the training are Gaussian: "
+           "brier, log-loss of "
+           "probabilities of at least 0.01, error-rate, squared-error, none",
+           OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
+      .standard("brier; of squared loss squared-error, of hinge losses error-rate");
   add_form(table, shared.source.form_is_public);
+  table.group("Problem and algorithm");
+}
+
+void add_count(FieldTable& table, SplitPlan& own) {
+  table.group("Data");
+  table.add("count-records", own.count_records,
+            "Count in private how many usable records are trained on, for a hundredth of the budget, and stop before the training where "
+            "they are fewer than half; what was planned "
+            "stays charged");
   table.group("Problem and algorithm");
 }
 

@@ -10,6 +10,7 @@
 
 #include <surety/data/unit_selection.h>
 #include <surety/jobs/algorithms/algorithm.h>
+#include <surety/jobs/algorithms/private_score.h>
 #include <surety/jobs/algorithms/rank_doors.h>
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/gradient_sum.h>
@@ -42,6 +43,9 @@ class FileRun : public TrainingRun {
  public:
   [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
   [[nodiscard]] std::string identity(double noise) const final;
+  [[nodiscard]] bool releases_score(const Event& event) const final {
+    return score_.is_released({.event = event, .adds_up_units = adds_up_units()});
+  }
   void add_to(TrainingFacts& facts, const ModelFacts& known) const final;
 
  protected:
@@ -51,6 +55,19 @@ class FileRun : public TrainingRun {
 
   /// Refuses what only the numbers of records and features show, of what is public in the data.
   virtual void check(const data::Dataset& /*data*/) const {}
+  /// Whether all that it releases are sums over units of clipped vectors, of which one more moves half of what is charged under replace-one, or of positive
+  /// semidefinite matrices and of vectors without negative coordinates, 1/sqrt 2 of it, and how many units are trained on is in nothing else.
+  [[nodiscard]] virtual bool adds_up_units() const { return false; }
+  /// The event with the count before it, where the plan asks for one. \throws PlanError where not all of it is Gaussian
+  [[nodiscard]] Event with_count(const Event& training) const;
+  /// Releases how many usable records, or units, are trained on, where the plan asks for that. \param training all that is released beside
+  /// \throws Error{bad_data} where they are fewer than half of as many as is publicly known: what is charged stays so.
+  void count_usable(const Event& training, const TrainingDoors& doors);
+  /// \throws PlanError where the plan asks for a count.
+  void refuse_count() const;
+  /// The weights, once the model was scored on the part held out, where it may be.
+  [[nodiscard]] std::vector<double> scored(std::vector<double> weights, const accounting::Reservation* reservation,
+                                           mechanisms::BitsRef bits);
   /// Adds what else follows from what was released, once it was.
   virtual void tell(TrainingFacts& /*facts*/) const {}
 
@@ -78,11 +95,17 @@ class FileRun : public TrainingRun {
   void split_kept(const data::KeptRows& kept);
   [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
   [[nodiscard]] std::uint64_t training_records() const;
+  /// How many records, or units, are trained on, as is publicly known; nothing where nothing is.
+  [[nodiscard]] std::optional<std::uint64_t> known_count() const;
   [[nodiscard]] bool is_count_public() const { return how_.adjacency != Adjacency::add_or_remove_one; }
 
   const TrainPlan& plan_;
   data::SplitOptions how_;
+  bool counts_usable_;
+  std::optional<double> usable_;  ///< as it was released
+  double usable_deviation_ = 0;   ///< of its noise
   FileNeeds needs_;
+  PrivateScore score_;
   Team* team_;
   std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
   std::uint64_t fingerprint_ = 0;
@@ -91,6 +114,7 @@ class FileRun : public TrainingRun {
   std::optional<ReadRecords> found_;
   std::optional<data::Split> parts_;
   std::vector<std::size_t> unit_ends_;
+  std::vector<std::size_t> held_out_ends_;
   std::uint64_t units_ = 0;  ///< as public as the adjacency says
 };
 
@@ -98,11 +122,13 @@ class FileRun : public TrainingRun {
 class LoneRun : public FileRun {
  public:
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
-    return learn(training(), noise, *reservation, bits.source());
+    return scored(learn(training(), noise, *reservation, bits.source()), reservation, bits.source());
   }
 
  protected:
-  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {}
+  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {
+    refuse_count();
+  }
   [[nodiscard]] virtual std::vector<double> learn(const data::Dataset& data, double noise, accounting::Reservation& reservation,
                                                   mechanisms::BitsRef bits) = 0;
 };
@@ -111,10 +137,12 @@ class LoneRun : public FileRun {
 class RankRun : public FileRun {
  public:
   [[nodiscard]] CalibratedNoise calibrate() override {
-    return calibrated([&](NoiseMultiplier z) { return event_at(z); }, target());
+    return calibrated([&](NoiseMultiplier z) { return with_count(event_at(z)); }, target());
   }
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
-    return learn(std::move(training()), units(), noise, doors(reservation, bits.source()));
+    const auto at = doors(reservation, bits.source());
+    count_usable(event_at(NoiseMultiplier{noise}), at);
+    return scored(learn(std::move(training()), units(), noise, at), reservation, bits.source());
   }
 
  protected:
@@ -167,6 +195,8 @@ class OptionsRun : public Run {
 
 /// `held-out`, `split-seed` and `form-is-public`.
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared);
+/// For those whose releases are all Gaussian sums: `count-records`.
+void add_count(FieldTable& table, SplitPlan& own);
 /// For those that run on ranks: `timeout`.
 void add_timeout(FieldTable& table, SplitPlan& own);
 /// \throws PlanError for a share that is none.

@@ -36,6 +36,7 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
     return doors.learn([&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
   }
   void check(const Dataset& data) const override { require_shapeable(data.features()); }
+  [[nodiscard]] bool adds_up_units() const override { return true; }
 };
 
 void add_classes(FieldTable& table, Problem& problem) {
@@ -75,6 +76,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
  protected:
   void fields(FieldTable& table, ShapedDescentPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
+    add_count(table, own);
     table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count}).standard("30, with regularization 15");
     add_regularization(table, own.regularization);
     table
@@ -152,6 +154,7 @@ class ConstantRun final : public OptionsRun<RankRun, ConstantLearnerOptions> {
   using OptionsRun::OptionsRun;
 
  protected:
+  [[nodiscard]] bool adds_up_units() const override { return true; }
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;
@@ -185,6 +188,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
  protected:
   void fields(FieldTable& table, ConstantPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
+    add_count(table, own);
     add_classes(table, shared.problem);
     add_timeout(table, own);
     table.group("Privacy");

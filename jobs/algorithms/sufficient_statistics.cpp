@@ -1,6 +1,7 @@
 // Least squares from one release.
 #include <fmt/format.h>
 
+#include <surety/optimizers/empirical_risk/population_intervals.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
@@ -39,6 +40,41 @@ void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientInterva
   facts.fields["coefficient_intervals"] = std::move(json);
 }
 
+/// Why a plan has no intervals for a population; empty where it may have.
+std::string why_no_population(const TrainPlan& plan) {
+  if (plan.has_unit()) return "rows of one unit are not independent";
+  return plan.target.adjacency == Adjacency::add_or_remove_one ? "the number of records is private" : "";
+}
+
+/// What the release says of the law that records are draws of, in the order of the weights.
+void tell_population(TrainingFacts& facts, const std::optional<PopulationIntervals>& found, Confidence confidence,
+                     const std::string& why_not) {
+  nlohmann::json json{{"confidence", confidence.value()}, {"from", nullptr}, {"to", nullptr}};
+  if (!found) {
+    json["why_not"] = why_not.empty() ? "the noise is too large for some direction of the features" : why_not;
+    facts.lines.emplace_back("population", "none of the coefficients: " + json["why_not"].get<std::string>());
+    facts.fields["population_intervals"] = std::move(json);
+    return;
+  }
+  constexpr std::string_view needs =
+      "records are independent, labels linear in the features as they enter, their errors of one variance, and hardly any record is "
+      "clipped, damaged or "
+      "beyond the label's bounds";
+  facts.lines.emplace_back("population", fmt::format("of all coefficients at once, with confidence {} over noise and sampling, where {}",
+                                                     confidence.value(), needs));
+  std::vector<double> lower;
+  std::vector<double> upper;
+  for (std::size_t i = 0; i < found->centre.size(); ++i) {
+    lower.push_back(found->centre[i] - found->half_width[i]);
+    upper.push_back(found->centre[i] + found->half_width[i]);
+    facts.lines.emplace_back(fmt::format("  w[{}]", i), fmt::format("in [{:.4g}, {:.4g}]", lower[i], upper[i]));
+  }
+  json["from"] = lower;
+  json["to"] = upper;
+  json["needs"] = needs;
+  facts.fields["population_intervals"] = std::move(json);
+}
+
 class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStatisticsOptions> {
  public:
   using OptionsRun::OptionsRun;
@@ -50,16 +86,24 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
     return doors.learn([&](ReleaserRef releaser) {
       const auto moments = release_moments(data, its, releaser);
       intervals_ = coefficient_intervals(moments, confidence());
+      // Where the number of records is public, `units` knows it on several ranks.
+      const Count records = units.count.value_or(Count{data.size()});
+      if (why_no_population(shared()).empty()) population_ = population_intervals(moments, records, confidence());
       return ridge_weights(moments);
     });
   }
   void check(const Dataset& data) const override { require_joint_moments(data.features()); }
-  void tell(TrainingFacts& facts) const override { tell_intervals(facts, intervals_, confidence(), settings().ridge_rule); }
+  [[nodiscard]] bool adds_up_units() const override { return true; }
+  void tell(TrainingFacts& facts) const override {
+    tell_intervals(facts, intervals_, confidence(), settings().ridge_rule);
+    tell_population(facts, population_, confidence(), why_no_population(shared()));
+  }
 
  private:
   [[nodiscard]] Confidence confidence() const { return Confidence{own<SufficientStatisticsPlan>().confidence}; }
 
   std::optional<CoefficientIntervals> intervals_;
+  std::optional<PopulationIntervals> population_;
 };
 
 class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan> {
@@ -72,6 +116,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
  protected:
   void fields(FieldTable& table, SufficientStatisticsPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
+    add_count(table, own);
     table.add("label-weight", own.label_weight, "Of the label beside the features, which share one clip", AnyNumber{});
     table.add("ridge", own.ridge, "Ridge over the size of the noise", AnyNumber{});
     table.add("ridge-rule", own.ridge_rule,

@@ -101,7 +101,9 @@ struct SearchPlan {
 struct SplitPlan {
   double held_out = 0.2;
   std::uint64_t split_seed = 0;
-  std::optional<double> timeout = {};  ///< in seconds, of those that run on ranks
+  std::optional<std::string> score = {};  ///< that is released of the model on that part, or none; by default what suits the loss
+  bool count_records = false;             ///< in private, before the training
+  std::optional<double> timeout = {};     ///< in seconds, of those that run on ranks
   friend bool operator==(const SplitPlan&, const SplitPlan&) = default;
 };
 

@@ -253,6 +253,17 @@ std::unique_ptr<TrainingRun> tuned(const TrainPlan& shared, std::vector<TunedCan
   if (context.team.size() > 1) refuse(ErrorCode::unsupported, "@tune is for one process, several were started by mpirun");
   if (shared.has_unit()) refuse(ErrorCode::unsupported, "@unit is not for @tune: a score is a sum over rows, of which a unit has several");
   if (!shared.problem.classes.empty()) refuse(ErrorCode::unsupported, "@tune is for one model, @classes makes one for each class");
+  const auto said = [](const auto& own) -> std::optional<std::string> {
+    if constexpr (requires { own.score; }) return own.score;
+    return std::nullopt;
+  };
+  if (const auto score = std::visit(said, shared.algorithm); score && *score != "none")
+    refuse_plan("@score is {}, must not be said with @tune, which scores its candidates itself", *score);
+  const auto counts = [](const auto& own) {
+    if constexpr (requires { own.count_records; }) return own.count_records;
+    return false;
+  };
+  if (std::visit(counts, shared.algorithm)) refuse_plan("@count-records is not for @tune, whose runs cost what one of its candidates does");
   if (shared.search.tune_most && *shared.search.tune_most <= *shared.search.tune) {
     refuse_plan("@tune-most is {}, must be greater than the {} runs that @tune expects", *shared.search.tune_most, *shared.search.tune);
   }

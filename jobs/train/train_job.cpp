@@ -66,9 +66,9 @@ accounting::Plan TrainJob::charge(bool not_private, const std::string& note) con
   return {.event = noise_->event,
           .unit = plan_->unit,
           .promise = plan_->target,
-          .note = !note.empty()
-                      ? note
-                      : fmt::format("{}, {} loss{}", plan_->algorithm_name(), plan_->problem.loss, plan_->search.tune ? ", tuned" : ""),
+          .note = !note.empty() ? note
+                                : fmt::format("{}, {} loss{}{}", plan_->algorithm_name(), plan_->problem.loss,
+                                              plan_->search.tune ? ", tuned" : "", run_->releases_score(noise_->event) ? ", scored" : ""),
           .not_private = not_private};
 }
 

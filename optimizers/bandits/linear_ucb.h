@@ -38,11 +38,11 @@ struct RewardBoundRule : Positive {
 /// Rewards count as if clamped to [-bound, bound]; public.
 using RewardBound = Quantity<RewardBoundRule>;
 
-struct RidgeRule : Positive {
+struct BanditRidgeRule : Positive {
   static constexpr std::string_view name = "ridge";
 };
 /// rho above.
-using Ridge = Quantity<RidgeRule>;
+using Ridge = Quantity<BanditRidgeRule>;
 
 struct ExplorationRule : NonNegative {
   static constexpr std::string_view name = "exploration";

@@ -306,6 +306,28 @@ TEST_F(TrainOnFile, TellsSeveralClasses) {
   refused({"shaped-descent", "--classes-by", "softmax"}, "--classes-by is softmax, must be said of several --classes", "kind==red");
 }
 
+TEST_F(TrainOnFile, TellsIntervalsForAPopulationAndWhatTheyNeed) {
+  const auto report = [&](const Words& more) {
+    auto arguments =
+        words(small_data(300), Words{"sufficient-statistics", "--loss", "squared", "--label-bound", "1", "--replay-seed", "1"} + more);
+    *(std::find(arguments.begin(), arguments.end(), "--epsilon") + 1) = "1000";
+    return surety(arguments);
+  };
+  const auto json = report({"--json"}).json();
+  const auto& found = json["population_intervals"];
+  ASSERT_TRUE(found["from"].is_array()) << found;
+  EXPECT_NE(found["needs"].get<std::string>().find("records are independent"), std::string::npos);
+  // Sampling is more than the noise of so large an epsilon.
+  const auto& of_these = json["coefficient_intervals"];
+  for (std::size_t i = 0; i < found["from"].size(); ++i) {
+    EXPECT_GT(found["to"][i].get<double>() - found["from"][i].get<double>(),
+              5 * (of_these["to"][i].get<double>() - of_these["from"][i].get<double>()));
+  }
+  EXPECT_NE(report({}).out.find(
+                "\npopulation   of all coefficients at once, with confidence 0.95 over noise and sampling, where records are independent"),
+            std::string::npos);
+}
+
 TEST_F(TrainOnFile, TellsIntervalsOfCoefficientsWhereTheNoiseAllowsThem) {
   const auto data = small_data(300);
   const auto run = [&](const std::string& epsilon, const std::string& confidence) {

@@ -53,6 +53,88 @@ TEST_F(Train, DoesTheMainJob) {
   for (const double p : predictions) ASSERT_TRUE(p >= 0 && p <= 1) << p;
 }
 
+// What the default releases of the part held out, beside the training and within its charge.
+TEST_F(Train, ReleasesAScoreOfWhatIsHeldOut) {
+  const auto report = surety(train(small_data(400)) + Words{"--json"}).json();
+  const auto& score = report["held_out_score"];
+  EXPECT_EQ(score["name"], "brier");
+  EXPECT_GT(score["over_noise"]["to"], score["over_noise"]["from"]);
+  EXPECT_LE(score["over_noise_and_sampling"]["from"], score["over_noise"]["from"]);
+  EXPECT_GE(score["over_noise_and_sampling"]["to"], score["over_noise"]["to"]);
+  EXPECT_NEAR(score["usable_records"].get<double>(), 80, 60);
+  // All releases of the training together: one Gaussian of epsilon 1 at 1e-5.
+  const double noise = std::stod(score["event"].get<std::string>().substr(9));
+  EXPECT_NEAR(noise, 3.7306, 1e-4);
+  const auto run = surety({"ledger", "list", path("run.db"), "--json"}).json()["runs"].back();
+  EXPECT_EQ(run["note"], "gradient-descent, logistic loss, scored");
+  EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "1e-5"}).code, 0);
+  const auto people = surety(train(small_data(400))).out;
+  for (const char* words : {"\nscore        brier 0.", " on records held out: in [", "\n  of others  in [", "\n  paid       gaussian(3.730",
+                            "about other records than the training's, within its charge"}) {
+    EXPECT_NE(people.find(words), std::string::npos) << people;
+  }
+}
+
+// A column of words makes every record damaged; whoever asks for a count is told so before the budget is spent on noise.
+TEST_F(Train, CountsWhatIsUsable) {
+  const auto arguments = [&](const std::string& data, const std::string& name, const Words& algorithm = {"shaped-descent"}) {
+    return Words{"train",           data,
+                 "--label",         "label",
+                 "--epsilon",       "1",
+                 "--delta",         "1e-5",
+                 "--ledger",        path(name + ".db"),
+                 "--model",         path(name + ".json"),
+                 "--count-records", "--algorithm"} +
+           algorithm;
+  };
+  const auto report = surety(arguments(small_data(4000), "run", {"shaped-descent", "--json"})).json();
+  EXPECT_EQ(report["usable"]["of"], report["training_records"]);
+  EXPECT_LE(report["usable"]["from"], report["training_records"]);
+  EXPECT_GE(report["usable"]["to"], report["training_records"]);
+  // 1 / z^2 of the count is a hundredth of that of the rest, and the score stays within the rest: 3.730632 is the z of epsilon 1.
+  const auto event = report["event"].get<std::string>();
+  const auto count = event.find("gaussian(37.");
+  ASSERT_NE(count, std::string::npos) << event;
+  EXPECT_NEAR(std::stod(event.substr(count + 9)), 10 * std::sqrt(1.01) * 3.730632, 1e-4);
+  EXPECT_NEAR(std::stod(report["held_out_score"]["event"].get<std::string>().substr(9)), 1.01 * 3.730632, 1e-4);
+  EXPECT_NE(surety(arguments(small_data(4000), "run")).out.find("\nusable       in ["), std::string::npos);
+
+  std::string words = "x,label\n";
+  for (int i = 0; i < 4000; ++i) words += i % 3 == 0 ? "1,1\n" : "word,0\n";
+  write(path("words.csv"), words);
+  expect_refused(arguments(path("words.csv"), "words"), 3,
+                 {"words.csv: about ", " of the 3200 records trained on are usable", "all that it planned stays charged"});
+  const auto run = surety({"ledger", "list", path("words.db"), "--json"}).json()["runs"].back();
+  EXPECT_NE(run["state"], "settled");
+  EXPECT_FALSE(std::filesystem::exists(path("words.json")));
+
+  expect_refused(arguments(small_data(400), "run", {"dp-sgd", "--records", "400"}), 2, {"--count-records is for ", ", not for dp-sgd"});
+  expect_refused(arguments(small_data(400), "run", {"shaped-descent", "--tune", "4"}), 2, {"--count-records is not for --tune"});
+}
+
+TEST_F(Train, SaysWhyThereIsNoScore) {
+  const Words base{"train", small_data(400), "--label",          "label",   "--epsilon", "1", "--delta",
+                   "1e-5",  "--model",       path("model.json"), "--ledger"};
+  const auto of = [&](const Words& more, const std::string& ledger = "run.db") { return surety(base + Words{path(ledger)} + more).out; };
+  EXPECT_NE(of({"--algorithm", "dp-sgd", "--records", "400"})
+                .find("score        none that is private: what dp-sgd releases is not Gaussian alone"),
+            std::string::npos);
+  const std::string line = "\nscore   ";
+  EXPECT_EQ(of({"--score", "none"}).find(line), std::string::npos);
+  EXPECT_EQ(of({"--held-out", "0"}).find(line), std::string::npos);
+  EXPECT_EQ(of({"--tune", "4"}).find(line), std::string::npos);  // which has its own
+  EXPECT_NE(of({"--score", "log-loss"}).find("\nscore        log-loss "), std::string::npos);
+  // Records that are held out by their content are no sample.
+  const auto added = of({"--adjacency", "add-or-remove-one", "--public-count", "320", "--algorithm", "gradient-descent"}, "added.db");
+  EXPECT_NE(added.find("\nscore        brier"), std::string::npos) << added;
+  EXPECT_EQ(added.find("of others"), std::string::npos) << added;
+  const Words refused = base + Words{path("run.db"), "--algorithm", "gradient-descent"};
+  expect_refused(refused + Words{"--score", "squared-error"}, 2,
+                 {"--score is squared-error, must be brier, log-loss, error-rate, or none for logistic loss"});
+  expect_refused(refused + Words{"--score", "brier", "--held-out", "0"}, 2, {"--score is brier, must be none where --held-out is 0"});
+  expect_refused(base + Words{path("run.db"), "--score", "brier", "--tune", "4"}, 2, {"--score is brier, must not be said with --tune"});
+}
+
 TEST_F(Train, SaysAdjacencyPromiseAndWhatIsNotPrivate) {
   const auto outcome = surety(train(small_data()));
   ASSERT_EQ(outcome.code, 0) << outcome.err;

@@ -53,6 +53,19 @@ TEST_F(Units, StandInReportLedgerAndPlan) {
   expect_refused({"release", "--plan", path("plan.json")}, 2, {"unit is", "must be"});
 }
 
+TEST_F(Units, HaveNoIntervalsForAPopulation) {
+  const auto report = surety(train(owned(), "sufficient-statistics", {"--loss", "squared", "--label-bound", "1", "--json"})).json();
+  EXPECT_EQ(report["population_intervals"]["why_not"], "rows of one unit are not independent") << report;
+}
+
+TEST_F(Units, AreScoredOnThoseWhoAreHeldOut) {
+  const auto report = surety(train(owned(), "shaped-descent", {"--json"})).json();
+  const auto& score = report["held_out_score"];
+  EXPECT_EQ(score["name"], "brier") << report;
+  EXPECT_TRUE(score.contains("usable_units"));
+  EXPECT_NE(surety(train(owned(), "dp-sgd", {"--records", "30"})).out.find("\nscore        none that is private: "), std::string::npos);
+}
+
 TEST_F(Units, OfOneRowAreAsManyAsIsPublic) {
   const auto report = surety(release(owned(), {"--unit", "who", "--most", "1", "--json"})).json();
   EXPECT_EQ(report["records"], 30);

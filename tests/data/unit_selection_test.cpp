@@ -273,6 +273,13 @@ TEST_F(UnitSelection, HoldsOutUnitsByTheirIdentifiers) {
     for (std::size_t i = 0; i < split.parts.held_out.size(); ++i) {
       EXPECT_FALSE(trained.contains(owner[split.parts.held_out.row(i).values[0]])) << "a unit on both sides";
     }
+    std::set<std::string> held_out;
+    for (std::size_t unit = 0, row = 0; unit < split.held_out_ends.size(); ++unit) {
+      const auto whose = owner[split.parts.held_out.row(row).values[0]];
+      EXPECT_TRUE(held_out.insert(whose).second) << "a unit in two places";
+      for (; row < split.held_out_ends[unit]; ++row) EXPECT_EQ(owner[split.parts.held_out.row(row).values[0]], whose);
+    }
+    EXPECT_EQ(split.held_out_ends.empty() ? 0 : split.held_out_ends.back(), split.parts.held_out.size());
     EXPECT_EQ(split.parts.training.size() + split.parts.held_out.size(), values.size());
     return units;
   };

@@ -97,11 +97,12 @@ TEST_F(TrainJob, OfEveryAlgorithmChargesWhatItSays) {
     EXPECT_EQ(runs[0].plan.event, found.noise.event);
     EXPECT_TRUE(runs[0].settlement.has_value());
     EXPECT_TRUE(runs[0].plan.not_private);
-    EXPECT_EQ(runs[0].plan.note, fmt::format("{}, {} loss", algorithm->name(), plan.problem.loss));
     EXPECT_EQ(found.model.guarantee.event, found.noise.event);
     EXPECT_TRUE(found.model.guarantee.not_private);
     found.model.validate();
     const auto json = nlohmann::json::parse(json_text(found));
+    const bool is_scored = json.contains("held_out_score") && json["held_out_score"]["name"].is_string();
+    EXPECT_EQ(runs[0].plan.note, fmt::format("{}, {} loss{}", algorithm->name(), plan.problem.loss, is_scored ? ", scored" : ""));
     EXPECT_EQ(json["algorithm"], algorithm->name());
     EXPECT_EQ(json["run"], found.run.value);
     EXPECT_EQ(json["not_private"], true);

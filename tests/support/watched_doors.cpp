@@ -18,6 +18,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/doors/run_releaser.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
+#include <surety/optimizers/doors/score_releaser.h>
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/doors/vector_releaser.h>
 
@@ -234,6 +235,11 @@ SURETY_WATCHED(std::vector<double>, run_release, "_ZN6surety10optimizers11RunRel
   Watch::charge_in_search(event);
   return Watch::vector(fmt::format("run {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
                        sensitivity.value(), [&] { return real_run_release(self, query, sensitivity, event); });
+}
+
+SURETY_WATCHED(std::vector<double>, score_release, "_ZN6surety10optimizers13ScoreReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", ScoreReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  return Watch::vector(fmt::format("score {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
+                       sensitivity.value(), [&] { return real_score_release(self, query, sensitivity, event); });
 }
 
 SURETY_WATCHED(std::vector<double>, vector_release, "_ZN6surety10optimizers19NoisyVectorReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyVectorReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {

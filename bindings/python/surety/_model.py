@@ -155,7 +155,16 @@ class Model:
         """Of learners that give them ("sufficient-statistics"): the ends of an interval for each of ``weights``, which hold together with
         ``report["coefficient_intervals"]["confidence"]`` over the noise, around the same fit of these records without noise. None of others, and where the
         noise was too large."""
-        found = (self.report or {}).get("coefficient_intervals")
+        return self._ends_of("coefficient_intervals")
+
+    @property
+    def population_intervals(self) -> Array | None:
+        """The same over noise and sampling, around the coefficients of the law that records are independent draws of; what that needs is
+        ``report["population_intervals"]["needs"]``. None of others, of owners, and where the noise was too large."""
+        return self._ends_of("population_intervals")
+
+    def _ends_of(self, name: str) -> Array | None:
+        found = (self.report or {}).get(name)
         return None if found is None or found["from"] is None else np.array([found["from"], found["to"]]).T
 
     @property
@@ -192,6 +201,14 @@ class Model:
         report = json.loads(self._result.json())
         assert isinstance(report, dict)
         return report
+
+    @property
+    def held_out_score(self) -> dict[str, Any] | None:
+        """How it does on what was held out, as that was released: ``name``, ``value``, and intervals ``over_noise``, about these records, and
+        ``over_noise_and_sampling``, about others of their source. Or ``why_not``; None of a model that was loaded, and where nothing was held out."""
+        score = (self.report or {}).get("held_out_score")
+        assert score is None or isinstance(score, dict)
+        return score
 
     def lines(self) -> str:
         """The report for people, as ``surety train`` prints it. Raises ``SuretyError`` (UNSUPPORTED) for a model that was loaded."""

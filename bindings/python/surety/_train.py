@@ -36,6 +36,7 @@ class TrainingFields(TypedDict, total=False):
     clip_share: SupportsFloat | None
     columns: Iterable[str] | None
     confidence: SupportsFloat | None
+    count_records: bool
     damping: SupportsFloat | None
     decimal: str | None
     delimiter: str | None
@@ -84,6 +85,7 @@ class TrainingFields(TypedDict, total=False):
     sampling: str | None
     schedule: str | None
     schema: str | PathLike[str] | None
+    score: str | None
     shape: SupportsFloat | None
     smoothing: SupportsFloat | None
     split_seed: SupportsIndex | None
@@ -357,7 +359,8 @@ def train(
     The interpreter's lock is free while it works. Control-C ends it between two of its releases: a note at the exception says whether the run was charged by
     then, and what is charged stays so.
 
-    Scores on the part that is held out (``held_out``, in ``report``) are computed on private records: they are for who holds the data.
+    How the model does on the part that is held out (``held_out``) is released, too, within the charge, where that is proved: the model's ``held_out_score``.
+    The scores of ``report`` that are named not private are for who holds the data.
 
     Raises ``TypeError`` for an argument of another type, ``InvalidArgument`` for a value that breaks its constraint, and ``SuretyError``: BUDGET_EXCEEDED where
     the ledger's budget does not allow it, BAD_DATA for a column that is not there or of another type, UNREACHABLE or UNSUPPORTED where no noise keeps the

@@ -322,7 +322,8 @@ def test_coefficients_are_in_units_of_the_columns() -> None:
     # Intervals are of the weights, and hold at once.
     narrow = surety.train(table, **{**fit, "epsilon": 1e6}, rows="scaled")
     assert narrow.intervals is not None and narrow.intervals.shape == (4, 2)
-    assert (narrow.intervals[:, 0] < narrow.intervals[:, 1]).all() and several.intervals is None
+    assert (narrow.intervals[:, 0] < narrow.intervals[:, 1]).all() and several.intervals is None and several.population_intervals is None
+    assert narrow.population_intervals is None or narrow.population_intervals.shape == (4, 2)
     assert ((narrow.intervals[:, 0] <= narrow.weights) & (narrow.weights <= narrow.intervals[:, 1])).all()
 
 
@@ -332,6 +333,8 @@ def test_a_model_is_what_may_be_published(tmp_path: Path, data: Path) -> None:
     assert model.run == 1 and model.cost is not None and model.cost.upper <= 1 and model.promise == (1, 1e-5)
     assert str(model.event) == ledger.audit(1e-5)["runs"][0]["charged"] and model.unit == "one row"
     assert model.report is not None and model.report["run"] == 1 and "held_out_scores_not_private" in model.report
+    score = model.held_out_score
+    assert score is not None and score["name"] == "brier" and score["over_noise"]["from"] < score["over_noise"]["to"]
     pickled = pickle.dumps(model)
     again = pickle.loads(pickled)
     assert again.text() == model.text() and (again.cost, again.run, again.report, again.intervals) == (None, None, None, None)

@@ -14,6 +14,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/optimizers/problem/loss.h>
 

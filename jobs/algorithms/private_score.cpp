@@ -1,0 +1,124 @@
+#include <surety/jobs/algorithms/private_score.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <surety/accounting/events/releases.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/optimizers/doors/score_releaser.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+
+constexpr double confidence = 0.95;
+
+/// The scores that a loss has, the standard one first.
+std::vector<ScoreKind> kinds_of(const TrainPlan& plan) {
+  if (plan.problem.loss == SquaredLoss::name) return {ScoreKind::squared_error};
+  if (plan.problem.loss == LogisticLoss::name) return {ScoreKind::brier, ScoreKind::log_loss, ScoreKind::error_rate};
+  return {ScoreKind::error_rate};
+}
+
+std::size_t classes_of(const TrainPlan& plan) {
+  const auto& label = plan.source.label;
+  return label && !label->classes.empty() ? label->classes.size() : 1;
+}
+
+nlohmann::json ends_of(const std::optional<Enclosure>& found) {
+  if (!found) return {{"from", nullptr}, {"to", nullptr}};
+  return {{"from", found->lower}, {"to", found->upper}};
+}
+
+}  // namespace
+
+PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan_{shared} {
+  if (own.score == "none") return;
+  if (!(own.held_out > 0)) {
+    if (own.score) refuse_plan("@score is {}, must be none where @held-out is 0", *own.score);
+    return;
+  }
+  const auto kinds = kinds_of(shared);
+  kind_ = own.score ? parse_score_kind(*own.score) : kinds.front();
+  if (std::find(kinds.begin(), kinds.end(), *kind_) != kinds.end()) return;
+  std::string known;
+  for (const auto kind : kinds) known += fmt::format("{}, ", name(kind));
+  refuse_plan("@score is {}, must be {}or none for {} loss", *own.score, known, shared.problem.loss);
+}
+
+std::string PrivateScore::why_not(const ScoredTraining& training) const {
+  if (!least_score_multiplier(accounting::Releases::of(training.event))) {
+    return fmt::format("what {} releases is not Gaussian alone, so that a score would have to be paid for", plan_.algorithm_name());
+  }
+  if (plan_.has_unit() && plan_.target.adjacency == Adjacency::replace_one && !training.adds_up_units) {
+    return fmt::format("for {} it is not proved that a unit which comes to the other part moves what it leaves by less",
+                       plan_.algorithm_name());
+  }
+  return {};
+}
+
+void PrivateScore::release(const ScoredTraining& training, const data::Dataset& held_out, UnitEnds ends, std::span<const double> weights,
+                           const accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+  if (!kind_) return;
+  why_not_ = why_not(training);
+  if (!why_not_.empty()) return;
+  noise_ = least_score_multiplier(reservation.released());
+  if (!noise_) {
+    why_not_ = "the training released nothing";
+    return;
+  }
+  // A unit that changes sides moves the count by as much as one that gives way: of that the score has no share.
+  constexpr double beside_a_count = 1.01;
+  if (training.is_counted) noise_ = NoiseMultiplier{noise_->value() * beside_a_count};
+  ScoreOptions options{.kind = *kind_,
+                       .noise_multiplier = *noise_,
+                       .adjacency = plan_.target.adjacency,
+                       .classes = classes_of(plan_),
+                       .classes_by = parse_classes_by(plan_.problem.classes_by),
+                       .unit_ends = ends};
+  if (*kind_ == ScoreKind::squared_error) options.label_bound = label_range(plan_.problem).value().bound;
+  ScoreReleaser door{reservation, bits};
+  released_ = release_score(held_out, weights, options, door);
+}
+
+void PrivateScore::add_to(TrainingFacts& facts) const {
+  if (!why_not_.empty()) {
+    facts.lines.emplace_back("score", "none that is private: " + why_not_);
+    facts.fields["held_out_score"] = {{"name", nullptr}, {"why_not", why_not_}};
+    return;
+  }
+  if (!released_) return;
+  const auto found = found_score(*released_, Confidence{confidence});
+  // Records that are held out by their content are no sample of all: equal ones stay together.
+  const bool is_sample = plan_.has_unit() || plan_.target.adjacency != Adjacency::add_or_remove_one;
+  const auto of_the_source = found && is_sample ? found->of_the_source : std::nullopt;
+  const std::string_view whose = plan_.has_unit() ? "units" : "records";
+  const auto within = [](const Enclosure& ends) { return fmt::format("in [{:.4f}, {:.4f}]", ends.lower, ends.upper); };
+  if (found) {
+    facts.lines.emplace_back("score", fmt::format("{} {:.4f} on {} held out: {} for these with confidence {} over the noise", name(*kind_),
+                                                  found->value, whose, within(found->of_these), confidence));
+  } else {
+    facts.lines.emplace_back("score", fmt::format("{}, hidden by the noise: too few {} are held out", name(*kind_), whose));
+  }
+  if (of_the_source) {
+    facts.lines.emplace_back("  of others", fmt::format("{} for independent {} of their source with confidence {} over noise and sampling",
+                                                        within(*of_the_source), whose, confidence));
+  }
+  facts.lines.emplace_back("  paid",
+                           fmt::format("gaussian({}) about other {} than the training's, within its charge", noise_->value(), whose));
+  facts.fields["held_out_score"] = {{"name", name(*kind_)},
+                                    {"value", found ? nlohmann::json(found->value) : nlohmann::json{}},
+                                    {"largest", released_->bound},
+                                    {"confidence", confidence},
+                                    {"over_noise", ends_of(found ? std::optional{found->of_these} : std::nullopt)},
+                                    {"over_noise_and_sampling", ends_of(of_the_source)},
+                                    {fmt::format("usable_{}", whose), std::max(released_->usable, 0.0)},
+                                    {"event", describe(gaussian(*noise_, plan_.target.adjacency))},
+                                    {"charged", "within the training's event: a record is trained on or held out"}};
+}
+
+}  // namespace surety::jobs
