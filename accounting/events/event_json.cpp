@@ -76,7 +76,7 @@ class JsonReader : public FieldReader {
 
   std::vector<NumberPair> pairs(const char* field) override {
     const auto& values = fields_[field];
-    const auto refuse = [&] [[noreturn]] { invalid(fmt::format("{}: a list of pairs of numbers is expected", field)); };
+    const auto refuse = [&] { invalid(fmt::format("{}: a list of pairs of numbers is expected", field)); };
     const auto number = [&](const nlohmann::json& value) {
       if (value.is_string() && value == infinite) return std::numeric_limits<double>::infinity();
       if (!value.is_number()) refuse();
