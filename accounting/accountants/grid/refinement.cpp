@@ -415,20 +415,19 @@ Enclosure at_coarse_steps(Enclosure found, double counted, PrivacyLoss accountan
                           const LeafCurves& others) {
   if (!(counted > 0)) return found;
   accountant.upper_only = true;
-  constexpr int most_passes = 3;
-  double before = infinity;
-  for (int pass = 0; pass < most_passes && found.upper < 0.95 * before; ++pass) {
-    before = found.upper;
-    const double scale = question.epsilon ? *question.epsilon : before;
-    for (const double share : {0.5, 0.2, 0.1, 0.05, before < 0.01 ? 0.001 : 0.02}) {
-      accountant.step = share * scale;
-      try {
-        found.upper = std::clamp(answer_of(accountant, event, question, Reach::middle, others).upper, found.lower, found.upper);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
-      }
+  const double scale = question.epsilon ? *question.epsilon : found.upper;
+  bool has_gained = false;
+  for (const double share : {0.2, 0.1, 0.05, 0.02}) {
+    const double least = found.upper;
+    accountant.step = share * scale;
+    try {
+      found.upper = std::clamp(answer_of(accountant, event, question, Reach::middle, others).upper, found.lower, found.upper);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     }
-    if (question.epsilon) break;
+    // Finer than the best one they only widen.
+    if (has_gained && !(found.upper < least)) break;
+    has_gained = has_gained || found.upper < least;
   }
   return found;
 }
