@@ -8,6 +8,7 @@
 #include <mpfr.h>
 
 #include <surety/accounting/laws/pairs/polygon_law.h>
+#include <surety/accounting/numbers/ball.h>
 #include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/limit.h>
@@ -40,7 +41,7 @@ struct Cells {
   std::vector<Upper> masses;
   Upper rest{0};
 };
-/// Of a log-concave density. \param log_density its logarithm from above; \param slope that of the logarithm.
+/// Of a log-concave density. \param log_density its logarithm from above; \param slope that of the logarithm, which falls.
 template <class LogDensity, class Slope>
 Cells cells_of(double first, double last, int count, bool mass_above, LogDensity log_density, Slope slope) {
   Cells found;
@@ -48,24 +49,24 @@ Cells cells_of(double first, double last, int count, bool mass_above, LogDensity
   for (std::size_t i = 0; i + 1 < found.ends.size(); ++i) {
     const double from = found.ends[i];
     const double to = found.ends[i + 1];
-    const Upper width = Upper{Exact{to}} - Exact{from};
-    // Below the tangent at its middle: width times sinh(y) / y, at most e^(y^2 / 6), y the slope times half of the width.
+    // Below the tangent somewhere about its middle: of r to either side 2 r sinh(y) / y, at most 2 r e^(y^2 / 6), y the slope times r.
     const double middle = from + 0.5 * (to - from);
-    const Upper half = width * Exact{0.5} * Upper::within(std::abs(slope(middle)), 8);
-    const Upper off = half * Upper{Exact{share_of_units(16.0)}};  // of a middle that is rounded
-    Upper mass = width * exp(log_density(middle) + half * half / Exact{6} + off);
+    const Upper to_side = max(Upper{Exact{to}} - Exact{middle}, Upper{Exact{middle}} - Exact{from});
+    const Ball at_middle = slope(middle);
+    const Upper steepest = max(at_middle.upper(), -at_middle.lower());
+    const Upper tilted = to_side * max(steepest, Upper{0});
+    Upper mass = Exact{2} * to_side * exp(log_density(middle) + tilted * tilted / Exact{6});
     // Away from the peak at most the larger of the ends.
-    const double steepness = 1 / (last - first);
-    const bool rises = slope(from) > steepness && slope(to) > steepness;
-    const bool falls = slope(from) < -steepness && slope(to) < -steepness;
-    if (rises || falls) mass = min(mass, width * exp(log_density(rises ? to : from)));
+    const bool rises = slope(to).lower().value() > 0;
+    const bool falls = slope(from).upper().value() < 0;
+    if (rises || falls) mass = min(mass, (Upper{Exact{to}} - Exact{from}) * exp(log_density(rises ? to : from)));
     found.masses.push_back(mass_above ? mass : mass * Exact{0.98});
   }
   return found;
 }
 
 /// A log-concave density leaves at most its value over its slope beyond a point where that leads away.
-Upper beyond(Upper log_density, double slope) { return slope > 0 ? exp(log_density) / Lower::within(slope, 8) : Upper{1}; }
+Upper beyond(Upper log_density, Lower slope) { return slope.value() > 0 ? exp(log_density) / slope : Upper{1}; }
 
 }  // namespace
 
@@ -75,17 +76,20 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
   // The length: t^(d - 1) e^(-t / b) / (b^d Gamma(d)).
   const Lower log_all = Exact{d} * log(Lower{b}) + Lower::claim(log_gamma_below(d));
   const auto log_radius = [&](double t) { return Exact{d - 1} * log(Upper{Exact{t}}) - Lower{Exact{t}} / Upper{b} - log_all; };
-  const auto radius_slope = [&](double t) { return (d - 1) / t - 1 / scale; };
+  const auto radius_slope = [&](double t) { return Ball{Exact{d - 1}} / Exact{t} - Ball{1} / b; };
   const double least = std::max(0.0, scale * (d - 12 * std::sqrt(d)));
   const double most = scale * (d + 7 * std::sqrt(d) + 40);
   Cells radius = cells_of(least, most, radii, terms.mass_above, log_radius, radius_slope);
-  radius.rest = beyond(log_radius(most), -radius_slope(most)) + (least > 0 ? beyond(log_radius(least), radius_slope(least)) : Upper{0});
+  radius.rest = beyond(log_radius(most), (-radius_slope(most)).lower());
+  if (least > 0) radius.rest += beyond(log_radius(least), radius_slope(least).lower());
   // The share u of the coordinate that moves: (1 - u^2)^((d - 3) / 2) / B(1/2, (d - 1)/2), here of either sign.
   const double exponent = 0.5 * (d - 3);
   const Lower log_beta =
       Lower::claim(log_gamma_below(0.5)) + Lower::claim(log_gamma_below(0.5 * (d - 1))) - Upper::claim(log_gamma_above(0.5 * d));
   const auto log_place = [&](double u) { return Exact{exponent} * log(max(Upper{1} - Lower{Exact{u}} * Exact{u}, Upper{0})) - log_beta; };
-  const auto place_slope = [&](double u) { return -2 * exponent * u / (1 - u * u); };
+  const auto place_slope = [&](double u) {
+    return -(Exact{2 * exponent} * Ball{Exact{u}} / ((Ball{1} - Exact{u}) * (Ball{1} + Exact{u})));
+  };
   const double furthest = exponent > 0 ? std::sqrt(-std::expm1(-log_cut / exponent)) : 1.0;
   Cells place = cells_of(0, furthest, places, terms.mass_above, log_place, place_slope);
   place.rest = (Upper{1} - Exact{furthest}) * exp(log_place(furthest));
@@ -93,16 +97,10 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
   const Upper end = Upper{1} / Lower{b};
   // (||x|| - ||x - v||) / b, which rises with the length and with the share, as (2 t u - 1) / (t + ||x - v||); at most 1 / b.
   const auto loss = [&](double t, double u) {
-    const Exact at{t};
-    const Exact size{std::abs(u)};
-    const Upper moved = u > 0 ? Exact{2} * Upper{at} * size - Exact{1} : Upper::claim(-(Exact{2} * Lower{at} * size + Exact{1}).value());
-    const double apart = t - u;
-    const double off = share_of_units(2 * (t + 1));
-    const double square = apart * apart + (1 - u * u);
-    const Upper longest = Upper{at} + sqrt(Upper::within(square, 8) + Exact{off * (std::abs(apart) + 1)});
-    const Lower shortest = Lower{at} + sqrt(max(Lower::within(square, 8) - Exact{off * (std::abs(apart) + 1)}, Lower{0}));
-    const Upper nearer = moved.value() >= 0 ? moved / shortest : -(Lower{Exact{-moved.value()}} / longest);
-    return std::min((moved.value() >= 0 ? nearer / Lower{b} : -(Lower{Exact{-nearer.value()}} / Upper{b})).value(), end.value());
+    const Ball apart = Ball{Exact{t}} - Exact{u};
+    const Ball moved = sqrt(apart * apart + (Ball{1} - Exact{u}) * (Ball{1} + Exact{u}));
+    const Ball nearer = (Exact{2} * Ball{Exact{t}} * Exact{u} - Exact{1}) / (Exact{t} + moved);
+    return std::min((nearer / b).upper().value(), end.value());
   };
   struct Sum {
     double p = 0;
@@ -112,7 +110,7 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
   std::vector<Sum> sums(bins + 1);  // of losses from 0 on
   const auto add = [&](double l, Upper mass) {
     if (!(l > 0)) return;
-    auto& sum = sums[size_of(std::clamp(std::ceil(l / end.value() * bins), 0.0, static_cast<double>(bins)))];
+    auto& sum = sums[size_of(std::clamp(std::ceil(l / end.value() * bins), 1.0, static_cast<double>(bins)))];
     sum.p += (mass * exp(Upper{Exact{l}})).value();
     sum.q += mass.value();
     sum.count += 1;
@@ -129,7 +127,9 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
   }
   // What no cell holds has the largest loss of all.
   add(end.value(), radius.rest + Exact{2} * place.rest);
-  // The curve where bins begin: all masses are what they are, and each sum of them is rounded outward.
+  // The curve where bins begin, told a few units further on: what is in a later bin lies above the lower of the two places, what is in none below the
+  // other. Masses are what they are, and each sum of them is rounded outward.
+  constexpr double units_of_place = 8;
   std::vector<Corner> corners{{end.value(), 0}};
   double p = 0;
   double q = 0;
@@ -139,8 +139,9 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
     q += sums[i].q;
     count += sums[i].count + 1;
     const double x = end.value() * static_cast<double>(i - 1) / bins;
-    const Upper value = Upper::of_sum(p, count) - exp(Lower{Exact{x}}) * Lower::of_sum(q, count);
-    corners.push_back({x, static_cast<long double>(std::clamp(value.value(), 0.0, 1.0))});
+    const Upper value = Upper::of_sum(p, count) - exp(Lower::within(x, i > 1 ? units_of_place : 0)) * Lower::of_sum(q, count);
+    corners.push_back(
+        {i > 1 ? Upper::within(x, units_of_place).value() : 0, static_cast<long double>(std::clamp(value.value(), 0.0, 1.0))});
   }
   std::reverse(corners.begin(), corners.end());
   return polygon_law(corners, +1);
