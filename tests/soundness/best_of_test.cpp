@@ -18,6 +18,7 @@
 
 #include <surety/accounting/accountants/tuning/search_bounds.h>
 #include <surety/accounting/accountants/tuning/search_orders.h>
+#include <surety/accounting/accountants/tuning/several_runs.h>
 #include <surety/accounting/answers/best.h>
 
 namespace surety::accounting::best_of_test {

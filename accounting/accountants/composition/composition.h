@@ -19,17 +19,10 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/accounting/accountants/composition/promise.h>
 #include <surety/accounting/accountants/seam/accountant.h>
 
 namespace surety::accounting {
-
-/// `count` releases, each (epsilon, delta)-private given all earlier results.
-struct Promise {
-  Epsilon epsilon;
-  Delta delta;
-  Count count{1};
-  friend bool operator==(const Promise&, const Promise&) = default;
-};
 
 struct Composition {
   struct Basic {

@@ -10,10 +10,6 @@
 
 namespace surety::accounting::privacy_loss {
 
-/// Where on the curve a law is asked for its digits.
-///   none  nowhere: no law is made, and only whether there are pairs is looked at
-enum class Reach { middle, far_tail, none };
-
 /// The releases of an event. `tilt`: s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
 /// `others` are asked of searches, and of what is concentrated in a batch.
 /// \throws Error{unsupported} naming a part without a pair that is known here.

@@ -27,6 +27,10 @@ struct BothDirections {
   bool has_choice = false;  // which lower laws are best depends on the question
 };
 
+/// Where on the curve a law is asked for its digits.
+///   none  nowhere: no law is made, and only whether there are pairs is looked at
+enum class Reach { middle, far_tail, none };
+
 /// A release that shows nothing, which anybody can attain.
 [[nodiscard]] LossLaw nothing();
 

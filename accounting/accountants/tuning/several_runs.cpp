@@ -1,0 +1,50 @@
+#include <surety/accounting/accountants/tuning/several_runs.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <surety/accounting/accountants/tuning/ranks.h>
+#include <surety/accounting/numbers/floating_point.h>
+
+namespace surety::accounting {
+
+using tuning_ranks::rounding;
+using tuning_ranks::survival_above;
+using tuning_ranks::tiny;
+
+SeveralRuns::SeveralRuns(const Runs& runs, const std::vector<std::size_t>& counts) : counts_{counts} {
+  const StandardFloatingPoint environment;
+  const auto survival = survival_above(runs, counts.empty() ? 1 : counts.back() + 1);
+  const auto at_least = [&](std::size_t k) { return k < survival.size() ? survival[k] : survival.back(); };
+  std::size_t before = 0;
+  for (const std::size_t count : counts) {
+    at_least_.push_back(at_least(before + 1));
+    before = count;
+  }
+  more_ = at_least(before + 1);
+}
+
+double SeveralRuns::above(const std::function<double(std::size_t)>& delta_of) const {
+  // The mean of a sum of what each further run adds.
+  double sum = 0;
+  double before = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const double delta = std::clamp(delta_of(i), before, 1.0);
+    sum += at_least_[i] * (delta - before);
+    before = delta;
+  }
+  return std::min(1.0, (sum + more_ * (1 - before)) * (1 + rounding(counts_.size())) + tiny);
+}
+
+std::vector<std::size_t> counts_of_runs(const Runs& runs, std::size_t one_by_one, double growth, double hardly_any) {
+  const StandardFloatingPoint environment;
+  const auto survival = survival_above(runs, 4096);
+  std::vector<std::size_t> counts;
+  for (std::size_t k = 1; k < survival.size() && survival[k] > hardly_any;) {
+    counts.push_back(k);
+    k = k < one_by_one ? k + 1 : std::max(k + 1, static_cast<std::size_t>(std::ceil(static_cast<double>(k) * growth)));
+  }
+  return counts;
+}
+
+}  // namespace surety::accounting

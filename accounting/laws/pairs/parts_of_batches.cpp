@@ -1,0 +1,332 @@
+// What is drawn in batches.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/refusal.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/pairs/batch_pair.h>
+#include <surety/accounting/laws/pairs/finite_law.h>
+#include <surety/accounting/laws/pairs/gaussian_mixture.h>
+#include <surety/accounting/laws/pairs/parts_of.h>
+#include <surety/accounting/laws/truncated/truncated_batch.h>
+#include <surety/accounting/numbers/bound.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+
+void PartsOf::operator()(const Event::SampledWithoutReplacement& e) {
+  sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
+}
+
+void PartsOf::operator()(const Event::Users& e) {
+  if (const auto multiplier = gaussian_multiplier(*leaf_)) return gaussian(multiplier->lower, multiplier->upper, 1);
+  if (const auto* epoch = std::get_if<Event::Allocated>(&e.event.node())) return users_of_epoch(e.records.value(), *epoch);
+  const auto* batch = std::get_if<Event::PoissonSampled>(&e.event.node());
+  const auto multiplier = batch != nullptr ? gaussian_multiplier(batch->event) : std::nullopt;
+  if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+  if (e.records.value() > most_records_of_a_user) {
+    no_pair_for(*leaf_, fmt::format("has users of more than {} records, for which no mixture is made", most_records_of_a_user));
+  }
+  const bool opposite = poisson_pair(batch->event) == PoissonPair::opposite;
+  const auto law = [&](double of_pair, Mixing mixing) {
+    const double of_record = opposite ? 2 * of_pair : of_pair;
+    if (makes_none()) return LossLaw{GaussianMixtureBase{of_record, {0, 0}, 0}, mixing};
+    return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
+  };
+  const auto part = [&](Mixing mixing) {
+    return ReleaseLaws{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+  };
+  if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+  out_.symmetric = false;
+  add(part(Mixing::remove), part(Mixing::add));
+}
+
+void PartsOf::operator()(const Event::TruncatedPoisson& e) {
+  const auto multiplier = gaussian_multiplier(e.event);
+  if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+  const auto pair = poisson_pair(e.event);
+  const double scale = pair == PoissonPair::opposite ? 2 : 1;  // of the bound on one record
+  const auto batch = [&](double of_pair, Mixing mixing, double rate) {
+    return rate > 0 ? LossLaw{GaussianBase{scale * of_pair}, mixing, rate} : nothing();
+  };
+  const double rate = e.rate.value();
+  if (makes_none()) {
+    const auto part = [&](Mixing mixing) {
+      const LossLaw law = no_mixture(batch(multiplier->lower, mixing, rate));
+      return ReleaseLaws{law, law, false, count_};
+    };
+    if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+    out_.symmetric = false;
+    return add(part(Mixing::remove), part(Mixing::add));
+  }
+  if (e.event.adjacency() == Adjacency::add_or_remove_one) {
+    // A record that stays in a crowded batch displaces another one: the sum moves by twice the bound. The number of records is private:
+    // the curve of any number up to the public one lies below that of one of these.
+    const auto crowds = crowded_batches(e.rate, e.batches);
+    const auto part = [&](Mixing mixing) {
+      const LossLaw poisson = batch(multiplier->lower, mixing, rate);
+      std::vector<LossLaw> curves{poisson};
+      for (const auto& crowd : crowds) {
+        const LossLaw crowded{GaussianBase{multiplier->lower / 2}, mixing, crowd.largest_rate};
+        const Enclosure room = {std::max(0.0, 1 - crowd.weight.upper - unit_roundoff),
+                                std::min(1.0, 1 - crowd.weight.lower + unit_roundoff)};
+        curves.push_back(public_mixture({{poisson, room}, {crowded, crowd.weight}}, Side::upper));
+      }
+      return ReleaseLaws{largest_of_curves(std::move(curves)), batch(multiplier->upper, mixing, rate), false, count_};
+    };
+    out_.symmetric = false;
+    return add(part(Mixing::remove), part(Mixing::add));
+  }
+  const auto found = truncated_batch(e.rate, e.batches);
+  const auto seen = shares_by_others_seen(e.rate, e.batches, scale * multiplier->upper);
+  const auto part = [&](Mixing mixing) {
+    const LossLaw last = batch(multiplier->lower, mixing, found.last_rate.upper);
+    const LossLaw upper =
+        public_mixture({{batch(multiplier->lower, mixing, rate), found.roomy}, {last, found.last}, {nothing(), found.full}}, Side::upper);
+    LossLaw lower = batch(multiplier->upper, mixing, found.rate.lower);
+    if (!seen.empty()) {
+      std::vector<std::pair<LossLaw, Enclosure>> shares;
+      for (const auto& share : seen) shares.emplace_back(batch(multiplier->upper, mixing, share.rate.lower), share.weight);
+      lower = public_mixture(shares, Side::lower);
+    }
+    return ReleaseLaws{upper, lower, false, count_};
+  };
+  if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+  out_.symmetric = false;
+  add(part(Mixing::remove), part(Mixing::add));
+}
+
+LossLaw PartsOf::no_mixture(LossLaw law) { return public_mixture({{law, {0.5, 0.5}}, {law, {0.5, 0.5}}}, Side::lower); }
+
+LossLaw PartsOf::public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>& shares, Side side) {
+  std::vector<LossLaw> laws;
+  std::vector<double> weights;
+  double error = 0;
+  Upper lost{0};
+  for (const auto& [law, share] : shares) {
+    if (share.upper < 1e-200) {
+      lost += Upper{Exact{share.upper}};
+      continue;
+    }
+    const double weight = share.lower + 0.5 * (share.upper - share.lower);
+    error = std::max(error, (share.upper - share.lower) / weight + share_of_units(2.0));
+    laws.push_back(law);
+    weights.push_back(weight);
+  }
+  LossLaw mixture{PublicMixtureBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws)), std::move(weights), error}};
+  if (side == Side::upper) mixture.infinite_mass = lost.value();
+  return mixture;
+}
+
+void PartsOf::gaussian(double least, double most, double rate) {
+  const bool same = least == most;
+  const LossLaw removed_upper{GaussianBase{least}, Mixing::remove, rate};
+  const LossLaw removed_lower{GaussianBase{most}, Mixing::remove, rate};
+  if (rate == 1) return add({removed_upper, removed_lower, same, count_}, {removed_upper, removed_lower, same, count_});
+  out_.symmetric = false;
+  const LossLaw added_upper{GaussianBase{least}, Mixing::add, rate};
+  const LossLaw added_lower{GaussianBase{most}, Mixing::add, rate};
+  add({removed_upper, removed_lower, same, count_}, {added_upper, added_lower, same, count_});
+}
+
+void PartsOf::sampled(const Event& inner, double rate, bool fixed_size) {
+  const auto entries = Releases::of(inner).entries();
+  // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
+  if (fixed_size && rate < 1 && splits_its_batch(inner)) {
+    no_pair_for(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
+  }
+  if (const auto multiplier = gaussian_multiplier(inner)) {
+    const double least = multiplier->lower;
+    const double most = multiplier->upper;
+    if (!fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite) {
+      // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
+      // half of the sensitivity.
+      const ReleaseLaws part{{GaussianBase{2 * least}, Mixing::opposite, rate},
+                             LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate},
+                             least == most,
+                             count_};
+      return add(part, part);
+    }
+    if (!fixed_size || rate == 1) return gaussian(least, most, rate);
+    // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
+    const double more = std::nextafter(rate, 1.0);
+    const double less = std::nextafter(rate, 0.0);
+    out_.symmetric = false;
+    const LossLaw upper{GaussianBase{least}, Mixing::symmetric, more};
+    add({upper, LossLaw{GaussianBase{most}, Mixing::remove, less}, false, count_},
+        {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
+    return;
+  }
+  if (rate == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(inner, count_);
+  const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+  if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
+    // A record takes part in one of them, and joins the batch whatever the others do.
+    std::vector<Event> parts;
+    for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
+    return PartsOf{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
+  }
+  const auto has_no_pair_to_mix = [](const Event& leaf) {
+    // The law from below of a vector that moves is not to be reversed.
+    const auto* vector = std::get_if<Event::KNorm>(&leaf.node());
+    return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node()) ||
+           std::holds_alternative<Event::Profile>(leaf.node()) || std::holds_alternative<Event::RenyiCurve>(leaf.node()) ||
+           std::holds_alternative<Event::GeneralizedGaussian>(leaf.node()) ||
+           (vector != nullptr && vector->norm == NormName::l2 && vector->dimension.value() > 1);
+  };
+  if (entries.size() != 1 || entries.front().count.value() != 1 || has_no_pair_to_mix(entries.front().leaf)) {
+    return shared(inner, rate, fixed_size);
+  }
+  const bool is_in_or_out = !fixed_size && poisson_pair(inner) == PoissonPair::with_or_without;
+  if (const auto* given = std::get_if<Event::Law>(&entries.front().leaf.node()); given != nullptr && is_in_or_out)
+    return sampled(*given, rate);
+  BothDirections one;
+  PartsOf{one, others_, tilt_, reach_}.visit(inner, 1);
+  if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
+  if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
+  ReleaseLaws removed = one.remove.front();
+  if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
+      std::holds_alternative<MaximumBase>(removed.upper.base)) {
+    no_pair_but_perhaps_others("has no dominating pair here");
+  }
+  out_.symmetric = out_.symmetric && rate == 1;
+  removed.count = count_;
+  if (fixed_size && rate != 1) {
+    // As for gaussian releases.
+    removed.upper.mixing = Mixing::symmetric;
+    removed.upper.rate = std::nextafter(rate, 1.0);
+    if (removed.lower) removed.lower->rate = std::nextafter(rate, 0.0);
+    removed.same = false;
+    ReleaseLaws added = removed;
+    if (added.lower) added.lower->mixing = Mixing::add;
+    return add(std::move(removed), std::move(added));
+  }
+  removed.upper.rate = rate;
+  if (removed.lower) removed.lower->rate = rate;
+  ReleaseLaws added = removed;
+  added.upper.mixing = Mixing::add;
+  if (added.lower) added.lower->mixing = Mixing::add;
+  add(std::move(removed), std::move(added));
+}
+
+void PartsOf::sampled(const Event::Law& given, double rate) {
+  if (!has_finite_losses(given.atoms)) no_pair_but_perhaps_others("has no dominating pair here");
+  out_.symmetric = false;
+  const auto part = [&](Mixing mixing) {
+    LossLaw law = finite_law(given.atoms, false, +1);
+    law.mixing = mixing;
+    law.rate = rate;
+    return ReleaseLaws{law, law, true, count_};
+  };
+  add(part(Mixing::remove), part(Mixing::add));
+}
+
+void PartsOf::shared(const Event& inner, double rate, bool fixed_size) {
+  const auto pair = makes_none() ? nullptr : pair_of_batch(inner);
+  if (makes_none()) static_cast<void>(parts_of_batch(inner));
+  const double less = std::nextafter(rate, 0.0);
+  const auto part = [&](Mixing upper, double most, Mixing lower, double least) {
+    if (pair == nullptr) {
+      // As its law: its own reverse where the batch is revealed, and else not.
+      const LossLaw law{upper == Mixing::revealed ? AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0} : AtomsBase{{{-1, 0.5}, {2, 0.5}}, 0, 0}};
+      return ReleaseLaws{law, law, false, count_};
+    }
+    return ReleaseLaws{batch_law(*pair, upper, most, +1), batch_law(*pair, lower, least, -1), false, count_};
+  };
+  if (fixed_size) {
+    // As for gaussian releases.
+    out_.symmetric = false;
+    const ReleaseLaws removed = part(Mixing::symmetric, std::nextafter(rate, 1.0), Mixing::remove, less);
+    ReleaseLaws added = removed;
+    if (pair != nullptr) added.lower = batch_law(*pair, Mixing::add, less, -1);
+    return add(removed, added);
+  }
+  if (poisson_pair(inner) == PoissonPair::revealed) {
+    const ReleaseLaws both = part(Mixing::revealed, rate, Mixing::revealed, rate);
+    return add(both, both);
+  }
+  out_.symmetric = false;
+  add(part(Mixing::remove, rate, Mixing::remove, rate), part(Mixing::add, rate, Mixing::add, rate));
+}
+
+std::shared_ptr<const BatchPair> PartsOf::pair_of_batch(const Event& inner) const {
+  using Key = std::pair<const LeafCurves*, Event>;
+  static auto& kept = *new LastFew<Key, std::shared_ptr<const BatchPair>>;
+  return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(batch_pair(parts_of_batch(inner))); });
+}
+
+Parts PartsOf::parts_of_batch(const Event& inner) const {
+  // Gaussian releases are one, and what is concentrated adds up.
+  BothDirections found;
+  PartsOf parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle};
+  std::vector<Event> gaussians;
+  Interval concentrated{0, precision};
+  double number = 0;
+  for (const auto& [leaf, count] : Releases::of(inner).entries()) {
+    if (const auto* known = std::get_if<Event::Concentrated>(&leaf.node()); known != nullptr && known->xi.value() == 0) {
+      concentrated = concentrated + Interval{static_cast<double>(count.value()), precision} * Interval{known->rho.value(), precision};
+    } else if (gaussian_multiplier(leaf)) {
+      gaussians.push_back(repeat(count, leaf));
+    } else {
+      number += static_cast<double>(count.value());
+      parts.visit(leaf, count.value());
+    }
+  }
+  if (number > most_in_a_batch) {
+    no_pair_but_perhaps_others(fmt::format("shares one batch among more than {:.0f} releases that are not all gaussian", most_in_a_batch));
+  }
+  if (!gaussians.empty()) {
+    const auto multiplier = gaussian_multiplier(compose(std::move(gaussians)));
+    parts.leaf_ = leaf_;
+    parts.count_ = 1;
+    parts.gaussian(multiplier->lower, multiplier->upper, 1);
+  }
+  for (const auto& part : found.remove) {
+    if (!is_symmetric(part.upper) || part.upper.rate != 1 || std::holds_alternative<MaximumBase>(part.upper.base)) {
+      no_pair_but_perhaps_others("has no dominating pair here");
+    }
+  }
+  const double rho = concentrated.enclosure().upper;
+  if (!(rho < largest_rho))
+    no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
+  if (rho > 0 && !makes_none()) {
+    found.remove.push_back(this->concentrated(rho));
+  }
+  if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
+  return found.remove;
+}
+
+void PartsOf::revealed(const BothDirections& one, double rate) {
+  out_.symmetric = out_.symmetric && one.symmetric;
+  out_.has_choice = out_.has_choice || one.has_choice;
+  const auto of = [&](ReleaseLaws part) {
+    if (std::holds_alternative<MaximumBase>(part.upper.base)) no_pair_but_perhaps_others("has no dominating pair here");
+    part.upper = reveal(part.upper, rate, +1);
+    if (part.lower) part.lower = reveal(*part.lower, rate, -1);
+    part.same = part.same && part.upper.infinite_mass == 0;
+    part.count = count_;
+    return part;
+  };
+  add(of(one.remove.front()), of(one.add.front()));
+}
+
+LossLaw PartsOf::reveal(LossLaw law, double rate, int side) {
+  law.mixing = Mixing::revealed;
+  law.rate = rate;
+  if (law.infinite_mass == 0) return law;
+  const double outward = side > 0 ? infinity : 0.0;
+  const double share = law.infinite_mass;
+  law.infinite_mass = std::nextafter(rate * share, outward);
+  const Exact left{law.infinite_mass};
+  const Upper largest = Upper{Exact{rate}} * (Upper{1} - Exact{share}) / (Lower{1} - left);
+  const Lower smallest = Lower{Exact{rate}} * (Lower{1} - Exact{share}) / (Upper{1} - left);
+  law.rate = std::min(side > 0 ? largest.value() : smallest.value(), 1.0);
+  return law;
+}
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,252 @@
+// Single releases.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/refusal.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/pairs/finite_law.h>
+#include <surety/accounting/laws/pairs/gaussian_mixture.h>
+#include <surety/accounting/laws/pairs/moved_vector.h>
+#include <surety/accounting/laws/pairs/pairs.h>
+#include <surety/accounting/laws/pairs/parts_of.h>
+#include <surety/accounting/laws/pairs/polygon_law.h>
+#include <surety/accounting/numbers/bound.h>
+#include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+/// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon). An exponential, half of it in a
+/// sum, and three roundings.
+AtomsBase two_atoms(double epsilon) {
+  const double miss = std::exp(-epsilon) / (1 + std::exp(-epsilon));
+  return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, share_of_units(5.5)};
+}
+
+/// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do. The difference is rounded; a mass has an
+/// exponential of it, two less one, and two roundings.
+AtomsBase two_point(double epsilon, double t) {
+  const double hit = std::expm1(t - epsilon) / std::expm1(-epsilon);
+  const double miss = std::exp(t - epsilon) * std::expm1(-t) / std::expm1(-epsilon);
+  return {{{t - epsilon, miss}, {t, hit}}, share_of_units(epsilon), share_of_units(12 + 2 * epsilon)};
+}
+
+/// The same at a t that makes the moment E[e^(s loss)] under the law's mixing large: at tilt s that lower bound is the best one, roughly.
+AtomsBase best_two_point(double epsilon, const LossLaw& law, double s) {
+  const auto log_moment = [&](double t) {
+    const auto atoms = two_point(epsilon, t).atoms;
+    double terms[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double u = atoms[i].loss;
+      // What is revealed adds the same to the moment at every t.
+      const double rate = law.mixing == Mixing::revealed ? 1 : law.rate;
+      const double mixed = u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + (1 - rate) * std::exp(-u));
+      const double q_mass = std::log(atoms[i].mass) - u;
+      terms[i] = law.mixing == Mixing::add ? q_mass - s * mixed : q_mass + (s + 1) * mixed;
+    }
+    return std::max(terms[0], terms[1]) + std::log1p(std::exp(-std::abs(terms[0] - terms[1])));
+  };
+  constexpr int points = 64;
+  int best = 1;
+  for (int i = 2; i < points; ++i) {
+    if (log_moment(epsilon * i / points) > log_moment(epsilon * best / points)) best = i;
+  }
+  double low = epsilon * (best - 1 + 1e-6) / points;
+  double high = epsilon * (best + 1 - 1e-6) / points;
+  for (int i = 0; i < 60; ++i) {
+    const double a = low + (high - low) / 3;
+    const double b = high - (high - low) / 3;
+    (log_moment(a) < log_moment(b) ? low : high) = log_moment(a) < log_moment(b) ? a : b;
+  }
+  return two_point(epsilon, 0.5 * (low + high));
+}
+
+AtomsBase randomized_response(double truth, double categories) {
+  const double other = (1 - truth) / (categories - 1);
+  const double loss = std::abs(std::log(truth / other));
+  const double more = std::max(truth, other);
+  const double less = std::min(truth, other);
+  // The logarithm of a quotient of a quotient; masses are rounded at most three times.
+  const double error = share_of_units(2 + 3 * loss);
+  const double mass_error = share_of_units(2.0);
+  if (categories == 2) return {{{-loss, less}, {loss, more}}, error, mass_error};
+  return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, mass_error};
+}
+
+}  // namespace
+
+void PartsOf::operator()(const Event::RandomizedResponse& e) {
+  both(LossLaw{randomized_response(e.truth.value(), static_cast<double>(e.categories.value()))});
+}
+
+void PartsOf::operator()(const Event::Pure& e) { both(LossLaw{two_atoms(e.epsilon.value())}); }
+
+void PartsOf::operator()(const Event::Approximate& e) {
+  LossLaw law{two_atoms(e.epsilon.value())};
+  law.infinite_mass = e.delta.value();
+  both(law);
+}
+
+void PartsOf::operator()(const Event::DiscreteGaussian& e) {
+  both(LossLaw{DiscreteGaussianBase{e.sigma.value(), static_cast<double>(e.sensitivity.value())}});
+}
+
+void PartsOf::operator()(const Event::DiscreteLaplace& e) {
+  both(LossLaw{DiscreteLaplaceBase{e.scale.value(), static_cast<double>(e.sensitivity.value())}});
+}
+
+void PartsOf::operator()(const Event::Exponential& e) {
+  const double range = e.epsilon.value();
+  if (range == 0) return both(LossLaw{two_atoms(0)});
+  const LossLaw upper{BoundedRangeBase{range}};
+  const LossLaw lower{two_point(range, range / 2)};
+  out_.has_choice = true;
+  add({upper, lower, false, count_}, {upper, lower, false, count_});
+}
+
+void PartsOf::operator()(const Event::KNorm& e) {
+  if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
+  AtomsBase atoms = two_atoms(1 / e.scale.value());
+  atoms.loss_error = share_of_units(1 / e.scale.value());
+  atoms.mass_error += share_of_units(1 / e.scale.value());
+  const LossLaw upper = e.norm == NormName::l2 && !makes_none() ? moved_from_above(e, LossLaw{atoms}) : LossLaw{atoms};
+  const auto lower = along(e);
+  add({upper, lower, false, count_}, {upper, lower, false, count_});
+}
+
+void PartsOf::operator()(const Event::Concentrated& e) {
+  const Exact each{e.rho.value()};
+  if (each.value == 0 && e.xi.value() == 0) return both(nothing());
+  const Exact times{static_cast<double>(count_)};
+  const Upper rho = count_ == 1 ? Upper{each} : times * Upper{each};
+  const Upper xi = count_ == 1 ? Upper{Exact{e.xi.value()}} : times * Upper{Exact{e.xi.value()}};
+  count_ = 1;
+  const ReleaseLaws part = concentrated(rho.value(), xi.value());
+  add(part, part);
+}
+
+void PartsOf::operator()(const Event::RenyiCurve& e) {
+  const auto times = static_cast<double>(count_);
+  double rho = infinity;
+  double end = infinity;
+  for (const auto& [order, bound] : e.bounds.all()) {
+    rho = std::min(rho, (Lower{Exact{bound}} / Exact{order}).value());
+    end = std::min(end, end_of_curve(order, times * bound));
+  }
+  const Event releases = count_ == 1 ? *leaf_ : repeat(Count{count_}, *leaf_);
+  const std::uint64_t each = std::exchange(count_, 1);
+  const auto above = of_divergences(releases, 0, end).upper;
+  const auto below = rho > 0 ? LossLaw{GaussianBase{(1 / sqrt(Lower{Exact{2 * rho}})).value()}} : nothing();
+  add({above, nothing(), false, 1}, {above, nothing(), false, 1});
+  add({nothing(), below, false, each}, {nothing(), below, false, each});
+}
+
+void PartsOf::operator()(const Event::Profile& e) {
+  std::vector<Corner> corners;
+  for (const auto& [epsilon, delta] : e.points.all()) corners.push_back({epsilon, static_cast<long double>(delta)});
+  const auto law = [&](int direction) { return with_infinite(polygon_law(corners, direction), corners.back().value, direction); };
+  const ReleaseLaws part{law(+1), law(-1), false, count_};
+  add(part, part);
+}
+
+void PartsOf::operator()(const Event::Law& e) {
+  out_.symmetric = false;
+  const auto part = [&](bool reversed) {
+    const LossLaw upper = finite_law(e.atoms, reversed, +1);
+    return ReleaseLaws{upper, finite_law(e.atoms, reversed, -1), upper.infinite_mass == 0, count_};
+  };
+  add(part(false), part(true));
+}
+
+void PartsOf::operator()(const Event::Mixture& e) {
+  const auto multiplier = gaussian_multiplier(e.event);
+  if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+  const bool opposite = poisson_pair(e.event) == PoissonPair::opposite;
+  const auto law = [&](double of_pair, Mixing mixing) {
+    const double of_record = opposite ? 2 * of_pair : of_pair;
+    if (makes_none()) return LossLaw{GaussianMixtureBase{of_record, {0, 0}, 0}, mixing};
+    const auto base = given_mixture(of_record, e.components);
+    return base ? LossLaw{*base, mixing} : nothing();
+  };
+  const auto part = [&](Mixing mixing) {
+    return ReleaseLaws{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+  };
+  if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+  out_.symmetric = false;
+  add(part(Mixing::remove), part(Mixing::add));
+}
+
+void PartsOf::operator()(const Event::GeneralizedGaussian& e) {
+  const Exact z{e.multiplier.value()};
+  const Upper each = (Upper{Exact{e.r.value()}} - Exact{1}) / (Lower{2} * Exact{z} * Exact{z});
+  const Upper rho = Exact{static_cast<double>(count_)} * each;
+  const auto lower = e.dimension.value() == 1 ? std::optional{LossLaw{GaussianBase{e.multiplier.value()}}} : along(e);
+  const LossLaw above = concentrated(rho.value()).upper;
+  const std::uint64_t times = std::exchange(count_, 1);
+  add({above, nothing(), false, 1}, {above, nothing(), false, 1});
+  add({nothing(), lower, false, times}, {nothing(), lower, false, times});
+}
+
+std::optional<LossLaw> PartsOf::along(const Event::KNorm& e) const {
+  if (e.norm != NormName::l2) return LossLaw{LaplaceBase{e.scale.value()}};
+  return moved({2, static_cast<double>(e.dimension.value()), e.scale.value(), false});
+}
+
+std::optional<LossLaw> PartsOf::along(const Event::GeneralizedGaussian& e) const {
+  return moved({e.r.value(), static_cast<double>(e.dimension.value()), e.multiplier.value(), true});
+}
+
+std::optional<LossLaw> PartsOf::moved(const VectorNoise& noise) const {
+  if (makes_none()) return nothing();
+  static auto& kept = *new LastFew<std::array<double, 4>, LossLaw>;
+  const LossLaw law =
+      kept.of({noise.r, noise.dimension, noise.scale, noise.is_squared ? 1.0 : 0.0}, [&] { return LossLaw{vector_pair(noise)}; });
+  if (std::get<AtomsBase>(law.base).atoms.empty()) return std::nullopt;
+  return law;
+}
+
+LossLaw PartsOf::moved_from_above(const Event::KNorm& e, const LossLaw& pure) {
+  const double dimension = static_cast<double>(e.dimension.value());
+  const double scale = e.scale.value();
+  constexpr double most_dimensions = 1e6;
+  constexpr double least_scale = 0.01;
+  constexpr double most_scale = 1e6;
+  if (!(dimension >= 3 && dimension <= most_dimensions && scale >= least_scale && scale <= most_scale)) return pure;
+  static auto& kept = *new LastFew<std::pair<double, double>, LossLaw>;
+  return kept.of({dimension, scale}, [&] { return moved_vector(dimension, scale); });
+}
+
+ReleaseLaws PartsOf::concentrated(double rho, double xi) const {
+  if (!(rho < largest_rho)) no_pair_but_perhaps_others(fmt::format("has rho {}, must be below {}", rho, largest_rho));
+  if (!(xi < largest_rho)) no_pair_but_perhaps_others(fmt::format("has xi {}, must be below {}", xi, largest_rho));
+  return of_divergences(zcdp(Epsilon{xi}, Rho{rho}, Adjacency::zero_out), rho, xi + end_of_concentrated(rho));
+}
+
+ReleaseLaws PartsOf::of_divergences(const Event& releases, double rho, double end) const {
+  if (makes_none()) return {LossLaw{AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0}}, nothing(), false, 1};
+  using Key = std::pair<const LeafCurves*, Event>;
+  static auto& kept = *new LastFew<Key, std::shared_ptr<const ReleaseLaws>>;
+  return *kept.of(Key{&others_, releases}, [&] {
+    return std::make_shared<const ReleaseLaws>(
+        divergence_part(rho, end, [&](double at) { return others_.of_divergences(releases, Epsilon{at}); }));
+  });
+}
+
+void choose_two_points(Parts& parts, double s) {
+  if (s == 0) return;
+  for (auto& part : parts) {
+    const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
+    if (bounded == nullptr || !part.lower) continue;
+    // One outcome shows nothing, and has to stay so.
+    const auto* atoms = std::get_if<AtomsBase>(&part.lower->base);
+    if (atoms != nullptr && atoms->atoms.size() == 2) part.lower->base = best_two_point(bounded->epsilon, *part.lower, s);
+  }
+}
+
+}  // namespace surety::accounting::privacy_loss
