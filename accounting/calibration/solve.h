@@ -13,20 +13,12 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/cost_functions.h>
+#include <surety/accounting/calibration/parameter.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/numbers/enclosure.h>
 
 namespace surety {
-
-/// A number in an event. The search stays in [lowest, highest].
-struct Parameter {
-  std::string name;  ///< for messages: "noise multiplier"
-  double lowest;     ///< greater than 0
-  double highest;
-  bool whole = false;       ///< an integer
-  bool cost_rises = false;  ///< with the parameter, as for a sampling rate or a count; it falls for a scale of noise
-};
 
 struct Solution {
   double value;                   ///< meets the target
@@ -85,10 +77,5 @@ struct RiskSolution {
 ///         said; Error{unreachable} as above. \complexity some 40 times that of `risk_of`.
 [[nodiscard]] RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& target, const Parameter& parameter,
                                  const accounting::Best& accountant = {});
-
-/// The number called `name` in an event of the event language, by the field it stands for.
-/// \throws Error{invalid_argument} when the name does not occur, stands for something that cannot be searched for (a dimension, a
-///         norm exponent), or for numbers of different kinds or opposite effects.
-[[nodiscard]] Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::string& name);
 
 }  // namespace surety

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <surety/accounting/laws/pairs/pieces.h>
+#include <surety/accounting/laws/pairs/sum_cumulants.h>
 #include <surety/accounting/laws/pairs/tilted_law.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
@@ -20,6 +21,7 @@
 namespace surety::accounting {
 namespace {
 
+using namespace sums_of_terms;
 using privacy_loss::GaussianShape;
 
 /// Ends of cells of g, and the shift mu, are multiples of it: their differences are exact. A smaller mu is a record that adds less.
@@ -30,195 +32,6 @@ constexpr double lowest = -40;
 /// Rounds with less noise than 1 / 64 have larger shifts than the grid of g has room for.
 constexpr double largest_shift = 64;
 constexpr std::uint64_t most_rounds = std::uint64_t{1} << 24;
-
-/// What is added up: log(1 - q + q e^(mu g - mu^2 / 2)), or under replace-one that at g less that at -g. Roughly: it only says where cells end.
-struct Term {
-  double mu;
-  double rate;
-  bool is_odd;
-
-  [[nodiscard]] double at(double g) const { return is_odd ? one(g) - one(-g) : one(g); }
-  /// Where it is v: e^(mu g) solves an equation, of the second degree where the term is odd.
-  [[nodiscard]] double place(double v) const {
-    if (is_odd) {
-      const double moved = (1 - rate) * std::expm1(std::abs(v));
-      const double own = rate * std::exp(-0.5 * mu * mu);
-      const double y = (moved + std::sqrt(moved * moved + 4 * own * own * std::exp(std::abs(v)))) / (2 * own);
-      return std::copysign(std::log(y) / mu, v);
-    }
-    const double scaled = std::expm1(v) + rate;
-    return scaled > 0 ? (std::log(scaled / rate) + 0.5 * mu * mu) / mu : -infinity;
-  }
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-
- private:
-  [[nodiscard]] double one(double g) const {
-    const double log_y = mu * g - 0.5 * mu * mu;
-    return log_y < 1 ? std::log1p(rate * std::expm1(log_y)) : log_y + std::log(rate + (1 - rate) * std::exp(-log_y));
-  }
-};
-
-/// Cumulants of the sum, roughly: by the trapezoid rule over g. They choose tilts and the grid, nothing that is claimed.
-class Cumulants {
- public:
-  struct At {
-    double value;
-    double slope;
-    double variance;
-  };
-  Cumulants(const Term& term, double rounds, const std::vector<DealtRecords>& all)
-      : mu_{term.mu}, rounds_{rounds}, all_{all}, is_odd_{term.is_odd} {
-    std::size_t most = 0;
-    for (const auto& one : all) most = std::max(most, one.rounds_with.size());
-    const double end = mu_ * static_cast<double>(most) + 15;
-    for (double g = is_odd_ ? -end : -15; g < end; g += spacing) {
-      g_.push_back(g);
-      term_.push_back(term.at(g));
-    }
-    shifts_ = most;
-  }
-
-  /// With the record, and without it, or with the one in its place.
-  [[nodiscard]] At of_p(double theta) const { return of(theta, 1); }
-  [[nodiscard]] At of_q(double theta) const {
-    if (is_odd_) return of(theta, -1);
-    const At each = term(theta, 0);
-    return {rounds_ * each.value, rounds_ * each.slope, rounds_ * each.variance};
-  }
-
- private:
-  [[nodiscard]] At of(double theta, double sign) const {
-    std::vector<At> by_shift;
-    for (std::size_t b = 0; b <= shifts_; ++b) by_shift.push_back(term(theta, sign * static_cast<double>(b)));
-    std::vector<At> parts;
-    double top = -infinity;
-    for (const auto& one : all_) {
-      At sum{std::log(one.weight.value()), 0, 0};
-      double rest = rounds_;
-      const auto add = [&](const At& each, double times) {
-        sum = {sum.value + times * each.value, sum.slope + times * each.slope, sum.variance + times * each.variance};
-      };
-      for (std::size_t b = 1; b <= one.rounds_with.size(); ++b) {
-        const auto times = static_cast<double>(one.rounds_with[b - 1]);
-        add(by_shift[b], times);
-        rest -= times;
-      }
-      add(by_shift[0], rest);
-      parts.push_back(sum);
-      top = std::max(top, sum.value);
-    }
-    double mass = 0;
-    double mean = 0;
-    double square = 0;
-    for (const auto& part : parts) {
-      const double weight = std::exp(part.value - top);
-      mass += weight;
-      mean += weight * part.slope;
-      square += weight * (part.variance + part.slope * part.slope);
-    }
-    mean /= mass;
-    return {top + std::log(mass), mean, std::max(square / mass - mean * mean, 0.0)};
-  }
-  [[nodiscard]] At term(double theta, double b) const {
-    double top = -infinity;
-    std::vector<double> exponents;
-    for (std::size_t i = 0; i < g_.size(); ++i) {
-      const double apart = g_[i] - mu_ * b;
-      exponents.push_back(theta * term_[i] - 0.5 * apart * apart);
-      top = std::max(top, exponents.back());
-    }
-    double mass = 0;
-    double mean = 0;
-    double square = 0;
-    for (std::size_t i = 0; i < g_.size(); ++i) {
-      const double weight = std::exp(exponents[i] - top);
-      mass += weight;
-      mean += weight * term_[i];
-      square += weight * term_[i] * term_[i];
-    }
-    mean /= mass;
-    return {top + std::log(mass * spacing * inverse_root_of_two_pi), mean, std::max(square / mass - mean * mean, 0.0)};
-  }
-
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr double spacing = 0.05;
-  double mu_;
-  double rounds_;
-  const std::vector<DealtRecords>& all_;
-  bool is_odd_;
-  std::size_t shifts_ = 0;
-  std::vector<double> g_;
-  std::vector<double> term_;
-};
-
-/// Where on the line of T a pair of tilted laws is made, and by how much: both have their means at one place.
-struct Centre {
-  double p_tilt;
-  double q_tilt;
-  double least;  // of the window
-  double left;   // by how much more, or less, to tilt for Chernoff's bounds at the window's ends
-  double right;
-  double span;
-  double deviation;  // of P as it is tilted
-};
-
-/// The tilt between `low` and `high` at which a falling or rising function crosses a level.
-template <class Below>
-double crossing(double low, double high, Below below) {
-  for (int i = 0; i < 40; ++i) {
-    const double middle = 0.5 * (low + high);
-    (below(middle) ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
-}
-
-std::vector<Centre> centres(const Cumulants& k, double steepest) {
-  // Places where P, or below its mean Q, has no more than so much mass, as logarithms.
-  const auto p_at = [&](double log_mass) {
-    const double s = crossing(0, steepest, [&](double theta) {
-      const auto here = k.of_p(theta);
-      return here.value - theta * here.slope > log_mass;
-    });
-    return log_mass == 0 ? k.of_p(0).slope : k.of_p(s).slope;
-  };
-  const auto q_at = [&](double log_mass) {
-    const double s = crossing(0, steepest, [&](double theta) {
-      const auto here = k.of_q(-theta);
-      return here.value + theta * here.slope > log_mass;
-    });
-    return log_mass == 0 ? k.of_q(0).slope : k.of_q(-s).slope;
-  };
-  std::vector<Centre> found;
-  // The first four say how wide the grid is.
-  for (const double place : {p_at(0), q_at(0), p_at(-18), q_at(-18), p_at(-50), q_at(-60), p_at(-120)}) {
-    Centre one{};
-    one.p_tilt = crossing(-steepest, 2 * steepest, [&](double theta) { return k.of_p(theta).slope < place; });
-    one.q_tilt = crossing(-steepest, 2 * steepest, [&](double theta) { return k.of_q(theta).slope < place; });
-    // The window outside which hardly anything is left of P as it is tilted, by Chernoff's bound.
-    constexpr double quiet = 40;
-    const auto here = k.of_p(one.p_tilt);
-    const double deviation = std::sqrt(here.variance) + 1e-9;
-    double most = std::numeric_limits<double>::infinity();
-    one.least = -most;
-    for (double factor = 0.5; factor < 16; factor *= 1.4) {
-      const double a = factor / deviation;
-      const double end = (k.of_p(one.p_tilt + a).value - here.value + quiet) / a;
-      if (end < most) {
-        most = end;
-        one.right = a;
-      }
-      const double begin = -(k.of_p(one.p_tilt - a).value - here.value + quiet) / a;
-      if (begin > one.least) {
-        one.least = begin;
-        one.left = a;
-      }
-    }
-    one.span = most - one.least;
-    one.deviation = deviation;
-    found.push_back(one);
-  }
-  return found;
-}
 
 /// The law of one rounded term where b records are in the round, as logarithms of masses of cells.
 struct TermLaw {
