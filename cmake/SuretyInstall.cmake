@@ -6,13 +6,11 @@ get_property(libraries GLOBAL PROPERTY SURETY_LIBRARIES)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/surety)
 install(TARGETS ${libraries} EXPORT surety-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT surety-targets NAMESPACE surety:: DESTINATION ${package_dir})
-# The public headers are a list; nothing else is installed.
-file(STRINGS cmake/public-headers.txt headers REGEX "^[a-z]")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/public-headers.txt)
-foreach(header IN LISTS headers)
-  cmake_path(GET header PARENT_PATH folder)
-  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/surety/${folder})
-endforeach()
+# Headers: those of public-headers.txt, and what they need.
+install(CODE "
+  execute_process(COMMAND \"${CMAKE_COMMAND}\" -D \"source=${PROJECT_SOURCE_DIR}\" -D \"folder=${PROJECT_BINARY_DIR}/installed_headers\"
+                          -P \"${PROJECT_SOURCE_DIR}/cmake/SuretyHeaders.cmake\" COMMAND_ERROR_IS_FATAL ANY)
+  file(INSTALL \"${PROJECT_BINARY_DIR}/installed_headers/surety\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")")
 
 configure_package_config_file(cmake/surety-config.cmake.in surety-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(surety-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -34,6 +34,7 @@
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/papers/printed_gossip_cost.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -346,8 +347,9 @@ std::vector<std::vector<std::string>> printed_factor_rows() {
       for (std::uint64_t t = round; t < 1000; ++t) sum += product *= factor * step_size(rule, t);
       return fmt::format("{:.3f}", sum);
     };
-    rows.push_back({steps, fmt::format("{:g}", factor), fmt::format("{:.3f}", printed_minibatch_factor(rule, Regularization{factor}, 1000)),
-                    from(1), from(2), from(10)});
+    rows.push_back({steps, fmt::format("{:g}", factor),
+                    fmt::format("{:.3f}", papers::printed_minibatch_factor(rule, Regularization{factor}, 1000)), from(1), from(2),
+                    from(10)});
   };
   add("1 / (phi t)", InverseStep{Quantity<StepDecayRule>{1}}, 1);
   add("1 / (2 sqrt(t))", InverseRootStep{StepSize{0.5}}, 1);

@@ -38,6 +38,7 @@
 #include <surety/optimizers/streams/noisy_sgd.h>
 #include <surety/optimizers/streams/online_to_batch.h>
 #include <surety/optimizers/streams/private_ftrl.h>
+#include <surety/papers/printed_online_to_batch_noise.h>
 
 #include "continual.h"
 #include "page_check.h"
@@ -312,8 +313,8 @@ std::vector<Method> methods_for(const Setting<O>& setting) {
   std::vector<Method> methods;
   methods.push_back(one_pass_sgd(setting));
   methods.push_back(buffered("DP-FTRL", shape(ftrl, features), [=, loss = setting.loss] { return PrivateFtrl{loss, ball, ftrl, zero}; }));
-  methods.push_back(
-      following("printed noise", shape(as_printed, features), printed_noise(steps, target).scale, plain_tree, with(as_printed, descent)));
+  methods.push_back(following("printed noise", shape(as_printed, features), papers::printed_noise(steps, target).scale, plain_tree,
+                              with(as_printed, descent)));
   methods.push_back(following("following scale, G and H true", shape(smooth, features), z, streaming_tree, with(smooth, descent)));
   methods.push_back(following("following scale, clipped", shape(clipped, features), z, streaming_tree, with(clipped, descent)));
   methods.push_back(buffered("subgradient descent", shape(plain, features), with(plain, descent)));

@@ -4,7 +4,7 @@
 //
 // Every row is a charge in a ledger with the claim as its promise, and what an audit of that ledger says. n = 200,000 records, delta =
 // 1e-3, replace-one, the numbers of epochs and steps of the paper's experiments: DP-GD T = 1500, DP-SVRG T = 15 and m = 5000, DP-SVRG++
-// T = 15 and m = 10. optimizers/printed/printed_erm_noise.h says how a formula becomes an event.
+// T = 15 and m = 10. papers/printed_erm_noise.h says how a formula becomes an event.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/ledger/audit.h>
-#include <surety/optimizers/printed/printed_erm_noise.h>
+#include <surety/papers/printed_erm_noise.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -30,7 +30,7 @@
 namespace surety::experiments {
 namespace {
 
-using namespace optimizers;
+using namespace papers;
 
 const Count records{200'000};
 
@@ -248,7 +248,7 @@ int run() {
   fmt::print("## By the command\n\nThe first row of each algorithm:\n\n");
   for (const auto& event : first_events()) fmt::print("{}", command_of(event));
   fmt::print(
-      "\n`tests/optimizers/printed/printed_erm_noise_test` plants the printed algorithms and attacks them: on a worst pair of 1,000 "
+      "\n`tests/papers/printed_erm_noise_test` plants the printed algorithms and attacks them: on a worst pair of 1,000 "
       "records, at c "
       "= 1 and a claim of\n"
       "(1, 1e-3), the runs themselves prove a delta above 0.05; the same attack proves nothing against honest noise.\n");

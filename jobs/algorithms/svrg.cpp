@@ -4,6 +4,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
+#include <surety/optimizers/printed/printed_svrg_noise.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/on_file.h>

@@ -1,11 +1,6 @@
 #include <surety/optimizers/bandits/polyhedral_bandit.h>
 
-#include <cmath>
 #include <optional>
-
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/error.h>
 
 namespace surety::optimizers {
 
@@ -24,15 +19,6 @@ PolyhedralFrankWolfeOptions arm_options(const PolyhedralBanditOptions& options) 
 }  // namespace
 
 Event plan(const PolyhedralBanditOptions& options) { return plan(arm_options(options)); }
-
-NoiseMultiplier printed_multiplier(Count steps, Epsilon epsilon, Delta delta) {
-  if (!(epsilon.value() > 0 && delta.value() > 0) || steps.value() < 2) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("epsilon, delta and steps are {}, {} and {}, must be greater than 0, 0 and 1 for the printed noise",
-                            epsilon.value(), delta.value(), steps.value())};
-  }
-  return NoiseMultiplier{2 * std::sqrt(std::log(static_cast<double>(steps.value())) * -std::log(delta.value())) / epsilon.value()};
-}
 
 namespace detail {
 

@@ -85,9 +85,6 @@ struct BanditProblem {
   double lipschitz;  ///< L, of the losses in l2
 };
 
-/// Line 1 of Algorithm 1: T_round = sqrt(T), zeta = D sqrt(n) / T^(1/4), eta = D / (T^(3/4) sqrt(n) L), and losses in [0, L (D + zeta)].
-[[nodiscard]] ProjectionFreeBanditOptions printed_options(const BanditProblem& problem);
-
 /// For points inside a domain that has `ball` in it, of radius r and dimension d, with losses of range V = L D:
 ///
 ///     zeta = min(r / 2, sqrt(d r D) / T^(1/4)),   eta = D / sqrt(T ((d V / 2 zeta)^2 + T_batch L^2)),   T_batch = sqrt(T).
@@ -294,24 +291,5 @@ class DoublingBandit {
 
 /// How often the algorithm pushes in its first `steps` steps. O(log steps).
 [[nodiscard]] Count doubling_pushes(Count steps);
-
-/// Noise that the paper prints, and what it really costs.
-template <class Noise>
-struct PrintedBanditNoise {
-  Noise noise;        ///< over the sensitivity of a push
-  Event event;        ///< of the tree that has it
-  Enclosure epsilon;  ///< of that event at the target's delta
-};
-
-/// Lemma 5.1: lambda = sqrt(T) n L log(T) / epsilon in the paper's units.
-/// \throws Error{unsupported} when it costs more than the target, as for few steps in a high dimension; Error{invalid_argument} for one
-///         step.
-[[nodiscard]] PrintedBanditNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
-                                                             const Target& target);
-
-/// Lemma 5.4: sigma = T^(1/4) sqrt(n) L log(T) log(T / delta) / epsilon (a + sqrt((1 + sqrt(T) / n) a)), a = log((n + T) / delta), in the
-/// paper's units. \throws as `printed_laplace`; Error{invalid_argument} when delta is 0.
-[[nodiscard]] PrintedBanditNoise<NoiseMultiplier> printed_gaussian(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
-                                                                   const Target& target);
 
 }  // namespace surety::optimizers

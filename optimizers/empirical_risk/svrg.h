@@ -20,7 +20,7 @@
 //
 // Differences from the paper. There the gradient of all records enters every inner step without noise of its own, and one noise of
 // sigma^2 = c G^2 N log(1/delta) / (n epsilon)^2 on batches of one record is to cover everything, with 2^T m steps counted for SVRG++: that
-// is no guarantee at any c that was used (printed_erm_noise.h), and is refused. Barzilai-Borwein steps are made from released gradients.
+// is no guarantee at any c that was used (docs/proofs/svrg.md#printed), and is refused. Barzilai-Borwein steps are made from released gradients.
 //
 // [WYX17] Wang, Ye, Xu: Differentially Private Empirical Risk Minimization Revisited: Faster and More General.
 #pragma once

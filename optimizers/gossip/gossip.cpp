@@ -84,17 +84,6 @@ std::vector<double> mean_vector(std::span<const double> vectors, std::size_t dim
   return mean;
 }
 
-double printed_minibatch_factor(const StepRule& step, Regularization phi, std::uint64_t rounds) {
-  double factor = 0;
-  double largest = 0;
-  for (std::uint64_t t = rounds; t > 0; --t) {
-    // The record of the last round is in no later release.
-    factor = t == rounds ? 1 : 1 + phi.value() * step_size(step, t) * factor;
-    largest = std::max(largest, factor);
-  }
-  return largest;
-}
-
 namespace {
 
 /// \throws Error{invalid_argument} unless everything is for the learners of `options`.

@@ -16,7 +16,7 @@
 // Differences from the paper. (1) Noise is added to the gradients, before the projection: the weights stay in the domain, the sensitivity
 // is exact and needs no property of the projection (the paper's proof claims that it is nonexpansive in l1, which is false). (2) Step 6 of
 // the printed Algorithm 2 uses phi w_t with the learner's own weights *without* noise, which carries each record into all later releases:
-// up to e = 2.72 times the claim (`printed_minibatch_factor`). Here it is phi b_t. (3) Raw weights exist nowhere, so none is output
+// up to e = 2.72 times the claim (docs/proofs/gossip.md#printed). Here it is phi b_t. (3) Raw weights exist nowhere, so none is output
 // (Definition 1 outputs them). (4) The printed loops make one round too many and use records again for it. (5) Records are clipped, so
 // that the guarantee needs nothing of the data.
 //
@@ -146,10 +146,5 @@ using GossipObserver = std::function<void(std::uint64_t round, std::span<const d
 /// The mean of `vectors`, one after the other, each of `dimension` coordinates: in ascending order, so the same bits everywhere. O(size).
 /// \throws Error{invalid_argument} when there is none, or they are no vectors of this dimension.
 [[nodiscard]] std::vector<double> mean_vector(std::span<const double> vectors, std::size_t dimension);
-
-/// The cost of the *printed* Algorithm 2 over its claim: the largest over rounds t of 1 + phi a_t + phi^2 a_t a_{t+1} + ..., up to the last
-/// round; exact for Laplace noise where no projection binds, within a relative 2^-40. e for a_t = 1 / (phi t). O(rounds).
-/// \source docs/proofs/frank-wolfe.md#printed.
-[[nodiscard]] double printed_minibatch_factor(const StepRule& step, Regularization phi, std::uint64_t rounds);
 
 }  // namespace surety::optimizers

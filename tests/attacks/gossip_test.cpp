@@ -13,6 +13,7 @@
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/papers/printed_gossip_cost.h>
 
 #include <support/batch_taint.h>
 #include <support/empirical_epsilon.h>
@@ -137,7 +138,7 @@ TEST(GossipAudit, ThePrintedAlgorithm2CostsMoreThanItsClaim) {
     return found;
   };
   const double lower = reference::empirical_epsilon(hits(1), hits(-1), 0, alpha);
-  const double exact = claim * printed_minibatch_factor(InverseStep{Quantity<StepDecayRule>{1}}, Regularization{1}, rounds);
+  const double exact = claim * papers::printed_minibatch_factor(InverseStep{Quantity<StepDecayRule>{1}}, Regularization{1}, rounds);
   EXPECT_DOUBLE_EQ(exact, 2.5);  // e with more rounds
   EXPECT_GT(lower, 2 * claim);
   EXPECT_LE(lower, exact);

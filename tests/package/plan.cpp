@@ -1,8 +1,5 @@
 // Accounting alone: read an event, calibrate its noise.
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/calibration/calibrate.h>
-#include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting.h>
 
 #include <cmath>
 #include <cstdio>

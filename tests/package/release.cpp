@@ -1,7 +1,6 @@
 // A mechanism in a program of one's own: a private sum.
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/mechanisms/additive/gaussian.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/accounting.h>
+#include <surety/noise.h>
 
 #include <cmath>
 #include <cstdio>

@@ -1,9 +1,5 @@
 // An optimizer in a program of one's own: private logistic regression, charged to a ledger.
-#include <surety/accounting/ledger/ledger.h>
-#include <surety/mechanisms/bits/random_bits.h>
-#include <surety/optimizers/empirical_risk/gradient_descent.h>
-#include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/problem/loss.h>
+#include <surety/learning.h>
 
 #include <cmath>
 #include <cstdio>

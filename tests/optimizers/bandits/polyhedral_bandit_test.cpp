@@ -149,26 +149,6 @@ TEST(PolyhedralBandit, WithoutNoisePrefersTheBetterArm) {
   EXPECT_GT(right, 950);
 }
 
-// sum epsilon_t^2 / 2 = epsilon^2 / (8 log n log(1/delta)) sum t / (t + 1)^2, with t the first of its octave: private, and wasteful.
-TEST(PolyhedralBandit, SaysWhatThePrintedNoiseCosts) {
-  auto settings = options(10'000, 1, 1);
-  settings.arm.laplace = true;
-  settings.arm.noise_multiplier = printed_multiplier(Count{10'000}, Epsilon{1}, Delta{1e-4});
-  double sum = 0;
-  for (std::uint64_t t = 1; t <= 10'000; ++t) {
-    const auto first = std::exp2(std::floor(std::log2(static_cast<double>(t))));
-    sum += first / ((first + 1) * (first + 1));
-  }
-  const double rho = sum / (8 * std::log(1e4) * std::log(1e4));
-  EXPECT_NEAR(accounting::zcdp_rho(plan(settings), 128).enclosure().upper, rho, 1e-12 * rho);
-  const double spent = accounting::epsilon(accounting::Zcdp{}, plan(settings), Delta{1e-4}).upper;
-  EXPECT_LT(spent, 0.7);
-  EXPECT_GT(spent, 0.4);
-  RecordProperty("epsilon_of_printed_noise", std::to_string(spent));
-  EXPECT_TRUE(refuses([] { static_cast<void>(printed_multiplier(Count{10}, Epsilon{1}, Delta{0})); }, ErrorCode::invalid_argument,
-                      {"printed noise"}));
-}
-
 TEST(PolyhedralBandit, RefusesAWarmUpLongerThanTheHorizon) {
   EXPECT_TRUE(
       refuses([] { static_cast<void>(plan(options(100, 3, 34))); }, ErrorCode::invalid_argument, {"warm-up is 34", "3 arms", "100"}));

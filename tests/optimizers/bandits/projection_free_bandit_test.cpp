@@ -18,6 +18,7 @@
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/problem/matroid.h>
+#include <surety/papers/printed_bandit_noise.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -111,7 +112,7 @@ TEST(ProjectionFreeBandit, WithoutNoisePlaysWhatTheFormulaSays) {
 }
 
 TEST(ProjectionFreeBandit, FindsTheCheapestVertex) {
-  const auto o = printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
+  const auto o = papers::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
   ProjectionFreeBandit<Simplex> bandit{simplex(), o, Count{4}, directions(7, false)};
   ExactStream stream{grid};
   const auto shown = play(bandit, linear_losses(1 << 14, {0.5, -0.5, 0.5, 0.5}), stream);
@@ -188,11 +189,6 @@ TEST(ProjectionFreeBandit, PlacesEveryLossInItsRange) {
 
 TEST(ProjectionFreeBandit, PublicRulesAreThoseStated) {
   const BanditProblem problem{.steps = Count{10'000}, .dimension = Count{4}, .diameter = 3, .lipschitz = 2};
-  const auto printed = printed_options(problem);
-  EXPECT_EQ(printed.batch, Count{100});
-  EXPECT_NEAR(printed.radius.value(), 3 * 2 / 10.0, 1e-15);
-  EXPECT_NEAR(printed.step_size.value(), 3 / (1000 * 2 * 2.0), 1e-18);
-  EXPECT_NEAR(printed.losses.width(), 2 * 3.6, 1e-14);
   const auto ball = InnerBall{.centre = std::vector<double>(4), .radius = 0.5, .fixed_sums = {{0, 1, 2, 3}}};
   const auto inside = options_inside(problem, ball);
   const double radius = std::sqrt(3 * 0.5 * 3) / 10;
@@ -337,7 +333,7 @@ TEST(ProjectionFreeBandit, PlantedViolationsAreCaught) {
 }
 
 TEST(ProjectionFreeBandit, ThePrintedSignGoesToTheDearestVertex) {
-  auto o = printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
+  auto o = papers::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
   const Losses losses = linear_losses(1 << 14, {0.5, 0.5, 0.5, -0.5});
   ExactStream right{grid};
   ExactStream wrong{grid};
@@ -459,57 +455,6 @@ TEST(DoublingBandit, RefusesARuleThatForgetsItsEpochs) {
   ExactStream stream{grid};
   EXPECT_TRUE(refuses([&] { bandit.observe(0.1, stream); }, ErrorCode::invalid_argument,
                       {"epoch 1 has 4 steps in batches of 1", "must have 4 in batches of 2"}));
-}
-
-// ---- The printed noise. ----
-
-// What (lambda, sigma) cost, against the table of sensitivities: levels times sqrt(n) (n / zeta) V over lambda, V = 2 L (D + zeta).
-TEST(PrintedNoise, CostsFarLessThanItClaims) {
-  struct Case {
-    std::uint64_t steps;
-    std::uint64_t dimension;
-    double laplace;  // epsilon of a lambda that claims 1
-    double ratio;    // of the printed sigma to the one needed
-  };
-  for (const Case c :
-       {Case{10'000, 10, 0.200, 263}, Case{10'000, 100, 0.304, 131}, Case{1'000'000, 10, 0.050, 1023}, Case{1'000'000, 100, 0.060, 473}}) {
-    const BanditProblem problem{.steps = Count{c.steps}, .dimension = Count{c.dimension}, .diameter = 3, .lipschitz = 2};
-    auto o = printed_options(problem);
-    const double bound = 2 * (3 + o.radius.value());
-    o.losses = {-bound, bound};
-    const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-5}, .adjacency = Adjacency::replace_one};
-    const auto laplace = printed_laplace(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one});
-    EXPECT_NEAR(laplace.epsilon.upper, c.laplace, 0.0006) << c.steps << " " << c.dimension;
-    const auto printed = printed_gaussian(o, problem, target);
-    const double mu = accounting::largest_mu(target.epsilon, target.delta).lower;
-    const double needed = std::sqrt(static_cast<double>(accounting::tree_levels(shape(o, Count{1}).steps).value())) / mu;
-    EXPECT_NEAR(printed.noise.value() / needed, c.ratio, 0.006 * c.ratio) << c.steps << " " << c.dimension;
-    EXPECT_LT(printed.epsilon.upper, 0.01);
-  }
-}
-
-// The same sigma is twice as much for half the sensitivity.
-TEST(PrintedNoise, IsOverTheSensitivityOfTheAdjacency) {
-  const BanditProblem problem{.steps = Count{10'000}, .dimension = Count{5}, .diameter = 1, .lipschitz = 1};
-  auto o = printed_options(problem);
-  const auto multiplier = [&](Adjacency adjacency) {
-    o.adjacency = adjacency;
-    return printed_gaussian(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{1e-4}, .adjacency = adjacency}).noise.value();
-  };
-  EXPECT_DOUBLE_EQ(multiplier(Adjacency::zero_out), 2 * multiplier(Adjacency::replace_one));
-}
-
-TEST(PrintedNoise, IsRefusedWhereItIsTooLittle) {
-  const BanditProblem problem{.steps = Count{100}, .dimension = Count{100}, .diameter = 1, .lipschitz = 1};
-  const auto o = printed_options(problem);
-  EXPECT_TRUE(refuses(
-      [&] {
-        static_cast<void>(printed_laplace(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one}));
-      },
-      ErrorCode::unsupported, {"the printed noise costs epsilon = 1.1", "must cost at most 1"}));
-  EXPECT_TRUE(refuses(
-      [&] { static_cast<void>(printed_laplace(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::zero_out})); },
-      ErrorCode::invalid_argument, {"adjacency of the target is zero-out", "must be replace-one"}));
 }
 
 // ---- A lower bound on epsilon. ----

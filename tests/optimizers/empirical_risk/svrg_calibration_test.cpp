@@ -91,8 +91,6 @@ TEST(SvrgCalibration, RefusesWhatItCannotPromise) {
   EXPECT_TRUE(refused(target(0, Adjacency::add_or_remove_one), ErrorCode::invalid_argument, "epsilon of the target is 0"));
   EXPECT_TRUE(refused({Epsilon{1}, Delta{0}, Adjacency::add_or_remove_one}, ErrorCode::invalid_argument, "delta of the target is 0"));
   EXPECT_TRUE(refuses([] { static_cast<void>(AnchorShare{1}); }, ErrorCode::invalid_argument, {"share", "less than 1"}));
-  // The figure of 75,000 steps over 200,000 records.
-  EXPECT_TRUE(refuses([] { refuse_printed_svrg_noise(Count{200'000}, Count{75'000}); }, ErrorCode::unsupported, {"0.313", "paper"}));
 }
 
 }  // namespace

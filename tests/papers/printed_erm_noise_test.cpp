@@ -1,4 +1,4 @@
-#include <surety/optimizers/printed/printed_erm_noise.h>
+#include <surety/papers/printed_erm_noise.h>
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include <support/empirical_epsilon.h>
 #include <support/refusal.h>
 
-namespace surety::optimizers::printed_erm_noise_test {
+namespace surety::papers::printed_erm_noise_test {
 namespace {
 
 Target target(double epsilon, double delta = 1e-3) {
@@ -212,4 +212,4 @@ TEST(PrintedErmNoise, OfAcceleratedMirrorDescentShowsTheData) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers::printed_erm_noise_test
+}  // namespace surety::papers::printed_erm_noise_test

@@ -24,7 +24,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 
-namespace surety::optimizers {
+namespace surety::papers {
 
 /// What the printed formulas are about. `steps_per_epoch` is m of DP-SVRG and DP-SVRG++, and 1 elsewhere.
 struct PrintedErm {
@@ -70,4 +70,4 @@ enum class MirrorStep { as_printed, of_the_noisy_gradient };
 [[nodiscard]] Event printed_accelerated_mirror_descent_noise(const PrintedErm& problem, const Target& target,
                                                              MirrorStep step = MirrorStep::as_printed);
 
-}  // namespace surety::optimizers
+}  // namespace surety::papers

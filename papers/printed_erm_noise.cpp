@@ -1,4 +1,4 @@
-#include <surety/optimizers/printed/printed_erm_noise.h>
+#include <surety/papers/printed_erm_noise.h>
 
 #include <cmath>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::optimizers {
+namespace surety::papers {
 
 namespace {
 
@@ -77,4 +77,4 @@ Event printed_accelerated_mirror_descent_noise(const PrintedErm& problem, const 
   return printed_gradient_descent_noise(problem, target);
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::papers

@@ -1,4 +1,0 @@
-// Where this stood before: accounting/answers/best.h.
-#pragma once
-
-#include <surety/accounting/answers/best.h>

@@ -1,4 +1,0 @@
-// Where this stood before: accounting/accountants/composition/composition.h.
-#pragma once
-
-#include <surety/accounting/accountants/composition/composition.h>

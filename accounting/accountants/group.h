@@ -1,4 +1,0 @@
-// Where this stood before: accounting/answers/group.h.
-#pragma once
-
-#include <surety/accounting/answers/group.h>

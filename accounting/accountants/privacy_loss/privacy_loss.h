@@ -1,4 +1,0 @@
-// Where this stood before: accounting/answers/asked.h.
-#pragma once
-
-#include <surety/accounting/answers/asked.h>

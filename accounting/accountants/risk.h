@@ -1,4 +1,0 @@
-// Where this stood before: accounting/answers/risk.h.
-#pragma once
-
-#include <surety/accounting/answers/risk.h>

@@ -1,4 +1,0 @@
-// Where this stood before: accounting/accountants/zcdp/zcdp.h.
-#pragma once
-
-#include <surety/accounting/accountants/zcdp/zcdp.h>
