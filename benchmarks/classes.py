@@ -20,6 +20,9 @@ from sklearn.linear_model import LogisticRegression
 
 import rule
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "scripts"))
+import result_page  # noqa: E402
+
 SEEDS = range(1, 6)
 EPSILONS = (0.5, 1, 4)
 WAYS = {
@@ -147,7 +150,8 @@ SMALL = ("digits", "catsup: brand", "movies: rating", "males: industry", "chile:
 def large_noise(surety):
     """The log loss over that of the constant without noise, less 1, of shares alone and of softmax as the default takes it for smaller noise, by nu."""
     text = ("\n## Where noise is large\n\nThe log loss of the released shares (`--algorithm constant`) and of softmax with the steps and the ridge of the default, over that of the best constant, less 1;\n"
-            "means of three splits and seeds, by nu. The default releases shares where nu is above 1.\n\n| table | nu | shares | softmax |\n|---|---|---|---|\n")
+            "means of three splits and seeds, by nu. The default releases shares where nu is above 1.\n\n"
+            + result_page.mark("classes-noise", "^(chile|digits)") + "\n| table | nu | shares | softmax |\n|---|---|---|---|\n")
     rows = []
     for name in SMALL:
         x, labels = {**SEEN, **OTHERS}[name]()
@@ -180,8 +184,9 @@ def summary(lines):
 
 def main():
     surety, output = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
-    head = ("| table | records x features | classes | epsilon | log loss: one against the rest | softmax | default | constant | no privacy "
-            "| accuracy: one against the rest | softmax | default |\n|" + "---|" * 12 + "\n")
+    head = ("| table | records x features | classes | epsilon | log loss: one against the rest | log loss: softmax | log loss: default | log loss: constant | log loss: no privacy "
+            "| accuracy: one against the rest | accuracy: softmax | accuracy: default |\n|" + "---|" * 12 + "\n")
+    shown = ["part", "table", "classes", "log loss: one against the rest", "log loss: default", "log loss: constant", "accuracy: default"]
     text = f"""# Several classes
 
 Made by
@@ -201,8 +206,10 @@ The mean share of what can be learned, over all tables: 0 is the constant, 1 the
     sections = {name: "".join(line for one, load in tables.items() for line in lines_of(surety, one, load)) for name, tables in
                 (("seen", SEEN), ("others", OTHERS))}
     text += summary((sections["seen"] + sections["others"]).splitlines())
-    text += "\n## Tables in view when steps and ridge were chosen\n\n" + head + sections["seen"] + "\n## Other tables\n\n" + head + sections["others"] + large_noise(surety)
-    output.write_text(text)
+    text += "\n## Tables, epsilon = 1\n\n*Seen* were in view when steps and ridge were chosen.\n\n"
+    for part, keep, lines in (("seen", "digits|catsup|cover", sections["seen"]), ("other", "yogurt|diamonds|car|made", sections["others"])):
+        text += result_page.mark("classes", rf"({keep}) .*\| 1 \|", shown, part=part) + "\n" + head + lines + "\n"
+    result_page.write(output, text.rstrip("\n") + "\n" + large_noise(surety))
 
 
 if __name__ == "__main__":

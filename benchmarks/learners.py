@@ -5,7 +5,7 @@ Run by hand, in an environment with what benchmarks/learners-requirements.txt pi
     python benchmarks/learners.py run FOLDER build/release/cli/surety RESULTS [SET...]     trains and scores; goes on where RESULTS stops
     python benchmarks/learners.py others FOLDER RESULTS ROW [SET...]  the same for 'interpret-core boosting' and 'diffprivlib logistic'; the
         latter wants an older scikit-learn (1.5.2), and so an environment of its own
-    python benchmarks/learners.py page RESULTS [FRESH] >docs/results/learners.md
+    python benchmarks/learners.py page RESULTS FRESH | scripts/result_page.py docs/results/learners.md
     python benchmarks/learners.py fresh build/release/cli/surety FRESH [SET...]       splits 10 to 34 of small sets, which nothing was fitted on, for the
         default and the rows that were best before
     python benchmarks/learners.py fresh-page FRESH      prints the last part of the page alone
@@ -28,6 +28,9 @@ import tempfile
 import time
 
 import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "scripts"))
+import result_page  # noqa: E402
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 DELTA = "1e-5"
@@ -342,19 +345,23 @@ def fresh_page(path):
         losses.setdefault((name, row, epsilon), []).append(one["loss"])
     print("## Fresh splits\n")
     print(f"Splits {FRESH_SPLITS.start} to {FRESH_SPLITS.stop - 1} of five sets, on which nothing was fitted, for the default and the rows that were best above.")
-    print("*Regret* is over the best of these rows.\n")
+    print("*Regret*, below, is over the best of these rows.\n")
     for name in FRESH_SETS:
         constant = mean_and_error(losses[(name, "constant", "")])[0]
-        print(f"### {name}\n\nConstant {constant:.4f}; {len(losses[(name, 'constant', '')])} splits.\n")
+        print(result_page.mark("learners-fresh", r"\| regret \|", ["data", "epsilon 0.1", "0.5", "1", "4"], data=name))
         print("| row | " + " | ".join(f"epsilon {e}" if e == EPSILONS[0] else e for e in EPSILONS) + " |\n|---|" + "---|" * len(EPSILONS))
         best = {e: min((mean_and_error(losses[(name, row, e)])[0], row) for row in FRESH_ROWS if row != "auto") for e in EPSILONS}
         for row in FRESH_ROWS:
             values = [mean_and_error(losses[(name, row, e)]) for e in EPSILONS]
             cells = [f"{mean:.4f} ({error:.1g})" for mean, error in values]
-            print(f"| {row} | " + " | ".join(f"**{c}**" if best[e][1] == row else c for c, e in zip(cells, EPSILONS, strict=True)) + " |")
+            print(f"| {row} | " + " | ".join(cells) + " |")
+        print("| best of the others | " + " | ".join(best[e][1] for e in EPSILONS) + " |")
         ours = {e: mean_and_error(losses[(name, "auto", e)])[0] for e in EPSILONS}
         print("| regret | " + " | ".join(f"{100 * (ours[e] / best[e][0] - 1):.1f} %" for e in EPSILONS) + " |")
         print("| auto over the constant | " + " | ".join(f"{100 * (ours[e] / constant - 1):.1f} %" for e in EPSILONS) + " |\n")
+    print(result_page.mark("learners-fresh-data") + "\n| data | constant | splits |\n|---|---|---|")
+    for name in FRESH_SETS:
+        print(f"| {name} | {mean_and_error(losses[(name, 'constant', '')])[0]:.4f} | {len(losses[(name, 'constant', '')])} |")
 
 
 def boosting(split, epsilon, seed):
@@ -416,16 +423,16 @@ def page(path):
     print("# What the default's choice costs\n")
     print(__doc__.split("\n\n", 2)[2].strip() + "\n")
     print("Made by `benchmarks/learners.py`. Means over splits (standard error, of splits and noise together); a9a is always scored on its own")
-    print("test file. The best row of each column is in bold, by the splits that it shares with the default.")
+    print("test file. The best of the other rows is by the splits that it shares with the default.")
     print("The thresholds of the rule were fitted on the first two to four splits of these same sets: on others it may lose more ([fresh splits](#fresh-splits)). Rows of other tools")
     print("are of three splits of five sets.")
     print("*Regret* is the default's loss over the best row's on the same splits, less 1; the best row is chosen in hindsight at each epsilon.\n")
-    regrets = {}
+    regrets, lines = {}, []
     for name in names:
-        constant, optimum = mean(name, "constant", ""), mean(name, "not private", "")
-        print(f"## {name}\n\nConstant {constant[0]:.4f}, not private {optimum[0]:.4f}.\n")
-        print("| row | " + " | ".join(f"epsilon {e}" if e == EPSILONS[0] else e for e in EPSILONS) + " | splits |")
-        print("|---|" + "---|" * (len(EPSILONS) + 1))
+        constant = mean(name, "constant", "")
+        lines.append(result_page.mark("learners", r"\| auto \|", ["data", "0.5", "1", "4"], data=name))
+        lines.append("| row | " + " | ".join(f"epsilon {e}" if e == EPSILONS[0] else e for e in EPSILONS) + " | splits |")
+        lines.append("|---|" + "---|" * (len(EPSILONS) + 1))
         best = {}
         for epsilon in EPSILONS:
             ours = losses.get((name, "auto", epsilon), {})
@@ -443,9 +450,9 @@ def page(path):
             for epsilon in EPSILONS:
                 value = mean(name, row, epsilon)
                 text = f"{value[0]:.4f} ({value[1]:.1g})" if value else "-"
-                cells.append(f"**{text}**" if epsilon in best and best[epsilon][1] == row else text)
+                cells.append(text)
             if any(cell != "-" for cell in cells):
-                print(f"| {row} | " + " | ".join(cells) + f" | {max(len(losses.get((name, row, e), {})) for e in EPSILONS)} |")
+                lines.append(f"| {row} | " + " | ".join(cells) + f" | {max(len(losses.get((name, row, e), {})) for e in EPSILONS)} |")
         cells = []
         for epsilon in EPSILONS:
             if epsilon in best:
@@ -454,7 +461,8 @@ def page(path):
                 cells.append(f"{100 * (ours / here - 1):.1f} %")
             else:
                 cells.append("-")
-        print("| regret | " + " | ".join(cells) + " | |\n")
+        lines.append("| best of the others | " + " | ".join(best[e][1] if e in best else "-" for e in EPSILONS) + " | |")
+        lines.append("| regret | " + " | ".join(cells) + " | |\n")
     print("## In all\n")
     print("| sets | " + " | ".join(EPSILONS) + " |\n|---|" + "---|" * len(EPSILONS))
     small = ("synthetic 2,000 x 10", "digits, even or odd", "anes96", "breast cancer")
@@ -467,6 +475,11 @@ def page(path):
     print(f"\nMore than 1 % above the constant: {', '.join(worse) if worse else 'nowhere'}.")
     for row, why in sorted(refused.items()):
         print(f"\nRefused somewhere: {row}: {why}")
+    print("\n## The default\n")
+    print("\n".join(lines))
+    print(result_page.mark("learners-data") + "\n| data | constant | not private |\n|---|---|---|")
+    for name in names:
+        print(f"| {name} | {mean(name, 'constant', '')[0]:.4f} | {mean(name, 'not private', '')[0]:.4f} |")
 
 
 def main():

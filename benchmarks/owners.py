@@ -1,7 +1,7 @@
 """What the automatic rule makes of owners with several rows, on thirteen panels.
 
 Run by hand, in an environment with what benchmarks/learners-requirements.txt pins:
-    python benchmarks/owners.py build/release/cli/surety >docs/results/owners.md
+    python benchmarks/owners.py build/release/cli/surety | scripts/result_page.py docs/results/owners.md
 
 Replace-one of an owner with all rows, delta = 1e-5, a fifth of the owners held out; noise is replayed from the number of the split. Columns of numbers have
 bounds by their .002 and .998 quantiles, rounded outwards to one digit: what somebody says who knows the table; nobody pays for it here.
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import rule
+import result_page
 
 EPSILONS = ("0.25", "0.5", "1", "2", "4", "8")
 # The rule was chosen with splits 0 to 7 of the wage panel in view, and of no other panel.
@@ -149,6 +150,7 @@ def main(command):
     print("## The wage panel\n")
     print(f"545 men with eight rows each, of `examples/data`: means of {len(WAGE_SPLITS)} splits, and in how many the model is better than the constant. The rule was chosen with")
     print("eight other splits of these men in view.\n")
+    print(result_page.mark("owners-wages", r"\| (0\.5|1|4) \|"))
     print("| loss | epsilon | the rule | better than the constant | constant | reachable |")
     print("|---|---|---|---|---|---|")
     print("\n".join(wage))
@@ -156,7 +158,8 @@ def main(command):
     print(f"Shares of means of {len(SPLITS)} splits, in brackets how many models are better than the constant. Where less than a hundredth of the constant's loss can be")
     print("learned, by how much the model's loss is above it. The wage panel again for comparison; neither are in the means.")
     for score, title in ((LOGISTIC, "Log loss"), (SQUARED, "Squared error")):
-        print(f"\n### {title}\n")
+        print()
+        print(result_page.mark("owners", r"(doctor visits|labour|patents|firms|mean of)", ["loss", "panel", "0.5", "1", "4"], loss=title.lower()))
         print(f"| panel | owners x rows used | {' | '.join(EPSILONS)} |")
         print("|---|---|" + "---|" * len(EPSILONS))
         print("\n".join(lines[score]))

@@ -1,7 +1,7 @@
 """The rank error of private quantiles, beside those of OpenDP and diffprivlib on the same data in one run. Add-or-remove-one, delta = 0.
 
 Run by hand, in an environment with numpy, opendp and diffprivlib (docs/results/quantiles.md says which were used):
-    python benchmarks/quantiles.py build/release/cli/surety examples/data/randhie.csv [RUNS] >docs/results/quantiles.md
+    python benchmarks/quantiles.py build/release/cli/surety examples/data/randhie.csv [RUNS] | scripts/result_page.py docs/results/quantiles.md
 RUNS is 1000 where nothing is said, and a tenth of it for the others, which take up to a tenth of a second for each.
 
 A released number v has the rank error max(0, #{x < v} - q n, #{x > v} - (1 - q) n): 0 for every q-quantile, and else by how many records it
@@ -19,6 +19,9 @@ import warnings
 from importlib import metadata
 
 import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "scripts"))
+import result_page  # noqa: E402
 
 warnings.simplefilter("ignore")
 import diffprivlib.tools  # noqa: E402
@@ -96,6 +99,7 @@ def main():
     print("add-or-remove-one, delta = 0.\n")
     print("Mean (and 90 % quantile) of the rank error in records, then the same where numbers within 10^-4 of the bounds' width are equal.")
     print("OpenDP has the same candidates as Surety.\n")
+    print(result_page.mark("quantiles", r"^(mdvis|10,000).*\| (0\.1|1\.0) \|.*", ["data", "q", "epsilon", "Surety", "OpenDP", "diffprivlib"]))
     print("| data | q | epsilon | Surety | OpenDP | diffprivlib | Surety, 10^-4 | OpenDP, 10^-4 | diffprivlib, 10^-4 |")
     print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
@@ -120,6 +124,7 @@ def main():
                     print(f"| {name} | {q} | {epsilon} | " + " | ".join(cells) + " |", flush=True)
         print("\nSeveral in one charge: mean of the rank errors of all of them, in records. *By halving*: `quantile(x, 0.25, 0.5, 0.75)` and the like;")
         print(f"*one by one*: a query of each fraction at its part of epsilon, {runs // 4} times, and so OpenDP, {runs // 30} times.\n")
+        print(result_page.mark("quantiles-several", r"^10,000"))
         print("| data | fractions | epsilon | by halving | one by one | OpenDP, one by one |")
         print("|---|---|---|---|---|---|")
         for name, data, bounds in (sets[0], sets[2], sets[3]):

@@ -3,7 +3,7 @@
 Run by hand, in an environment with what benchmarks/learners-requirements.txt pins, and with SURETY_DATA_DIR:
     python benchmarks/regression.py run build/release/cli/surety RESULTS [SPLITS [SET...]]   trains and scores the splits, "4-8" or "5" for the first
         five; goes on where RESULTS stops
-    python benchmarks/regression.py page RESULTS... >docs/results/regression.md
+    python benchmarks/regression.py page RESULTS... | scripts/result_page.py docs/results/regression.md
 
 Replace-one, delta = 1e-5, rows with an intercept, of unit norm unless *scaled*. Columns and labels are mapped to [-1, 1] by bounds in the script, which are ours:
 round numbers, as somebody would give who knows what a column means; nobody pays for them here. Labels beyond their bounds are clamped, in
@@ -20,6 +20,7 @@ import time
 
 import learners
 import numpy as np
+import result_page
 
 EPSILONS = learners.EPSILONS
 
@@ -185,7 +186,7 @@ def page(*paths):
     print("# Squared loss\n")
     print(__doc__.split("\n\n")[2].strip() + "\n")
     print("Made by `benchmarks/regression.py`. Means over splits of the squared error of mapped labels (standard error, of splits and noise")
-    print("together). *Not private* is least squares on the same rows, *constant* the exact mean label. The best row of each column is in bold.")
+    print("together). *Not private* is least squares on the same rows, *constant* the exact mean label.")
     print("The thresholds of auto's rule were fitted by hand on splits 0 to 3 of these same sets, at all six epsilons; after a look at splits 4 to 8 a")
     print("ridge was added and the threshold of sufficient statistics lowered, to what splits 0 to 3 say. Splits here are from 9 on, which nobody had")
     print("looked at. The sets are the same: on others it may lose more.")
@@ -196,10 +197,10 @@ def page(*paths):
     print("least eigenvalue read from it.")
     print("*Regret* is the error of auto over the best row's, less 1; the best row is chosen in hindsight at each epsilon.\n")
     regrets, above = {}, []
+    print("## By data\n")
     for name in names:
-        constant, best_fit = mean(name, "constant", "")[0], mean(name, "not private", "")[0]
-        splits = len(errors[(name, "not private", "")])
-        print(f"## {name}\n\nConstant {constant:.4f}, not private {best_fit:.4f}; {splits} splits.\n")
+        constant = mean(name, "constant", "")[0]
+        print(result_page.mark("regression", r"\| (auto|regret of auto) \|", ["data", "row", "epsilon 0.1", "1", "8"], data=name))
         print("| row | " + " | ".join(f"epsilon {e}" if e == EPSILONS[0] else e for e in EPSILONS) + " |")
         print("|---|" + "---|" * len(EPSILONS))
         best = {e: min((mean(name, row, e)[0], row) for row in ROWS if row != "auto") for e in EPSILONS}
@@ -207,16 +208,20 @@ def page(*paths):
             cells = []
             for epsilon in EPSILONS:
                 value = mean(name, row, epsilon)
-                text = f"{value[0]:.4f} ({value[1]:.1g})"
-                cells.append(f"**{text}**" if best[epsilon][1] == row else text)
+                cells.append(f"{value[0]:.4f} ({value[1]:.1g})")
             print(f"| {row} | " + " | ".join(cells) + " |")
+        print("| best of the others | " + " | ".join(best[e][1] for e in EPSILONS) + " |")
         for epsilon in EPSILONS:
             ours = mean(name, "auto", epsilon)[0]
             regrets[(name, epsilon)] = ours / best[epsilon][0] - 1
             if ours > 1.01 * constant:
                 above.append(f"{name} at {epsilon} ({100 * (ours / constant - 1):.1f} %)")
         print("| regret of auto | " + " | ".join(f"{100 * regrets[(name, e)]:.1f} %" for e in EPSILONS) + " |\n")
-    print("## In all\n\n| regret of auto | " + " | ".join(EPSILONS) + " |\n|---|" + "---|" * len(EPSILONS))
+    print(result_page.mark("regression-data") + "\n| data | constant | not private | splits |\n|---|---|---|---|")
+    for name in names:
+        constant, best_fit = mean(name, "constant", "")[0], mean(name, "not private", "")[0]
+        print(f"| {name} | {constant:.4f} | {best_fit:.4f} | {len(errors[(name, 'not private', '')])} |")
+    print("\n## In all\n\n| regret of auto | " + " | ".join(EPSILONS) + " |\n|---|" + "---|" * len(EPSILONS))
     for title, of in (("mean", np.mean), ("worst", max)):
         print(f"| {title} | " + " | ".join(f"{100 * of([regrets[(name, e)] for name in names]):.1f} %" for e in EPSILONS) + " |")
     at_best = [f"{name} at {e}" for name in names for e in EPSILONS

@@ -2,7 +2,7 @@
 
 Run by hand, in an environment with what benchmarks/learners-requirements.txt pins:
     python benchmarks/rule.py fit FOLDER [TABLE...]     a file of losses for each table; goes on where FOLDER stops (SURETY_DATA_DIR has the larger tables)
-    python benchmarks/rule.py page FOLDER >docs/results/rule.md
+    python benchmarks/rule.py page FOLDER | scripts/result_page.py docs/results/rule.md
 
 Shaped descent in doubles (docs/proofs/shaped-descent.md has what it stands for), replace-one, delta = 1e-5, rows of unit norm with an intercept.
 Columns are mapped to [-1, 1] by their .002 and .998 quantiles, rounded outwards to one digit, texts are one-hot: what somebody says who knows the table;
@@ -22,6 +22,9 @@ import pandas as pd
 from scipy.stats import norm
 from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "scripts"))
+import result_page  # noqa: E402
 
 EPSILONS = (0.1, 0.3, 0.5, 1, 2, 4, 8)
 DELTA = 1e-5
@@ -402,6 +405,7 @@ def page(folder):
     print(f"{len(tables)} tables, replace-one, delta = 1e-5, rows of unit norm; 0 is the constant, 1 logistic regression without privacy (`benchmarks/rule.py`).")
     print("Shares are cut at -1 and 1.1 in means, so that no table counts for many.\n")
     print("The family: the constant for nu > 1, else shaped descent with a ridge and T = 10 (a / nu)^power steps, from 10 to most.\n")
+    print(result_page.mark("rule-family", r"^(0\.06|0\.1 \| 0\.5 \| 60|the rule)"))
     print("| a | power | most steps | ridge | mean of the shares | least share at epsilon >= .5 | tables whose others chose it |")
     print("|---|---|---|---|---|---|---|")
     for m, (a, power, most, ridge) in enumerate(FAMILY):
@@ -429,7 +433,8 @@ def page(folder):
                 here[name].append(losses)
         means = np.mean([np.mean(values, axis=0) for values in here.values()], axis=0)
         print(f"| {lower:g} to {upper:g} | {len(here)} | {means[0]:.3f} | {means[1]:.3f} |")
-    print("\n| table | rows | features | share | constant, best loss | before at .5, 1, 4 | the rule |")
+    print("\n" + result_page.mark("rule"))
+    print("| table | rows | features | share | constant, best loss | before at .5, 1, 4 | the rule |")
     print("|---|---|---|---|---|---|---|")
     for table in tables:
         none, best = np.mean(table["ends"], axis=0)

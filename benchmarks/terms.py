@@ -2,7 +2,7 @@
 
 Run by hand, in an environment with what benchmarks/learners-requirements.txt pins:
     python benchmarks/terms.py fit FOLDER [TABLE...]    a file of losses for each table; goes on where FOLDER stops (SURETY_DATA_DIR has the larger tables)
-    python benchmarks/terms.py page FOLDER >docs/results/terms.md
+    python benchmarks/terms.py page FOLDER | scripts/result_page.py docs/results/terms.md
 
 Tables, splits, shaped descent and its rule are those of benchmarks/rule.py; of more than 20,000 rows so many are drawn once. Every column that is not one of
 the 0 and 1 of a text counts as one with bounds, also where it has two values: the map must not look at the data. Tables of sparse features have no bounds.
@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import rule
+import result_page
 
 EPSILONS = (0.1, 0.5, 1, 2, 4, 8)
 KNOTS = (4, 8)
@@ -121,6 +122,7 @@ def page(folder):
     print("linear terms without privacy. Shares are cut at -1 and 2 in means. Hat functions are put beside every column with bounds where nu, of all features")
     print("with them, is at most a limit; both are chosen for each table by the others (`benchmarks/terms.py`). Tables of sparse features have no bounds and are not here.\n")
     print("Means of what additive terms add to the share, over all tables, also those where they are not taken:\n")
+    print(result_page.mark("terms-knots", r".", ["knots", "nu <= 0.05", "nu <= 0.1", "nu <= 0.2"]))
     print("| knots | " + " | ".join(f"nu <= {limit:g}" for limit in LIMITS) + " |")
     print("|---|" + "---|" * len(LIMITS))
     for knots in KNOTS:
@@ -142,6 +144,7 @@ def page(folder):
     print("\nWhere the truth is linear, as in the tables that were made, curves are nothing but noise: so they cost most where a class is rare (one in fifty), which is private.")
     print("`--terms linear` says that there are none.")
     print("\nIn a row, the share of linear terms, and of additive ones where nu is at most .4; in bold where the rule takes them.\n")
+    print(result_page.mark("terms"))
     print("| table | rows | features: linear, additive | columns with bounds | " + " | ".join(f"{e:g}" for e in EPSILONS) + " |")
     print("|---|---|---|---|" + "---|" * len(EPSILONS))
     for t in tables:

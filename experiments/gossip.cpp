@@ -273,7 +273,8 @@ std::string number(double value) { return std::isinf(value) ? "none" : fmt::form
 
 /// A table over settings and seeds; `make(seed)` gives the instance.
 template <class Make>
-void report(const std::string& title, const std::string& text_before, const std::vector<Noise>& noises, std::uint64_t seeds, Make make) {
+void report(const std::string& title, const std::string& records, const std::vector<Noise>& noises, std::uint64_t seeds, Make make,
+            Table& data) {
   std::vector<Setting> settings;
   for (const std::uint64_t learners : {1U, 4U, 64U}) {
     for (const std::uint64_t batch : {1U, 5U}) {
@@ -293,8 +294,8 @@ void report(const std::string& title, const std::string& text_before, const std:
     majority.push_back(constant_scores(instance.fresh.labels()).accuracy);
     on_two_threads(settings.size(), [&](std::size_t k) { found[k][seed - 1] = measure(instance, best, settings[k], seed); });
   }
-  fmt::print("## {}\n\n{} More frequent class: {:.4f} of the fresh records. Average regret of the zero vector: {:.3g}.\n\n", title,
-             text_before, mean_and_deviation(majority).mean, mean_and_deviation(at_zero).mean);
+  data.add(
+      {title, records, fmt::format("{:.4f}", mean_and_deviation(majority).mean), fmt::format("{:.3g}", mean_and_deviation(at_zero).mean)});
   Table table{{"noise", "learners", "batch", "epsilon", "average regret", "accuracy", "area under curve", "accuracy of the mean",
                "audited epsilon"}};
   const auto add = [&](Noise noise) {
@@ -314,7 +315,10 @@ void report(const std::string& title, const std::string& text_before, const std:
   };
   add(Noise::none);
   for (const Noise noise : noises) add(noise);
-  fmt::print("{}\n", table.markdown());
+  fmt::print("{}\n", table.markdown({.file = "gossip",
+                                     .labels = {{"data", title}},
+                                     .keep = R"(^(Synthetic|.*hashed) \| [^|]+ \| 1 \| 1 \| (none|1) \|)",
+                                     .columns = {"data", "noise", "epsilon", "average regret", "accuracy", "area under curve"}}));
   std::fflush(stdout);
 }
 
@@ -391,7 +395,7 @@ void report_printed() {
 }
 
 void report_real(const std::string& title, std::size_t features, std::uint32_t base, const std::string& reader, const std::string& training,
-                 const std::string& fresh, std::uint64_t seeds, std::uint64_t raw_seeds) {
+                 const std::string& fresh, std::uint64_t seeds, std::uint64_t raw_seeds, Table& data) {
   const char* const folder = std::getenv("SURETY_DATA_DIR");
   const auto read = [&](const std::string& file) {
     return folder == nullptr ? std::nullopt : read_sparse(fmt::format("{} '{}/{}' 2>/dev/null", reader, folder, file), features, base);
@@ -404,10 +408,11 @@ void report_real(const std::string& title, std::size_t features, std::uint32_t b
   }
   const auto report_one = [&](const std::string& what, const Dataset& training_rows, const Dataset& fresh_rows,
                               const std::vector<Noise>& noises, std::uint64_t count) {
-    report(fmt::format("{}, {}", title, what),
-           fmt::format("{} records, {} features, seeds 1 .. {}, which order the records; {} fresh ones.", training_rows.size(),
-                       training_rows.features(), count, fresh_rows.size()),
-           noises, count, [&](std::uint64_t seed) { return Instance{.training = shuffled(training_rows, seed), .fresh = fresh_rows}; });
+    report(
+        fmt::format("{}, {}", title, what),
+        fmt::format("{} records, {} features, seeds 1 .. {}, which order the records; {} fresh ones", training_rows.size(),
+                    training_rows.features(), count, fresh_rows.size()),
+        noises, count, [&](std::uint64_t seed) { return Instance{.training = shuffled(training_rows, seed), .fresh = fresh_rows}; }, data);
   };
   report_one("hashed", hashed(*rows), hashed(*others), {Noise::k_norm, Noise::gaussian}, seeds);
   report_one("all features", *rows, *others, {Noise::laplace}, raw_seeds);
@@ -451,10 +456,14 @@ int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
       "audited. Hinge loss, phi = 1, steps 1 / (phi t), weights in the ball of radius 10, learners in random matchings; nothing is\n"
       "tuned.\n"
       "\n");
-  report("Synthetic", fmt::format("100,000 records in the unit ball of R^10, seeds 1 .. {}.", seeds),
-         {Noise::laplace, Noise::k_norm, Noise::gaussian}, seeds, [](std::uint64_t seed) { return synthetic(seed, synthetic_records); });
-  report_real("Reuters-21578, money-fx", 8'315, 1, "bzcat", "reuters.trn.bz2", "reuters.tst.bz2", seeds, raw_seeds);
-  report_real("RCV1 (CCAT), 1,000 records", 47'236, 1, "zcat", "rcv1_small.vw.gz", "rcv1_small_test.vw.gz", seeds, raw_seeds);
+  fmt::print("## Measured\n\nBelow: one learner, one record a round.\n\n");
+  Table data{{"data", "records", "more frequent class", "average regret of the zero vector"}};
+  report(
+      "Synthetic", fmt::format("100,000 records in the unit ball of R^10, seeds 1 .. {}", seeds),
+      {Noise::laplace, Noise::k_norm, Noise::gaussian}, seeds, [](std::uint64_t seed) { return synthetic(seed, synthetic_records); }, data);
+  report_real("Reuters-21578, money-fx", 8'315, 1, "bzcat", "reuters.trn.bz2", "reuters.tst.bz2", seeds, raw_seeds, data);
+  report_real("RCV1 (CCAT), 1,000 records", 47'236, 1, "zcat", "rcv1_small.vw.gz", "rcv1_small_test.vw.gz", seeds, raw_seeds, data);
+  fmt::print("{}\n", data.markdown({.file = "gossip-data"}));
   report_claims();
   report_printed();
   report_speed();

@@ -263,7 +263,10 @@ std::string table_of(const std::string& name, std::span<const std::uint64_t> set
       }
     }
   }
-  return table.markdown();
+  return table.markdown({.file = name == "N" ? "gossip-graphs-window" : "gossip-graphs-delay",
+                         .keep = name == "N" ? R"(^(1|16) \|)" : R"(^16 \|)",
+                         .columns = {name, "lambda", "noise", "slope in log T of its log", "of regret over log T, last over first",
+                                     "of regret over sqrt T, last over first"}});
 }
 
 constexpr std::array<std::uint64_t, 3> windows{1, 4, 16};

@@ -333,8 +333,9 @@ int page(std::span<char* const> arguments) {
   fmt::print(
       "{}\nSaid of both sums and by worst over best, the claim {} for p = 1.5 and {} for p = infinity. Small steps leave\nFrank-Wolfe "
       "where it starts, so the worst is near 1 for all and a better best makes the ratio larger.\n\n",
-      scales.markdown(), verdict(0, 1, 2), verdict(3, 4, 5));
-  Table times{{"T", "d", "NoisySFW", "ms", "DP-TOFW (tree)", "ms", "DP-TOFW (buffered)", "ms"}};
+      scales.markdown({.file = "learning-rates", .keep = ".", .columns = {"panel", "1", "worst over best", "near", "4 over 1"}}),
+      verdict(0, 1, 2), verdict(3, 4, 5));
+  Table times{{"T", "d", "NoisySFW", "its ms", "DP-TOFW (tree)", "its ms", "DP-TOFW (buffered)", "its ms"}};
   for (const auto& [steps, dimension] : {std::pair{1000U, 5U}, std::pair{2000U, 10U}}) {
     const Cell cell{1.5, dimension, steps};
     std::vector<std::string> row{fmt::format("{}", steps), fmt::format("{}", dimension)};
@@ -376,7 +377,7 @@ int page(std::span<char* const> arguments) {
       few, passes.markdown());
   header = {"setting", "run"};
   for (const std::uint64_t steps : horizons) header.push_back(fmt::format("T = {}", steps));
-  header.insert(header.end(), {"slope", "regret", "slope", "audited epsilon"});
+  header.insert(header.end(), {"slope", "regret", "slope of regret", "audited epsilon"});
   Table courses{header};
   for (const auto& [name, p, ball] : settings) {
     for (const Kind& kind : kinds) courses.add(course_row(name, p, ball, kind, few));
@@ -388,7 +389,10 @@ int page(std::span<char* const> arguments) {
       "it. With theta at distance gamma = 1 from the boundary of the ball of radius 2 Theorem 3.3 bounds the gap by 1 / t and a noise of\n"
       "1 / t^2; with the boundary through theta the general bound is 1 / sqrt(t). SubOpt at T, its slope in T, and the cumulative regret\n"
       "(3.7) in units of loss(0) - loss(theta), from the first horizon to the last.\n\n{}",
-      few, courses.markdown());
+      few,
+      courses.markdown({.file = "learning-rates-strongly-convex",
+                        .keep = R"(^p = (1\.5, theta inside|1,))",
+                        .columns = {"setting", "run", "T = 27000", "slope", "slope of regret"}}));
   header = {"run"};
   for (const std::uint64_t steps : long_horizons) header.push_back(fmt::format("T = {}", steps));
   header.insert(header.end(), {"slope", "epsilon by zero-concentration"});

@@ -152,8 +152,9 @@ std::vector<std::string> row_of(const Row& row, const Outcome& outcome) {
 
 std::string_view name_of(BanditInstance instance) { return instance == BanditInstance::sparse ? "Sparse" : "Dense"; }
 
-void print_instance(BanditInstance instance, std::uint64_t seeds, Count users) {
-  fmt::print("## {} instance\n\n", name_of(instance));
+/// Prints the table.
+/// \return what it says of DP-HDB beside the other rows.
+std::string print_instance(BanditInstance instance, std::uint64_t seeds, Count users) {
   const auto all = rows(instance, users);
   std::vector<Outcome> outcomes;
   for (const auto& row : all) outcomes.push_back(run(row, seeds));
@@ -162,20 +163,23 @@ void print_instance(BanditInstance instance, std::uint64_t seeds, Count users) {
   for (const char* column : {"deviation", "least to largest", "slope", "audited epsilon"}) header.emplace_back(column);
   Table table{header};
   for (std::size_t i = 0; i < all.size(); ++i) table.add(row_of(all[i], outcomes[i]));
-  fmt::print("{}\n", table.markdown());
+  fmt::print("{}\n", table.markdown({.file = "linear-bandit",
+                                     .labels = {{"instance", std::string{name_of(instance)}}},
+                                     .keep = R"(\| (random play|DP-HDB|DP-UCB, greedy|DP-UCB|UCB without noise) \|)",
+                                     .columns = {"instance", "mean regret after", "1000", "10000", "deviation", "audited epsilon"}}));
   const double hdb = outcomes[1].regret.back().mean;
-  fmt::print("Regret of DP-HDB over that of");
-  const char* separator = " ";
+  Table ratios{{"regret of DP-HDB over that of", "ratio"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i == 1) continue;
-    fmt::print("{}{}: {:.2f}", separator, all[i].title, hdb / outcomes[i].regret.back().mean);
-    separator = "; ";
+    ratios.add({all[i].title, fmt::format("{:.2f}", hdb / outcomes[i].regret.back().mean)});
   }
   std::string better;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].has_noise && outcomes[i].regret.back().mean < hdb) better += fmt::format("{}{}", better.empty() ? "" : "; ", all[i].title);
   }
-  fmt::print(".\n\nPrivate rows with less regret than DP-HDB: {}.\n\n", better.empty() ? "none" : better);
+  return fmt::format("{}\nPrivate rows with less regret than DP-HDB, {}: {}.\n\n",
+                     ratios.markdown({.file = "linear-bandit-ratios", .labels = {{"instance", std::string{name_of(instance)}}}}),
+                     name_of(instance), better.empty() ? "none" : better);
 }
 
 std::uint64_t argument(std::span<char* const> arguments, std::size_t position, std::uint64_t otherwise) {
@@ -218,8 +222,9 @@ int page(std::span<char* const> arguments) {
       "is\n"
       "that of log regret over log users in the second half.\n\n",
       users.value(), seeds);
-  print_instance(BanditInstance::sparse, seeds, users);
-  print_instance(BanditInstance::dense, seeds, users);
+  const std::string sparse = print_instance(BanditInstance::sparse, seeds, users);
+  const std::string dense = print_instance(BanditInstance::dense, seeds, users);
+  fmt::print("{}{}", sparse, dense);
   return 0;
 }
 

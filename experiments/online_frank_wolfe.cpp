@@ -209,12 +209,15 @@ void print_noise(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons
       "Algorithm 4 is refused: noise of deviation sqrt(sigma) for its sigma and its bounds on this instance, as Gaussian noise, would "
       "cost\n"
       "epsilon = {}.\n\n{}\n",
-      fmt::join(literal, ", "), table.markdown());
+      fmt::join(literal, ", "),
+      table.markdown({.file = "online-frank-wolfe-noise",
+                      .keep = R"(\| 10000 \|)",
+                      .columns = {"p", "d", "T", "Gaussian", "generalized Gaussian", "printed noise"}}));
 }
 
 void print_polyhedral(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
   Table table{{"theta", "d", "T", "chosen vertices (Gumbel)", "chosen vertices (Laplace)", "buffered sums", "no noise",
-               "audited epsilon: Gumbel", "Laplace", "ms: Gumbel", "buffered"}};
+               "audited epsilon: Gumbel", "epsilon: Laplace", "ms: Gumbel", "ms: buffered"}};
   std::map<std::uint64_t, std::pair<std::string, std::string>> audits;  // by horizon: the event depends on nothing else
   for (const bool sparse : {false, true}) {
     for (const std::size_t d : {20U, 100U}) {
@@ -239,7 +242,10 @@ void print_polyhedral(std::uint64_t seeds, const std::vector<std::uint64_t>& hor
       "DP-TOFW on sums with the rule above; {} seeds. The clip of the choices is T^(1/4) / (10 d) in l-infinity. Every choice after a "
       "record\n"
       "is charged for it, so that choices see the data through much noise until T is in the hundred thousands.\n\n{}",
-      seeds, table.markdown());
+      seeds,
+      table.markdown({.file = "online-frank-wolfe-l1",
+                      .keep = R"(\| 100000 \|)",
+                      .columns = {"theta", "d", "T", "chosen vertices (Gumbel)", "buffered sums"}}));
 }
 
 /// What the paper prints for SubOpt; NoisySGD has no figure for p = 1.5, NoisySFW none for p = infinity.
@@ -308,8 +314,8 @@ int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
       "over a grid of learning rates.\n\n",
       seeds);
   Table table{{"p", "d", "T", "printed", "buffered", "tree", "no noise", "printed baseline", "NoisySFW", "NoisySGD", "gradient descent"}};
-  Table costs{{"p", "d", "T", "audited epsilon: buffered", "tree", "NoisySFW", "NoisySGD", "gradient descent", "ms: buffered", "tree",
-               "NoisySFW", "NoisySGD", "gradient descent"}};
+  Table costs{{"p", "d", "T", "audited epsilon: buffered", "epsilon: tree", "epsilon: NoisySFW", "epsilon: NoisySGD",
+               "epsilon: gradient descent", "ms: buffered", "ms: tree", "ms: NoisySFW", "ms: NoisySGD", "ms: gradient descent"}};
   int met = 0;
   int cells = 0;
   for (const auto& row : printed) {
@@ -326,7 +332,9 @@ int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
     costs.add({cells_of_row[0], cells_of_row[1], cells_of_row[2], epsilon(0), epsilon(1), epsilon(3), epsilon(4), epsilon(5),
                milliseconds(0), milliseconds(1), milliseconds(3), milliseconds(4), milliseconds(5)});
   }
-  fmt::print("{}\n", table.markdown());
+  fmt::print("{}\n", table.markdown({.file = "online-frank-wolfe",
+                                     .keep = R"(\| (5|20) \| 10000 \|)",
+                                     .columns = {"p", "d", "T", "printed", "buffered", "no noise", "NoisySGD"}}));
   fmt::print(
       "*printed*: the paper's figure for DP-TOFW, whose noise is not (1, 1/T)-DP (its radial law has the standard deviation\n"
       "sqrt(sigma) where the proof needs sigma). *no noise*: the same method on exact sums. *printed baseline*: the paper's NoisySFW for\n"
@@ -336,7 +344,7 @@ int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
       "## What it cost\n\n"
       "Audited epsilon at delta = 1/T, from the ledger of each run, the largest over seeds; processor milliseconds of one run, tables of\n"
       "the sampler included, the least over seeds.\n\n{}\n",
-      met, cells, costs.markdown());
+      met, cells, costs.markdown({.file = "online-frank-wolfe-costs"}));
   std::vector<std::uint64_t> ends{horizons.front()};
   if (horizons.size() > 1) ends.push_back(horizons.back());
   print_noise(seeds, ends);

@@ -339,10 +339,10 @@ std::vector<std::string> row_of(const Method& method, const Runs& runs) {
           fmt::format("{:.4f}", runs.audited_epsilon)};
 }
 
-void print_table(std::string_view measure, const std::vector<Method>& methods, const std::vector<Runs>& runs) {
+void print_table(std::string_view measure, const std::vector<Method>& methods, const std::vector<Runs>& runs, const Kept& kept) {
   Table table{{"method", std::string{measure}, "without noise", "epsilon, delta", "audited epsilon"}};
   for (std::size_t m = 0; m < methods.size(); ++m) table.add(row_of(methods[m], runs[m]));
-  fmt::print("{}\n", table.markdown());
+  fmt::print("{}\n", table.markdown(kept));
   std::fflush(stdout);
 }
 
@@ -358,7 +358,7 @@ void run_all(const std::vector<Method>& methods, const Dataset& training, std::u
 }
 
 template <Objective O>
-void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds) {
+void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds, Table& instances) {
   const auto methods = methods_for(setting);
   std::vector<Runs> runs(methods.size());
   std::vector<double> at_zero;
@@ -368,11 +368,13 @@ void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds) {
     at_zero.push_back(measure(std::vector<double>(cell.dimension, 0.0)));
     run_all(methods, problem.training, seed, measure, runs);
   }
-  fmt::print("## {}, T = {}, d = {}\n\n", cell.logistic ? "Logistic" : "Least squares", cell.steps, cell.dimension);
-  fmt::print(
-      "Gap of the zero vector: {:.3g}.{}\n\n", mean_and_deviation(at_zero).mean,
-      cell.allowed ? fmt::format(" Aim of subgradient descent, optimistic and strongly convex: at most {:.3g}.", *cell.allowed) : "");
-  print_table("gap", methods, runs);
+  const auto title = fmt::format("{}, T = {}, d = {}", cell.logistic ? "Logistic" : "Least squares", cell.steps, cell.dimension);
+  instances.add({title, fmt::format("{:.3g}", mean_and_deviation(at_zero).mean), cell.allowed ? fmt::format("{:.3g}", *cell.allowed) : ""});
+  print_table("gap", methods, runs,
+              {.file = "online-to-batch",
+               .labels = {{"instance", title}},
+               .keep = R"(T = 100000, d = 50 \| (one-pass|printed|subgradient|strongly))",
+               .columns = {"instance", "method", "gap", "without noise"}});
 }
 
 // ---- Real data ----
@@ -440,7 +442,7 @@ Rows read_covtype(const std::string& path) {
   return rows;
 }
 
-void report_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds) {
+void report_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds, Table& data) {
   const std::size_t held_out = test == nullptr ? training.labels.size() / 5 : 0;
   const std::size_t steps = training.labels.size() - held_out;
   const auto methods = methods_for(logistic_setting(steps, training.dimension, 20));
@@ -458,13 +460,13 @@ void report_real(const std::string& name, const Rows& training, const Rows* test
     constant.push_back(constant_scores(scored.labels()).accuracy);
     run_all(methods, training.part(order, 0, steps), seed, measure, runs);
   }
-  fmt::print(
-      "## {}\n\n{} seeds, which order the records. {} records, {} features with the constant one; accuracy on {} others, {:.4f} for the "
-      "more frequent class. Weights in the ball of radius 20, the best of 5, 10, 20, 50 and 100 on these very data: a choice that a "
-      "private "
-      "run would have to pay for.\n\n",
-      name, seeds, steps, training.dimension, test == nullptr ? held_out : test->labels.size(), mean_and_deviation(constant).mean);
-  print_table("accuracy", methods, runs);
+  data.add({name, fmt::format("{}", seeds), fmt::format("{}", steps), fmt::format("{}", training.dimension),
+            fmt::format("{}", test == nullptr ? held_out : test->labels.size()), fmt::format("{:.4f}", mean_and_deviation(constant).mean)});
+  print_table("accuracy", methods, runs,
+              {.file = "online-to-batch-accuracy",
+               .labels = {{"data", name}},
+               .keep = R"(\| (one-pass|printed|subgradient))",
+               .columns = {"data", "method", "accuracy", "without noise"}});
 }
 
 void report_real_data(std::uint64_t seeds) {
@@ -473,18 +475,24 @@ void report_real_data(std::uint64_t seeds) {
     fmt::print("## Real data\n\nSkipped: SURETY_DATA_DIR does not name the folder of ijcnn1 and covtype.20k.\n");
     return;
   }
+  fmt::print(
+      "## Real data\n\nAccuracy on records held out; seeds order the records. Weights in the ball of radius 20, the best of 5, 10, 20, 50 "
+      "and "
+      "100 on these\nvery data: a choice that a private run would have to pay for.\n\n");
+  Table data{{"data", "seeds", "records", "features with the constant one", "held out", "more frequent class"}};
   const std::string path{folder};
   const Rows training = read_ijcnn1(path + "/ijcnn1.trn.bz2");
   const Rows test = read_ijcnn1(path + "/ijcnn1.tst.bz2");
   if (training.labels.empty() || test.labels.empty())
     fmt::print("## ijcnn1\n\nSkipped: not in SURETY_DATA_DIR.\n\n");
   else
-    report_real("ijcnn1", training, &test, seeds);
+    report_real("ijcnn1", training, &test, seeds, data);
   const Rows covtype = read_covtype(path + "/covtype.20k.data.gz");
   if (covtype.labels.empty())
     fmt::print("## covtype.20k\n\nSkipped: not in SURETY_DATA_DIR.\n");
   else
-    report_real("covtype.20k, class 2 against the rest", covtype, nullptr, seeds);
+    report_real("covtype.20k, class 2 against the rest", covtype, nullptr, seeds, data);
+  fmt::print("{}", data.markdown({.file = "online-to-batch-data"}));
 }
 
 int run(std::uint64_t seeds, const std::vector<std::size_t>& chosen) {
@@ -512,17 +520,18 @@ int run(std::uint64_t seeds, const std::vector<std::size_t>& chosen) {
       "which one rule serves, the best of 6 on the same four instances: steps no longer than those of gradients of a tenth of the "
       "clip.\n\n",
       seeds, fewer);
+  fmt::print("## Instances\n\n*Aim*: what the gap of subgradient descent, optimistic and strongly convex must be at most.\n\n");
+  Table instances{{"instance", "gap of the zero vector", "aim"}};
   for (const std::size_t index : chosen) {
-    if (index >= cells.size()) {
-      report_real_data(fewer);
-      continue;
-    }
+    if (index >= cells.size()) continue;
     const Cell& cell = cells.at(index);
     if (cell.logistic)
-      report(cell, logistic_setting(cell.steps, cell.dimension, 2), seeds);
+      report(cell, logistic_setting(cell.steps, cell.dimension, 2), seeds, instances);
     else
-      report(cell, squared_setting(cell.steps, cell.dimension, 2), seeds);
+      report(cell, squared_setting(cell.steps, cell.dimension, 2), seeds, instances);
   }
+  fmt::print("{}\n", instances.markdown({.file = "online-to-batch-instances"}));
+  if (std::any_of(chosen.begin(), chosen.end(), [](std::size_t index) { return index >= cells.size(); })) report_real_data(fewer);
   return 0;
 }
 

@@ -15,6 +15,8 @@
 
 #include <surety/accounting/numbers/error.h>
 
+#include "report.h"
+
 namespace surety::experiments {
 namespace {
 
@@ -42,11 +44,26 @@ std::string read(const std::filesystem::path& file) {
   return text.str();
 }
 
+/// The page, and the rows of each table of values that it links.
+std::string read_with_tables(const std::filesystem::path& page) {
+  const std::string text = read(page);
+  std::string whole = text;
+  static constexpr std::string_view link = "](";
+  static constexpr std::string_view ending = ".csv)";
+  for (std::size_t at = text.find(link); at != std::string::npos; at = text.find(link, at + 1)) {
+    const std::size_t from = at + link.size();
+    const std::size_t end = text.find(')', from);
+    if (end == std::string::npos || !std::string_view{text}.substr(from, end + 1 - from).ends_with(ending)) continue;
+    whole += lines_of_table(read(page.parent_path() / text.substr(from, end - from)));
+  }
+  return whole;
+}
+
 int check(const std::filesystem::path& page, const std::function<void(FixedPart&)>& make_fixed_part) {
   const FixedPart kept = from_json(read(std::filesystem::path{page}.replace_extension(".check.json")));
   FixedPart made;
   make_fixed_part(made);
-  const auto found = differences(kept, made, read(page));
+  const auto found = differences(kept, made, read_with_tables(page));
   for (const auto& line : found) fmt::print("{}: {}\n", page.filename().string(), line);
   if (found.empty()) {
     fmt::print("{}: {} numbers are as kept, {} lines as shown\n", page.filename().string(), made.numbers().size(), made.shown().size());
@@ -93,6 +110,28 @@ FixedPart from_json(std::string_view text) {
     throw Error{ErrorCode::invalid_argument, fmt::format("kept numbers: {}", error.what())};
   }
   return part;
+}
+
+std::string lines_of_table(std::string_view csv) {
+  std::string lines;
+  std::vector<std::string> cells{""};
+  bool quoted = false;
+  for (std::size_t at = 0; at < csv.size(); ++at) {
+    const char letter = csv[at];
+    if (letter == '"' && quoted && csv.substr(at + 1).starts_with('"')) {
+      cells.back() += csv[++at];
+    } else if (letter == '"') {
+      quoted = !quoted;
+    } else if (letter == ',' && !quoted) {
+      cells.emplace_back();
+    } else if (letter == '\n' && !quoted) {
+      lines += Table::line(cells) + "\n";
+      cells.assign(1, "");
+    } else {
+      cells.back() += letter;
+    }
+  }
+  return lines;
 }
 
 std::vector<std::string> differences(const FixedPart& kept, const FixedPart& made, std::string_view page) {

@@ -37,6 +37,9 @@ class FixedPart {
 /// Reads what `to_json` wrote; shows nothing. \throws Error{invalid_argument} when the text is something else.
 [[nodiscard]] FixedPart from_json(std::string_view text);
 
+/// A table of comma-separated values as lines of Markdown, as a page shows them.
+[[nodiscard]] std::string lines_of_table(std::string_view csv);
+
 /// What is wrong, a line each, none when nothing is: numbers that are not as kept, that are kept and were not made, that were made and are
 /// not kept, and lines that `page` does not show.
 [[nodiscard]] std::vector<std::string> differences(const FixedPart& kept, const FixedPart& made, std::string_view page);
@@ -44,7 +47,8 @@ class FixedPart {
 /// The main program of a page.
 ///     PROGRAM [ARGUMENT...]     prints the page
 ///     PROGRAM --numbers         prints the numbers of its fixed part
-///     PROGRAM --check PAGE.md   holds PAGE.check.json and PAGE.md beside the fixed part made again, and says what differs
+///     PROGRAM --check PAGE.md   holds PAGE.check.json and PAGE.md, with the tables of values that it links, beside the fixed part made again,
+///                               and says what differs
 /// \return the exit code: 1 when something differs, 2 when a file cannot be read or anything throws.
 int main_of_page(std::span<char* const> arguments, const std::function<int(std::span<char* const> arguments)>& print_page,
                  const std::function<void(FixedPart&)>& make_fixed_part);

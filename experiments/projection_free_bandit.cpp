@@ -293,7 +293,10 @@ void table(const std::string& title, const D& domain, std::size_t dimension, Que
     row.push_back(fmt::format("{:.2g}", seconds));
     rows.add(std::move(row));
   }
-  fmt::print("## {}\n\n{}\n", title, rows.markdown());
+  fmt::print("{}\n", rows.markdown({.file = "projection-free-bandit",
+                                    .labels = {{"domain", std::string{title}}},
+                                    .keep = R"((n = 5|elements|n = 6) \| (none|Gaussian, (buffered|tree)|printed Gaussian, tree) \|)",
+                                    .columns = {"domain", "noise", "T = 2^18", "slope", "audited epsilon"}}));
 }
 
 const Simplex simplex{Quantity<ScaleRule>{1}};
@@ -325,7 +328,7 @@ int run(const Plan& plan) {
   table("Simplex, n = 20", simplex, 20, QueryRegion::around, plan);
   table("Simplex, n = 5, points inside", simplex, 5, QueryRegion::inside, plan);
   table("Base polytope of the uniform matroid of rank 4 on 8 elements", uniform(), 8, QueryRegion::around, plan);
-  table("The same, points inside", uniform(), 8, QueryRegion::inside, plan);
+  table("Base polytope of the uniform matroid of rank 4 on 8 elements, points inside", uniform(), 8, QueryRegion::inside, plan);
   table("Spanning trees of the complete graph of 4 vertices, n = 6", spanning_trees(), 6, QueryRegion::around, plan);
   return 0;
 }

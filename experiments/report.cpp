@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
+
+#include <nlohmann/json.hpp>
 
 #include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/numbers/error.h>
@@ -63,6 +66,14 @@ std::string Table::markdown() const {
     lines += "\n";
   }
   return lines;
+}
+
+std::string Table::markdown(const Kept& kept) const {
+  nlohmann::ordered_json mark{{"file", kept.file}};
+  for (const auto& [name, value] : kept.labels) mark[name] = value;
+  if (!kept.keep.empty()) mark["keep"] = kept.keep;
+  if (!kept.columns.empty()) mark["columns"] = kept.columns;
+  return fmt::format("<!-- csv {} -->\n{}", mark.dump(), markdown());
 }
 
 std::string heading(std::string_view title, std::string_view command) {

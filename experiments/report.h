@@ -54,6 +54,14 @@ auto charged(const Event& event, const Target& target, std::uint64_t seed, Algor
   return std::pair{std::move(result), ledger.audited_epsilon(target.delta)};
 }
 
+/// Where scripts/result_page.py puts the rows of a table that is too long to read.
+struct Kept {
+  std::string file;                                              ///< FILE.csv has all rows
+  std::vector<std::pair<std::string, std::string>> labels = {};  ///< columns before the others, with one value for the table
+  std::string keep = {};                  ///< the rows that the page shows too: what their cells hold, joined by " | "
+  std::vector<std::string> columns = {};  ///< of these the columns; all, if empty
+};
+
 /// A table in Markdown.
 class Table {
  public:
@@ -63,6 +71,8 @@ class Table {
   /// How a table shows these cells.
   [[nodiscard]] static std::string line(const std::vector<std::string>& cells);
   [[nodiscard]] std::string markdown() const;
+  /// With the mark before it by which scripts/result_page.py divides it between a file and the page.
+  [[nodiscard]] std::string markdown(const Kept& kept) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

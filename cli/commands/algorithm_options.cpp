@@ -83,18 +83,38 @@ void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmO
 }
 
 int print_algorithms(const std::vector<AlgorithmOptions>& all) {
-  say("| algorithm | what it is | its own options, with their defaults |\n|---|---|---|\n");
+  // What three or more have with one default is said once, of all that have it.
+  std::vector<std::pair<std::string, std::vector<std::string_view>>> options;
   for (const auto& one : all) {
-    std::string options;
     for (const auto& group : one.options.groups()) {
       for (const auto& option : group.options) {
-        if (!options.empty()) options += ", ";
-        options += fmt::format("`{}`", option.name());
-        if (!option.standard().empty()) options += fmt::format(" ({})", option.standard());
+        const auto text = fmt::format("`{}`{}", option.name(), option.standard().empty() ? "" : fmt::format(" ({})", option.standard()));
+        auto found = options.begin();
+        while (found != options.end() && found->first != text) ++found;
+        if (found == options.end()) found = options.insert(found, {text, {}});
+        found->second.push_back(one.algorithm);
       }
     }
-    say("| `{}` | {} | {} |\n", one.algorithm, one.summary, options);
   }
+  say("| algorithm | what it is | its own options, with their defaults |\n|---|---|---|\n");
+  for (const auto& one : all) {
+    std::vector<std::string_view> own;
+    for (const auto& [text, having] : options) {
+      if (having.size() < 3 && std::find(having.begin(), having.end(), one.algorithm) != having.end()) own.emplace_back(text);
+    }
+    say("| `{}` | {} | {} |\n", one.algorithm, one.summary, fmt::format("{}", fmt::join(own, ", ")));
+  }
+  std::vector<std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> shared;
+  for (const auto& [text, having] : options) {
+    if (having.size() < 3) continue;
+    auto found = shared.begin();
+    while (found != shared.end() && found->first != having) ++found;
+    if (found == shared.end()) found = shared.insert(found, {having, {}});
+    found->second.emplace_back(text);
+  }
+  say("\n| options of several | of |\n|---|---|\n");
+  for (const auto& [names, texts] : shared)
+    say("| {} | {} |\n", fmt::format("{}", fmt::join(texts, ", ")), fmt::format("{}", fmt::join(names, ", ")));
   return 0;
 }
 

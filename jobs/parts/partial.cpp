@@ -19,6 +19,19 @@ namespace {
 
 using namespace statistics;
 
+// Written as a ticket is (ticket.cpp).
+//     magic, version                                                          8, 4
+//     the ticket's public number and number of parts                          16, 4
+//     the numbers of the parts in it, ascending, how many before              4, 4 each
+//     the source: 0 where a unit is one row, 1 CSV, 2 Arrow                   1
+//     the buckets of owners, bucket k at bit k mod 8 of byte k / 8            512, or 0 for source 0
+//     the number of records; the number of queries                            8, 4
+//     of each query its kind, how many entries, and these
+//       0: sums in grid steps, each in two's complement                       1, 4, 16 each
+//       1: candidates of a quantile, ascending, with counts                   1, 4, 4 and 8 each
+//       2: keys, ascending, each behind its length, with counts               1, 8, 4 and its length and 8 each
+//       3: groups that nobody listed, ascending, each behind its length,
+//          with its units and their sum in grid steps                         1, 8, 4 and its length and 8 and 16 each
 constexpr SealedKind partial_kind{.magic = "SURETYPT", .version = 1, .name = "partial"};
 
 // What one record adds to a coordinate is below (integer_sum.h), and coordinates of a group are at most three, or one a cell.

@@ -15,6 +15,14 @@
 namespace surety::jobs {
 namespace {
 
+// Whole numbers have their least byte first; the last 32 bytes are the SHA-256 of all before (sealed_bytes.h).
+//     magic, version                                                          8, 4
+//     Surety's version, its length before                                     1, as many
+//     the public number; the number of parts                                  16, 4
+//     the noise: 0 Laplace, 1 Gaussian; the scale, a double                   1, 8
+//     whether there is a key; the key by which rows of owners are kept        1, 16 or 0
+//     whether the key is of a replay                                          1
+//     the plan, its length before                                             4, as many
 constexpr SealedKind ticket_kind{.magic = "SURETYTK", .version = 1, .name = "ticket"};
 constexpr std::string_view version_of_surety = SURETY_VERSION;
 

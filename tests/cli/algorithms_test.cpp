@@ -26,7 +26,7 @@ std::map<std::string, std::string> options_in(const std::string& help) {
 std::vector<std::string> algorithms_of(const std::string& command) {
   std::vector<std::string> names;
   for (const auto& line : lines_of(surety({command, "--list-algorithms"}).out)) {
-    if (line.rfind("| `", 0) == 0) names.push_back(line.substr(3, line.find('`', 3) - 3));
+    if (line.rfind("| `", 0) == 0 && line.rfind("| `--", 0) != 0) names.push_back(line.substr(3, line.find('`', 3) - 3));
   }
   return names;
 }
@@ -104,6 +104,23 @@ TEST_F(Algorithms, OfOneNameHaveDefaultsOfTheirOwn) {
 TEST_F(Algorithms, AreListedForTheDocuments) {
   const auto table = surety({"train", "--list-algorithms"}).out;
   EXPECT_NE(table.find("| `svrg` | "), std::string::npos);
+  // An option of an algorithm is there once: in its row, or in that of all that have it.
+  for (const auto& name : algorithms_of("train")) {
+    for (const auto& [option, value] : options_in(surety({"train", "--algorithm", name, "--help"}).out)) {
+      if (table.find("`" + option + "`") == std::string::npos) continue;
+      int times = 0;
+      for (const auto& line : lines_of(table)) {
+        if (line.find(" | ") == std::string::npos) continue;
+        const bool of_several = line.rfind("| `--", 0) == 0;
+        const auto having = ", " + line.substr(line.find(" | ") + 3);
+        const bool is_its =
+            of_several ? having.find(", " + name + ",") != std::string::npos || having.find(", " + name + " |") != std::string::npos
+                       : line.rfind("| `" + name + "` |", 0) == 0;
+        if (is_its && line.find("`" + option + "`") != std::string::npos) ++times;
+      }
+      EXPECT_EQ(times, 1) << name << " " << option;
+    }
+  }
   EXPECT_NE(table.find("`--epochs` (5)"), std::string::npos) << table;
 }
 

@@ -71,6 +71,11 @@ TEST(PageCheck, FindsALineThatThePageDoesNotShow) {
   EXPECT_EQ(found[0], "the page does not show \"| DP-GD | 0.12 |\"");
 }
 
+TEST(PageCheck, ReadsATableOfValuesAsLines) {
+  EXPECT_EQ(lines_of_table("data,claim\na9a,\"0.2, 0.5\"\n\"of \"\"b\"\"\",\n"), "| data | claim |\n| a9a | 0.2, 0.5 |\n| of \"b\" |  |\n");
+  EXPECT_EQ(lines_of_table(""), "");
+}
+
 TEST(PageCheck, RefusesANameTwiceAndWhatIsNoNumber) {
   FixedPart made = part();
   EXPECT_THROW(made.add("steps", 1500), Error);

@@ -89,7 +89,6 @@ inline constexpr std::array rows{
     Row{"compose(best_of(runs, m, gaussian(z)), gaussian(z'))", "compose(best_of(geometric_runs, 10, gaussian(3)), gaussian(2))"},
 };
 
-/// One line for each kind of event; a cell names the adjacencies under which the accountant has a theorem, or says "all" or nothing.
 /// What the answer of each accountant rests on, and takes.
 [[nodiscard]] inline std::string rows_markdown() {
   std::string table = "| accountant | rests on | an answer takes |\n| --- | --- | --- |\n";
@@ -104,31 +103,34 @@ inline constexpr std::array rows{
   return table;
 }
 
+/// One line for each kind of event: who has a theorem for it, by the adjacencies under which they have one.
 [[nodiscard]] inline std::string markdown() {
-  std::string table = "| event |";
-  std::string rule = "\n| --- |";
-  for (const auto accountant : accountant_names()) {
-    table += " " + std::string{accountant} + " |";
-    rule += " --- |";
-  }
-  table += rule + "\n";
+  std::string table = "| event | accountants |\n| --- | --- |\n";
   for (const auto& row : rows) {
-    table += "| `" + std::string{row.written} + "` |";
     std::vector<std::pair<Adjacency, std::vector<std::string_view>>> supporting;
     for (const auto adjacency : adjacencies) {
       if (const auto event = row.event(adjacency)) supporting.emplace_back(adjacency, supporting_accountants(*event));
     }
+    std::vector<std::pair<std::string, std::string>> groups;  // adjacencies, accountants
     for (const auto accountant : accountant_names()) {
-      std::string cell;
+      std::string under;
       std::size_t known = 0;
       for (const auto& [adjacency, names] : supporting) {
         if (std::find(names.begin(), names.end(), accountant) == names.end()) continue;
         ++known;
-        cell += (cell.empty() ? "" : ", ") + std::string{name(adjacency)};
+        under += (under.empty() ? "" : " and ") + std::string{name(adjacency)};
       }
-      table += " " + (known == supporting.size() ? std::string{known == adjacencies.size() ? "all" : cell} : cell) + " |";
+      if (known == 0) continue;
+      if (known == adjacencies.size()) under.clear();
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == under; });
+      if (group == groups.end()) group = groups.insert(groups.end(), {under, ""});
+      group->second += (group->second.empty() ? "" : ", ") + std::string{accountant};
     }
-    table += "\n";
+    std::string cell;
+    for (const auto& [under, accountants] : groups) {
+      cell += (cell.empty() ? "" : "; ") + accountants + (under.empty() ? "" : " (" + under + ")");
+    }
+    table += "| `" + std::string{row.written} + "` | " + cell + " |\n";
   }
   return table;
 }
