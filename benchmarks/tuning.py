@@ -2,7 +2,7 @@
 
 Run by hand; SURETY_DATA_DIR names the folder of the sets:
     python benchmarks/tuning.py run build/release/cli/surety RESULTS     trains and scores; goes on where RESULTS stops
-    python benchmarks/tuning.py page RESULTS >docs/results/tuning.md
+    python benchmarks/tuning.py page RESULTS | scripts/result_page.py docs/results/tuning.md
 
 Replace-one, delta = 1e-5. Every row is given the same records. A search holds a fifth of them out to score its candidates; what does not search
 trains on all. Scores are those of `predict` on records that no row has seen. Noise is replayed from seeds that no two runs share.
@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 import zlib
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "scripts"))
+import result_page  # noqa: E402
 
 EPSILONS = ("0.5", "1", "4")
 SPLITS = 3
@@ -142,10 +145,11 @@ def cell(found, name, epsilon, family, row):
 
 def page(results):
     found = read(results)
-    print(INTRODUCTION)
+    print(INTRODUCTION + "\n## Losses")
     for name, family in itertools.product(SETS, FAMILIES):
         all_candidates = [" ".join(one) for one in candidates(family)]
-        print(f"\n## {name}, {family}\n")
+        print()
+        print(result_page.mark("tuning", r"\| (default|`--tune 16`)", ["data", "row", "epsilon 0.5", "4"], data=f"{name}, {family}"))
         print("| row | " + " | ".join(f"epsilon {e}" if e == EPSILONS[0] else e for e in EPSILONS) + " |")
         print("|---|" + "---|" * len(EPSILONS))
         for row in ("default", *(f"--tune {runs}" for runs in SEARCHES)):
