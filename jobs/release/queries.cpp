@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -213,107 +214,135 @@ std::optional<RowOwner> owner_of(const UnitOfPrivacy& unit) {
   return RowOwner{*column, unit.rule().empty == EmptyUnit::each};
 }
 
+/// What is asked of which column, its words and fields checked.
+class AskedStatistic {
+ public:
+  AskedStatistic(const SaidOfQuery& said, const QueryContext& context) : said_{said}, context_{context} {
+    std::tie(function_, column_) = function_and_column(said);
+    counts_units_ = function_ == "count" && column_ == "units";
+    check();
+  }
+
+  [[nodiscard]] decltype(Statistic::of) kind() const {
+    if (counts_units_ && said_.discovers_keys) return keys_of_by();
+    if (counts_units_) return UnitsOf{owner_of(context_.unit)};
+    if (function_ == "count") {
+      const auto counted = distinct_column(column_);
+      if (counted) return DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context_.unit)};
+      return CountOf{};
+    }
+    if (said_.clip_unit_sum) return UnitSumOf{column_, *said_.clip_unit_sum, owner_of(context_.unit)};
+    if (function_ == "sum") return SumOf{column_, bounds()};
+    if (function_ == "mean" && said_.discovers_keys) return GroupMeansOf{.mean = {column_, bounds()}, .keys = keys_of_by()};
+    if (function_ == "mean") return MeanOf{column_, bounds()};
+    if (function_ == "variance") return VarianceOf{column_, bounds()};
+    if (function_ == "median") return QuantileOf{column_, bounds(), Fraction::median(), said_.candidates};
+    if (function_ == "quantile") {
+      const auto asked = column_and_fractions(said_, column_);
+      return QuantileOf{asked.first, bounds(), asked.second, said_.candidates};
+    }
+    if (function_ == "keys") return KeysOf{.column = column_, .most_keys = most_keys(), .owner = owner_of(context_.unit)};
+    if (function_ == "distinct") {
+      const auto columns = parse_values(column_, "query");
+      return KeysOf{.column = columns.front(),
+                    .most_keys = most_keys(),
+                    .owner = owner_of(context_.unit),
+                    .beside = {columns.begin() + 1, columns.end()},
+                    .hides_counts = true};
+    }
+    return histogram();
+  }
+
+  [[nodiscard]] std::optional<GroupCap> group_cap() const {
+    if (!said_.most_per_group) return std::nullopt;
+    if (!has_group_cap({function_, column_}, said_))
+      refuse_field(true, said_.discovers_keys ? "@most-per-group beside discovered @keys" : "@most-per-group");
+    return GroupCap{Count{*said_.most_per_group}, owner_of(context_.unit)};
+  }
+
+ private:
+  void refuse_field(bool is_given, std::string_view field) const {
+    if (is_given) said_.refuse(fmt::format("{} is not for {{}}(), must be left out", field), function_);
+  }
+  void check() const {
+    if (std::find(functions.begin(), functions.end(), function_) == functions.end()) {
+      said_.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there{}",
+                   one_line(function_), did_you_mean(function_, functions));
+    }
+    if (function_ == "count") {
+      if (!column_.empty() && column_ != "units" && !distinct_column(column_)) {
+        said_.refuse("@query is '{}', must be count(), count(units) or count(distinct column): a condition goes to @where",
+                     one_line(said_.query));
+      }
+      refuse_field(said_.bounds.has_value(), "@bounds");
+    } else if (column_.empty()) {
+      said_.refuse("@query is '{}', must name a column", one_line(said_.query));
+    }
+    if (function_ != "sum") refuse_field(said_.clip_unit_sum.has_value(), "@clip-unit-sum");
+    if (said_.clip_unit_sum) refuse_field(said_.bounds.has_value(), "@bounds beside @clip-unit-sum");
+    if (function_ != "histogram") {
+      refuse_field(said_.bins.has_value(), "@bins");
+      refuse_field(said_.categories.has_value(), "@categories");
+    }
+    if (function_ != "median" && function_ != "quantile") refuse_field(said_.candidates.has_value(), "@candidates");
+    if (said_.discovers_keys && function_ != "mean" && !counts_units_) {
+      said_.refuse("@keys is {} for {}(), must be a list there: means and count(units) alone are of groups that nobody listed", discovered,
+                   function_);
+    }
+    if (!has_most_keys({function_, column_}) && !said_.discovers_keys) refuse_field(said_.most_keys.has_value(), "@most-keys");
+    if (function_ == "keys" || function_ == "distinct") refuse_field(said_.bounds.has_value(), "@bounds");
+  }
+  [[nodiscard]] Bounds bounds() const {
+    if (!said_.bounds) said_.refuse("@bounds is missing: {}() needs public bounds lower,upper", function_);
+    return *said_.bounds;
+  }
+  [[nodiscard]] Count most_keys() const { return Count{said_.most_keys.value_or(context_.unit.most().value())}; }
+  [[nodiscard]] KeysOf keys_of_by() const {
+    return {.column = said_.by.front(),
+            .most_keys = most_keys(),
+            .owner = owner_of(context_.unit),
+            .beside = {said_.by.begin() + 1, said_.by.end()}};
+  }
+  [[nodiscard]] HistogramOf histogram() const {
+    if (said_.categories) {
+      refuse_field(said_.bounds.has_value(), "@bounds beside @categories");
+      refuse_field(said_.bins.has_value(), "@bins beside @categories");
+      return {column_, *said_.categories};
+    }
+    if (!said_.bins) said_.refuse("@bins or @categories is missing: the cells of a histogram are public");
+    return {column_, Bins{bounds(), *said_.bins}};
+  }
+
+  const SaidOfQuery& said_;
+  const QueryContext& context_;
+  std::string function_;
+  std::string column_;
+  bool counts_units_ = false;
+};
+
+/// The condition, in which `statistic` says what its columns hold.
+Condition condition_of(const SaidOfQuery& said, const Statistic& statistic, const Schema* schema) {
+  const auto kinds = kinds_of(statistic, said.types, schema);
+  std::optional<Condition> condition;
+  const auto parse = [&](std::string_view mark) {
+    condition = parse_condition(*said.where, with_marks(said.place, mark) + said.named("@where", mark), kinds);
+  };
+  if (refusal_of([&] { parse(""); })) {
+    throw PlanError{ErrorCode::invalid_argument, *refusal_of([&] { parse(""); }), *refusal_of([&] { parse("--"); })};
+  }
+  return *condition;
+}
+
 /// \throws PlanError for a field that is missing or out of place.
 WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context) {
-  const auto [function, column] = function_and_column(said);
-  const auto refuse_field = [&, &function = function](bool is_given, std::string_view field) {
-    if (is_given) said.refuse(fmt::format("{} is not for {{}}(), must be left out", field), function);
-  };
-  const auto bounds = [&, &function = function] {
-    if (!said.bounds) said.refuse("@bounds is missing: {}() needs public bounds lower,upper", function);
-    return *said.bounds;
-  };
-  if (std::find(functions.begin(), functions.end(), function) == functions.end()) {
-    said.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there{}",
-                one_line(function), did_you_mean(function, functions));
-  }
-  const bool is_histogram = function == "histogram";
-  if (function == "count") {
-    if (!column.empty() && column != "units" && !distinct_column(column)) {
-      said.refuse("@query is '{}', must be count(), count(units) or count(distinct column): a condition goes to @where",
-                  one_line(said.query));
-    }
-    refuse_field(said.bounds.has_value(), "@bounds");
-  } else if (column.empty()) {
-    said.refuse("@query is '{}', must name a column", one_line(said.query));
-  }
-  if (function != "sum") refuse_field(said.clip_unit_sum.has_value(), "@clip-unit-sum");
-  if (said.clip_unit_sum) refuse_field(said.bounds.has_value(), "@bounds beside @clip-unit-sum");
-  if (!is_histogram) {
-    refuse_field(said.bins.has_value(), "@bins");
-    refuse_field(said.categories.has_value(), "@categories");
-  }
-  if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), "@candidates");
-  const bool counts_units = function == "count" && column == "units";
-  if (said.discovers_keys && function != "mean" && !counts_units) {
-    said.refuse("@keys is {} for {}(), must be a list there: means and count(units) alone are of groups that nobody listed", discovered,
-                function);
-  }
-  if (!has_most_keys({function, column}) && !said.discovers_keys) refuse_field(said.most_keys.has_value(), "@most-keys");
-  if (function == "keys" || function == "distinct") refuse_field(said.bounds.has_value(), "@bounds");
+  const AskedStatistic asked{said, context};
   WeightedStatistic query{
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
       .weight = said.weight};
   auto& statistic = query.statistic;
-  const auto most_keys = [&] { return Count{said.most_keys.value_or(context.unit.most().value())}; };
-  const auto keys_of_by = [&] {
-    return KeysOf{.column = said.by.front(),
-                  .most_keys = most_keys(),
-                  .owner = owner_of(context.unit),
-                  .beside = {said.by.begin() + 1, said.by.end()}};
-  };
-  if (counts_units && said.discovers_keys) {
-    statistic.of = keys_of_by();
-  } else if (counts_units) {
-    statistic.of = UnitsOf{owner_of(context.unit)};
-  } else if (const auto counted = function == "count" ? distinct_column(column) : std::nullopt) {
-    statistic.of = DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context.unit)};
-  } else if (said.clip_unit_sum) {
-    statistic.of = UnitSumOf{column, *said.clip_unit_sum, owner_of(context.unit)};
-  } else if (function == "sum") {
-    statistic.of = SumOf{column, bounds()};
-  } else if (function == "mean" && said.discovers_keys) {
-    statistic.of = GroupMeansOf{.mean = {column, bounds()}, .keys = keys_of_by()};
-  } else if (function == "mean") {
-    statistic.of = MeanOf{column, bounds()};
-  } else if (function == "variance") {
-    statistic.of = VarianceOf{column, bounds()};
-  } else if (function == "median") {
-    statistic.of = QuantileOf{column, bounds(), Fraction::median(), said.candidates};
-  } else if (function == "quantile") {
-    const auto asked = column_and_fractions(said, column);
-    statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
-  } else if (function == "keys") {
-    statistic.of = KeysOf{.column = column, .most_keys = most_keys(), .owner = owner_of(context.unit)};
-  } else if (function == "distinct") {
-    const auto columns = parse_values(column, "query");
-    statistic.of = KeysOf{.column = columns.front(),
-                          .most_keys = most_keys(),
-                          .owner = owner_of(context.unit),
-                          .beside = {columns.begin() + 1, columns.end()},
-                          .hides_counts = true};
-  } else if (is_histogram && said.categories) {
-    refuse_field(said.bounds.has_value(), "@bounds beside @categories");
-    refuse_field(said.bins.has_value(), "@bins beside @categories");
-    statistic.of = HistogramOf{column, *said.categories};
-  } else if (is_histogram) {
-    if (!said.bins) said.refuse("@bins or @categories is missing: the cells of a histogram are public");
-    statistic.of = HistogramOf{column, Bins{bounds(), *said.bins}};
-  }
-  if (said.most_per_group) {
-    if (!has_group_cap({function, column}, said))
-      refuse_field(true, said.discovers_keys ? "@most-per-group beside discovered @keys" : "@most-per-group");
-    statistic.group_cap = GroupCap{Count{*said.most_per_group}, owner_of(context.unit)};
-  }
-  if (said.where) {
-    const auto kinds = kinds_of(statistic, said.types, context.schema);
-    const auto parse = [&](std::string_view mark) {
-      statistic.where = parse_condition(*said.where, with_marks(said.place, mark) + said.named("@where", mark), kinds);
-    };
-    if (refusal_of([&] { parse(""); })) {
-      throw PlanError{ErrorCode::invalid_argument, *refusal_of([&] { parse(""); }), *refusal_of([&] { parse("--"); })};
-    }
-  }
+  statistic.of = asked.kind();
+  statistic.group_cap = asked.group_cap();
+  if (said.where) statistic.where = condition_of(said, statistic, context.schema);
   if (const auto* const read = column_of(statistic)) {
     statistic.missing = context.format.missing.contains(*read)    ? MissingCells::count_as_a_value
                         : context.format.complete.contains(*read) ? MissingCells::promised_complete

@@ -72,67 +72,80 @@ json keys_json(const Cells& cells) {
                     cells);
 }
 
+void add_cells(json& object, const Cells& cells, const char* texts, const char* bounds, const char* bins) {
+  std::visit(Overload{[&](const data::Categories& its) { object[texts] = its.names; },
+                      [&](const Bins& its) {
+                        object[bounds] = json_of(its.bounds);
+                        object[bins] = its.count;
+                      }},
+             cells);
+}
+
+/// What is asked of which column.
+class KindJson {
+ public:
+  explicit KindJson(json& object) : object_{object} {}
+
+  void operator()(const CountOf&) { object_["query"] = "count()"; }
+  void operator()(const SumOf& its) { of_numbers("sum", its); }
+  void operator()(const MeanOf& its) { of_numbers("mean", its); }
+  void operator()(const VarianceOf& its) { of_numbers("variance", its); }
+  void operator()(const QuantileOf& its) {
+    of_numbers("quantile", its);
+    std::string asked = its.column;
+    for (const auto fraction : its.fractions.all()) asked += fmt::format(", {}", fraction.value());
+    of_column("quantile", asked);
+    if (its.candidates) object_["candidates"] = *its.candidates;
+  }
+  void operator()(const HistogramOf& its) {
+    of_column("histogram", its.column);
+    add_cells(object_, its.cells, "categories", "bounds", "bins");
+  }
+  void operator()(const KeysOf& its) {
+    object_["most_keys"] = its.most_keys.value();
+    if (its.hides_counts) {
+      of_column("distinct", list_text(columns_of(its)));
+    } else if (its.beside.empty()) {
+      of_column("keys", its.column);
+    } else {
+      of_discovered("count(units)", its);
+    }
+  }
+  void operator()(const GroupMeansOf& its) {
+    of_numbers("mean", its.mean);
+    of_discovered(fmt::format("mean({})", its.mean.column), its.keys);
+    object_["most_keys"] = its.keys.most_keys.value();
+  }
+  void operator()(const UnitSumOf& its) {
+    of_column("sum", its.column);
+    object_["clip_unit_sum"] = json_of(its.clip);
+  }
+  void operator()(const UnitsOf&) { object_["query"] = "count(units)"; }
+  void operator()(const DistinctOf& its) {
+    object_["query"] = fmt::format("count(distinct {})", its.column);
+    object_["most_keys"] = its.most_keys.value();
+  }
+
+ private:
+  void of_column(std::string_view function, const std::string& column) { object_["query"] = fmt::format("{}({})", function, column); }
+  template <class Kind>
+  void of_numbers(std::string_view function, const Kind& its) {
+    of_column(function, its.column);
+    object_["bounds"] = json_of(its.bounds);
+  }
+  void of_discovered(std::string_view asked, const KeysOf& its) {
+    object_["query"] = asked;
+    object_["by"] = columns_json(columns_of(its));
+    object_["keys"] = discovered;
+  }
+
+  json& object_;
+};
+
 json json_of(const WeightedStatistic& query) {
   const auto& statistic = query.statistic;
   json object;
-  const auto of_column = [&](std::string_view function, const std::string& column) {
-    object["query"] = fmt::format("{}({})", function, column);
-  };
-  const auto of_numbers = [&](std::string_view function, const auto& its) {
-    of_column(function, its.column);
-    object["bounds"] = json_of(its.bounds);
-  };
-  const auto of_discovered = [&](std::string_view asked, const KeysOf& its) {
-    object["query"] = asked;
-    object["by"] = columns_json(columns_of(its));
-    object["keys"] = discovered;
-  };
-  const auto add_cells = [&](const Cells& cells, const char* texts, const char* bounds, const char* bins) {
-    std::visit(Overload{[&](const data::Categories& its) { object[texts] = its.names; },
-                        [&](const Bins& its) {
-                          object[bounds] = json_of(its.bounds);
-                          object[bins] = its.count;
-                        }},
-               cells);
-  };
-  std::visit(Overload{[&](const CountOf&) { object["query"] = "count()"; }, [&](const SumOf& its) { of_numbers("sum", its); },
-                      [&](const MeanOf& its) { of_numbers("mean", its); }, [&](const VarianceOf& its) { of_numbers("variance", its); },
-                      [&](const QuantileOf& its) {
-                        of_numbers("quantile", its);
-                        std::string asked = its.column;
-                        for (const auto fraction : its.fractions.all()) asked += fmt::format(", {}", fraction.value());
-                        of_column("quantile", asked);
-                        if (its.candidates) object["candidates"] = *its.candidates;
-                      },
-                      [&](const HistogramOf& its) {
-                        of_column("histogram", its.column);
-                        add_cells(its.cells, "categories", "bounds", "bins");
-                      },
-                      [&](const KeysOf& its) {
-                        object["most_keys"] = its.most_keys.value();
-                        if (its.hides_counts) {
-                          of_column("distinct", list_text(columns_of(its)));
-                        } else if (its.beside.empty()) {
-                          of_column("keys", its.column);
-                        } else {
-                          of_discovered("count(units)", its);
-                        }
-                      },
-                      [&](const GroupMeansOf& its) {
-                        of_numbers("mean", its.mean);
-                        of_discovered(fmt::format("mean({})", its.mean.column), its.keys);
-                        object["most_keys"] = its.keys.most_keys.value();
-                      },
-                      [&](const UnitSumOf& its) {
-                        of_column("sum", its.column);
-                        object["clip_unit_sum"] = json_of(its.clip);
-                      },
-                      [&](const UnitsOf&) { object["query"] = "count(units)"; },
-                      [&](const DistinctOf& its) {
-                        object["query"] = fmt::format("count(distinct {})", its.column);
-                        object["most_keys"] = its.most_keys.value();
-                      }},
-             statistic.of);
+  std::visit(KindJson{object}, statistic.of);
   if (statistic.where) {
     object["where"] = describe(*statistic.where);
     add_types(object, *statistic.where);
@@ -140,7 +153,7 @@ json json_of(const WeightedStatistic& query) {
   if (statistic.by) {
     object["by"] = columns_json(columns_of(*statistic.by));
     if (statistic.by->beside.empty()) {
-      add_cells(statistic.by->keys, "keys", "key_bounds", "key_bins");
+      add_cells(object, statistic.by->keys, "keys", "key_bounds", "key_bins");
     } else {
       object["keys"] = json::array({keys_json(statistic.by->keys)});
       for (const auto& more : statistic.by->beside) object["keys"].push_back(keys_json(more.keys));

@@ -95,85 +95,97 @@ void choose_window(Task& task, const ApproximateCumulants& k, double step, const
   task.clear = (1 - log_tolerance - log_delta) / s;
 }
 
+/// A first saddle, at which laws may be cut; false where they are to be cut farther out, at `log_delta`.
+bool place_saddle(Task& task, const ApproximateCumulants& k, const Given& question, double& log_delta, bool may_try_again) {
+  task.saddle = find_saddle(k, std::clamp(20 / task.wanted, 1.0, 1e7), [&](const Saddle& at) {
+    if (question.delta) return at.log_delta < log_delta;
+    return at.epsilon > *question.epsilon || at.log_delta < -1500;
+  });
+  if (question.epsilon) {
+    task.saddle.log_delta += task.saddle.s * (task.saddle.epsilon - *question.epsilon);
+    task.saddle.epsilon = *question.epsilon;
+    if (task.saddle.log_delta < log_delta && may_try_again) {
+      log_delta = std::max(1.5 * task.saddle.log_delta - 10, -11000.0);
+      return false;
+    }
+  } else {
+    task.saddle.epsilon += (task.saddle.log_delta - log_delta) / task.saddle.s;
+    task.saddle.log_delta = log_delta;
+  }
+  task.saddle.epsilon = std::min(task.saddle.epsilon, k.largest());
+  task.support_least = k.least();
+  task.support_largest = k.largest();
+  return true;
+}
+
+void widen_cell_range(Task& task) {
+  for (const auto& part : task.parts) {
+    const auto bounds = range(part.upper, task.cut);
+    task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
+  }
+}
+
+/// The step that is needed, and whether all atoms lie on one grid.
+void choose_step(Task& task) {
+  const auto& parts = task.parts;
+  const auto needed_step = [&](double continuous) {
+    task.second_order = std::max(continuous, 1e-9) * (task.saddle.s + 1) / (task.gives_upper && task.gives_lower ? 6 : 12);
+    return std::sqrt(0.85 * task.wanted / task.second_order);
+  };
+  double continuous = 0;
+  for (const auto& part : parts) {
+    task.follows_step = task.follows_step || std::holds_alternative<MaximumBase>(part.upper.base);
+    if (task.gives_upper != task.gives_lower) {
+      // One end alone moves with where atoms lie between grid points.
+      const auto* atoms = std::get_if<AtomsBase>(&part.upper.base);
+      task.follows_step = task.follows_step || (atoms != nullptr && atoms->atoms.size() > 2);
+    }
+    continuous += static_cast<double>(part.count) * continuous_share(part.upper);
+  }
+  task.needed = needed_step(continuous);
+  // By tests, atoms are spread and counted like all else.
+  if (task.by_tests) task.needed = needed_step(count_of(parts));
+  double isolated = 0;
+  std::vector<double> distances;
+  for (const auto& part : parts) {
+    if (task.by_tests) break;
+    const double count = static_cast<double>(part.count);
+    const auto distance = distance_for_grid(part.upper, task.needed);
+    if (!distance) {
+      task.first_order = task.first_order || is_lattice(part.upper);
+      continue;
+    }
+    distances.push_back(*distance);
+    // Atoms on grid points are exact.
+    if (!std::holds_alternative<LaplaceBase>(part.upper.base)) continuous -= count * continuous_share(part.upper);
+    if (count * *distance > isolated) {
+      isolated = count * *distance;
+      task.distance = *distance;
+    }
+  }
+  if (!task.by_tests) task.needed = needed_step(continuous);
+  task.common_grid = !task.first_order &&
+                     std::all_of(distances.begin(), distances.end(), [&](double distance) { return fits(distance, task.distance); }) &&
+                     std::all_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) { return fits_itself(part.upper); });
+  // At least 50 cells for a law, unless its atoms are all that counts.
+  task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
+  if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
+}
+
 }  // namespace
 
 Task prepare(Task task, const Given& question) {
-  const auto& parts = task.parts;
-  const double log_count = std::log(count_of(parts));
+  const double log_count = std::log(count_of(task.parts));
   double log_delta = question.delta ? std::log(*question.delta) : -40;
   for (int attempt = 0;; ++attempt) {
     task.cut = {log_delta - log_count - 22, -45 - log_count};
-    const ApproximateCumulants k{parts, task.cut};
-    task.saddle = find_saddle(k, std::clamp(20 / task.wanted, 1.0, 1e7), [&](const Saddle& at) {
-      if (question.delta) return at.log_delta < log_delta;
-      return at.epsilon > *question.epsilon || at.log_delta < -1500;
-    });
-    if (question.epsilon) {
-      task.saddle.log_delta += task.saddle.s * (task.saddle.epsilon - *question.epsilon);
-      task.saddle.epsilon = *question.epsilon;
-      if (task.saddle.log_delta < log_delta && attempt < 12) {
-        log_delta = std::max(1.5 * task.saddle.log_delta - 10, -11000.0);
-        continue;
-      }
-    } else {
-      task.saddle.epsilon += (task.saddle.log_delta - log_delta) / task.saddle.s;
-      task.saddle.log_delta = log_delta;
-    }
-    task.saddle.epsilon = std::min(task.saddle.epsilon, k.largest());
-    task.support_least = k.least();
-    task.support_largest = k.largest();
-    const auto needed_step = [&](double continuous) {
-      task.second_order = std::max(continuous, 1e-9) * (task.saddle.s + 1) / (task.gives_upper && task.gives_lower ? 6 : 12);
-      return std::sqrt(0.85 * task.wanted / task.second_order);
-    };
-    double continuous = 0;
-    for (const auto& part : parts) {
-      const auto bounds = range(part.upper, task.cut);
-      task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
-      task.follows_step = task.follows_step || std::holds_alternative<MaximumBase>(part.upper.base);
-      if (task.gives_upper != task.gives_lower) {
-        // One end alone moves with where atoms lie between grid points.
-        const auto* atoms = std::get_if<AtomsBase>(&part.upper.base);
-        task.follows_step = task.follows_step || (atoms != nullptr && atoms->atoms.size() > 2);
-      }
-      continuous += static_cast<double>(part.count) * continuous_share(part.upper);
-    }
-    task.needed = needed_step(continuous);
-    double isolated = 0;
-    if (task.by_tests) {
-      // Their atoms are spread and counted like all else.
-      task.needed = needed_step(count_of(parts));
-    }
-    std::vector<double> distances;
-    for (const auto& part : parts) {
-      if (task.by_tests) break;
-      const double count = static_cast<double>(part.count);
-      const auto distance = distance_for_grid(part.upper, task.needed);
-      if (!distance) {
-        task.first_order = task.first_order || is_lattice(part.upper);
-        continue;
-      }
-      distances.push_back(*distance);
-      // Atoms on grid points are exact.
-      if (!std::holds_alternative<LaplaceBase>(part.upper.base)) continuous -= count * continuous_share(part.upper);
-      if (count * *distance > isolated) {
-        isolated = count * *distance;
-        task.distance = *distance;
-      }
-    }
-    if (!task.by_tests) task.needed = needed_step(continuous);
-    task.common_grid = !task.first_order &&
-                       std::all_of(distances.begin(), distances.end(), [&](double distance) { return fits(distance, task.distance); }) &&
-                       std::all_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) { return fits_itself(part.upper); });
-    // At least 50 cells for a law, unless its atoms are all that counts.
-    task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
-    if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
+    const ApproximateCumulants k{task.parts, task.cut};
+    if (!place_saddle(task, k, question, log_delta, attempt < 12)) continue;
+    widen_cell_range(task);
+    choose_step(task);
     choose_window(task, k, std::min(task.needed, task.coarse), question);
     task.cell_range = 0;
-    for (const auto& part : parts) {
-      const auto bounds = range(part.upper, task.cut);
-      task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
-    }
+    widen_cell_range(task);
     return task;
   }
 }

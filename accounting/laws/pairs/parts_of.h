@@ -127,6 +127,8 @@ class PartsOf {
   /// Fixed size is a theorem under replace-one (event.cpp) for any release, since the record, the one in its place, and the one that
   /// takes its place in the batch are three neighbours; which pair a Poisson batch has is for poisson_pair to say.
   void sampled(const Event& inner, double rate, bool fixed_size);
+  /// One Gaussian release of a batch. `is_opposite`: of a Poisson batch under replace-one.
+  void sampled_gaussian(const Enclosure& multiplier, double rate, bool fixed_size, bool is_opposite);
   /// The given pair in a batch, or not in it.
   void sampled(const Event::Law& given, double rate);
   /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.

@@ -142,26 +142,7 @@ void PartsOf::sampled(const Event& inner, double rate, bool fixed_size) {
     no_pair_for(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
   }
   if (const auto multiplier = gaussian_multiplier(inner)) {
-    const double least = multiplier->lower;
-    const double most = multiplier->upper;
-    if (!fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite) {
-      // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
-      // half of the sensitivity.
-      const ReleaseLaws part{{GaussianBase{2 * least}, Mixing::opposite, rate},
-                             LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate},
-                             least == most,
-                             count_};
-      return add(part, part);
-    }
-    if (!fixed_size || rate == 1) return gaussian(least, most, rate);
-    // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
-    const double more = std::nextafter(rate, 1.0);
-    const double less = std::nextafter(rate, 0.0);
-    out_.symmetric = false;
-    const LossLaw upper{GaussianBase{least}, Mixing::symmetric, more};
-    add({upper, LossLaw{GaussianBase{most}, Mixing::remove, less}, false, count_},
-        {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
-    return;
+    return sampled_gaussian(*multiplier, rate, fixed_size, !fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite);
   }
   if (rate == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(inner, count_);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
@@ -212,6 +193,26 @@ void PartsOf::sampled(const Event& inner, double rate, bool fixed_size) {
   added.upper.mixing = Mixing::add;
   if (added.lower) added.lower->mixing = Mixing::add;
   add(std::move(removed), std::move(added));
+}
+
+void PartsOf::sampled_gaussian(const Enclosure& multiplier, double rate, bool fixed_size, bool is_opposite) {
+  const double least = multiplier.lower;
+  const double most = multiplier.upper;
+  if (is_opposite) {
+    // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
+    // half of the sensitivity.
+    const ReleaseLaws part{
+        {GaussianBase{2 * least}, Mixing::opposite, rate}, LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate}, least == most, count_};
+    return add(part, part);
+  }
+  if (!fixed_size || rate == 1) return gaussian(least, most, rate);
+  // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
+  const double more = std::nextafter(rate, 1.0);
+  const double less = std::nextafter(rate, 0.0);
+  out_.symmetric = false;
+  const LossLaw upper{GaussianBase{least}, Mixing::symmetric, more};
+  add({upper, LossLaw{GaussianBase{most}, Mixing::remove, less}, false, count_},
+      {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
 }
 
 void PartsOf::sampled(const Event::Law& given, double rate) {

@@ -132,25 +132,58 @@ RatioLaw RatioLaw::one(Bound bound, double step, double log_cut) {
 
 RatioLaw RatioLaw::empty(double step, double log_cut) { return RatioLaw{Bound::above, step, std::max(log_cut, least_log_cut)}; }
 
-RatioLaw operator+(const RatioLaw& a, const RatioLaw& b) {
-  const StandardFloatingPoint environment;
-  const double h = a.step_;
-  const bool above = a.bound_ == RatioLaw::Bound::above;
-  RatioLaw sum{a.bound_, h, a.log_cut_};
-  const auto size = [](const std::vector<double>& v) { return static_cast<std::int64_t>(v.size()); };
-  // Beyond this distance the smaller one does not move the larger one out of its cell.
-  const auto far = checked_cast<std::int64_t>(std::ceil(-std::log(std::expm1(above ? h : 0.5 * h)) / h)) + 3;
-  const std::int64_t first = std::min(a.first_, b.first_);
-  const std::int64_t end = std::max(a.first_ + size(a.mass_), b.first_ + size(b.mass_));
-  const auto room = static_cast<std::size_t>(end - first) + static_cast<std::size_t>(std::ceil(0.7 / h)) + 4;
-  if (!(static_cast<double>(room) < 2 * most_points && static_cast<double>(room) * static_cast<double>(far) < most_products)) refuse_size();
-  sum.first_ = first;
-  sum.mass_.assign(room, 0.0);
-  if (!above) sum.mean_.assign(room, 0.0);
-  double most_terms = 0;
-  const bool twice = &a == &b;  // each pair of different values has its mirror image
-  // Pairs of a larger (or equal) value of x and a smaller one of y, n points below it.
-  const auto take = [&](const RatioLaw& x, const RatioLaw& y, std::int64_t n) {
+/// The law of the sum of two independent values, gathered pair by pair.
+class RatioLaw::Sum {
+ public:
+  Sum(const RatioLaw& a, const RatioLaw& b)
+      : h_{a.step_},
+        above_{a.bound_ == Bound::above},
+        twice_{&a == &b},
+        far_{checked_cast<std::int64_t>(std::ceil(-std::log(std::expm1(above_ ? h_ : 0.5 * h_)) / h_)) + 3},
+        first_{std::min(a.first_, b.first_)},
+        law_{a.bound_, h_, a.log_cut_} {
+    const std::int64_t end = std::max(a.first_ + size(a.mass_), b.first_ + size(b.mass_));
+    const auto room = static_cast<std::size_t>(end - first_) + static_cast<std::size_t>(std::ceil(0.7 / h_)) + 4;
+    if (!(static_cast<double>(room) < 2 * most_points && static_cast<double>(room) * static_cast<double>(far_) < most_products)) {
+      refuse_size();
+    }
+    law_.first_ = first_;
+    law_.mass_.assign(room, 0.0);
+    if (!above_) law_.mean_.assign(room, 0.0);
+  }
+
+  /// All pairs.
+  void take_all(const RatioLaw& a, const RatioLaw& b) {
+    for (std::int64_t n = 0; n < far_; ++n) {
+      take(a, b, n);
+      if (n > 0 && !twice_) take(b, a, n);
+    }
+    take_far(a, b);
+    if (!twice_) take_far(b, a);
+    // A value of zero leaves the other one as it is.
+    if (a.zero_.value() > 0) keep(b, a.zero_.value());
+    if (b.zero_.value() > 0) keep(a, b.zero_.value());
+  }
+
+  /// Their law, with its errors.
+  [[nodiscard]] RatioLaw law(const RatioLaw& a, const RatioLaw& b) && {
+    auto& sum = law_;
+    sum.zero_ = a.zero_ * b.zero_;
+    sum.infinite_ = a.infinite_ + b.infinite_;
+    sum.dropped_ = a.dropped_ + b.dropped_;
+    const double longest = static_cast<double>(std::max(a.mass_.size(), b.mass_.size()));
+    sum.error_ = of_product(of_product(a.error_, b.error_), units(2 * most_terms_ + 1.5 * longest + 32));
+    sum.shift_ = of_product(max(a.shift_, b.shift_), units(32 + 4 * h_ * longest + 2 * std::abs(std::log(h_))));
+    if (!above_) sum.put_in_order();
+    sum.trim();
+    return std::move(law_);
+  }
+
+ private:
+  static std::int64_t size(const std::vector<double>& v) { return static_cast<std::int64_t>(v.size()); }
+
+  /// Pairs of a larger (or equal) value of x and a smaller one of y, n points below it.
+  void take(const RatioLaw& x, const RatioLaw& y, std::int64_t n) {
     poll_limit();
     const std::int64_t low = std::max(x.first_, y.first_ + n);
     const std::int64_t high = std::min(x.first_ + size(x.mass_), y.first_ + n + size(y.mass_));
@@ -158,84 +191,84 @@ RatioLaw operator+(const RatioLaw& a, const RatioLaw& b) {
     const auto count = static_cast<std::size_t>(high - low);
     const auto at_x = static_cast<std::size_t>(low - x.first_);
     const auto at_y = static_cast<std::size_t>(low - n - y.first_);
-    const auto out = static_cast<std::size_t>(low - first);
-    const double both = twice && n > 0 ? 2 : 1;
-    if (above) {
-      const Place place = place_above(static_cast<double>(n), h);
-      double* to = sum.mass_.data() + out + place.down;
+    const auto out = static_cast<std::size_t>(low - first_);
+    // Each pair of different values has its mirror image.
+    const double both = twice_ && n > 0 ? 2 : 1;
+    if (above_) {
+      const Place place = place_above(static_cast<double>(n), h_);
+      double* to = law_.mass_.data() + out + place.down;
       accumulate(to, x.mass_.data() + at_x, y.mass_.data() + at_y, count, both * (1 - place.share));
       accumulate(to + 1, x.mass_.data() + at_x, y.mass_.data() + at_y, count, both * place.share);
     } else {
-      const std::int64_t up = cell_below(static_cast<double>(n), h);
+      const std::int64_t up = cell_below(static_cast<double>(n), h_);
       const auto to = out + static_cast<std::size_t>(up);
-      const double scale = both * std::exp(-static_cast<double>(up) * h);
-      accumulate(sum.mass_.data() + to, x.mass_.data() + at_x, y.mass_.data() + at_y, count, both);
-      accumulate(sum.mean_.data() + to, x.mean_.data() + at_x, y.mass_.data() + at_y, count, scale);
-      accumulate(sum.mean_.data() + to, x.mass_.data() + at_x, y.mean_.data() + at_y, count,
-                 both * std::exp(-static_cast<double>(up + n) * h));
+      const double scale = both * std::exp(-static_cast<double>(up) * h_);
+      accumulate(law_.mass_.data() + to, x.mass_.data() + at_x, y.mass_.data() + at_y, count, both);
+      accumulate(law_.mean_.data() + to, x.mean_.data() + at_x, y.mass_.data() + at_y, count, scale);
+      accumulate(law_.mean_.data() + to, x.mass_.data() + at_x, y.mean_.data() + at_y, count,
+                 both * std::exp(-static_cast<double>(up + n) * h_));
     }
-    most_terms += 3;
-  };
-  // All that is farther below: the sums of masses and of means are all that counts.
-  const auto take_far = [&](const RatioLaw& x, const RatioLaw& y) {
+    most_terms_ += 3;
+  }
+
+  /// All that is farther below, where the smaller one does not move the larger one out of its cell: the sums of masses and of means are all that counts.
+  void take_far(const RatioLaw& x, const RatioLaw& y) {
     double mass = 0;
     double mean = 0;  // over e^(i h) of the current i
-    const double both = twice ? 2 : 1;
-    const double fall = std::exp(-h);
-    const double spread = std::expm1(h);
+    const double both = twice_ ? 2 : 1;
+    const double fall = std::exp(-h_);
+    const double spread = std::expm1(h_);
     std::int64_t next = y.first_;
-    std::int64_t at = std::max(x.first_, y.first_ + far);
-    for (; next < std::min(at - far, y.first_ + size(y.mass_)); ++next) {
+    std::int64_t at = std::max(x.first_, y.first_ + far_);
+    for (; next < std::min(at - far_, y.first_ + size(y.mass_)); ++next) {
       // Up to the one before the last that is taken first below.
       const auto j = static_cast<std::size_t>(next - y.first_);
       mass += y.mass_[j];
-      mean = mean * fall + (above ? y.mass_[j] : y.mean_[j]);
+      mean = mean * fall + (above_ ? y.mass_[j] : y.mean_[j]);
     }
     // `mean` is relative to point next - 1.
-    mean *= std::exp(-static_cast<double>(at - (next - 1)) * h);
+    mean *= std::exp(-static_cast<double>(at - (next - 1)) * h_);
     for (; at < x.first_ + size(x.mass_); ++at) {
-      if (next == at - far && next < y.first_ + size(y.mass_)) {
+      if (next == at - far_ && next < y.first_ + size(y.mass_)) {
         const auto j = static_cast<std::size_t>(next - y.first_);
         mass += y.mass_[j];
-        mean += (above ? y.mass_[j] : y.mean_[j]) * std::exp(-static_cast<double>(far) * h);
+        mean += (above_ ? y.mass_[j] : y.mean_[j]) * std::exp(-static_cast<double>(far_) * h_);
         ++next;
       }
       const auto i = static_cast<std::size_t>(at - x.first_);
-      const auto out = static_cast<std::size_t>(at - first);
+      const auto out = static_cast<std::size_t>(at - first_);
       const double own = both * x.mass_[i];
-      if (above) {
+      if (above_) {
         const double moved = mean / spread;
-        sum.mass_[out] += own * std::max(0.0, mass - moved);
-        sum.mass_[out + 1] += own * moved;
+        law_.mass_[out] += own * std::max(0.0, mass - moved);
+        law_.mass_[out + 1] += own * moved;
       } else {
-        sum.mass_[out] += own * mass;
-        sum.mean_[out] += both * x.mean_[i] * mass + own * mean;
+        law_.mass_[out] += own * mass;
+        law_.mean_[out] += both * x.mean_[i] * mass + own * mean;
       }
       mean *= fall;
     }
-    most_terms += 2;
-  };
-  for (std::int64_t n = 0; n < far; ++n) {
-    take(a, b, n);
-    if (n > 0 && !twice) take(b, a, n);
+    most_terms_ += 2;
   }
-  take_far(a, b);
-  if (!twice) take_far(b, a);
-  // A value of zero leaves the other one as it is.
-  const auto keep = [&](const RatioLaw& x, double with) {
-    for (std::size_t i = 0; i < x.mass_.size(); ++i) sum.mass_[i + static_cast<std::size_t>(x.first_ - first)] += x.mass_[i] * with;
-  };
-  if (a.zero_.value() > 0) keep(b, a.zero_.value());
-  if (b.zero_.value() > 0) keep(a, b.zero_.value());
-  sum.zero_ = a.zero_ * b.zero_;
-  sum.infinite_ = a.infinite_ + b.infinite_;
-  sum.dropped_ = a.dropped_ + b.dropped_;
-  const double longest = static_cast<double>(std::max(a.mass_.size(), b.mass_.size()));
-  sum.error_ = of_product(of_product(a.error_, b.error_), units(2 * most_terms + 1.5 * longest + 32));
-  sum.shift_ = of_product(max(a.shift_, b.shift_), units(32 + 4 * h * longest + 2 * std::abs(std::log(h))));
-  if (!above) sum.put_in_order();
-  sum.trim();
-  return sum;
+
+  void keep(const RatioLaw& x, double with) {
+    for (std::size_t i = 0; i < x.mass_.size(); ++i) law_.mass_[i + static_cast<std::size_t>(x.first_ - first_)] += x.mass_[i] * with;
+  }
+
+  double h_;
+  bool above_;
+  bool twice_;
+  std::int64_t far_;  // beyond this distance the smaller one does not move the larger one out of its cell
+  std::int64_t first_;
+  RatioLaw law_;
+  double most_terms_ = 0;
+};
+
+RatioLaw operator+(const RatioLaw& a, const RatioLaw& b) {
+  const StandardFloatingPoint environment;
+  RatioLaw::Sum sum{a, b};
+  sum.take_all(a, b);
+  return std::move(sum).law(a, b);
 }
 
 RatioLaw operator*(const RatioLaw& a, const RatioLaw& b) {

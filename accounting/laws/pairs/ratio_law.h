@@ -43,6 +43,8 @@ class RatioLaw {
   [[nodiscard]] LossCells cells(bool reversed) const;
 
  private:
+  class Sum;
+
   RatioLaw(Bound bound, double step, double log_cut) : bound_{bound}, step_{step}, log_cut_{log_cut} {}
   void trim();
   void put_in_order();
