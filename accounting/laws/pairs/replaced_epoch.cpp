@@ -31,7 +31,7 @@ constexpr std::size_t restart = 32;
 /// Units of a term of the transform's sums, all of whose operations are on numbers that are not negative.
 constexpr long double units_of_error = 64;
 /// Cells of a law on either side of 0, and the mass that may be left beyond them.
-constexpr int cells_of_law = 320;
+constexpr int cells_of_law = 112;
 constexpr double mass_beyond = 1e-13;
 
 Complex times(const Complex& x, const Complex& y) {
@@ -109,12 +109,13 @@ class ReplacedEpoch::Numbers {
     const long double t = t_;
     const auto transform = transforms(ratio, h / t, count);
     // n = 2 k + 1: |D| = L / 2 - (4 L / pi^2) sum cos(n pi D / L) / n^2, sign D = (4 / pi) sum sin(n pi D / L) / n for |D| < L.
+    // From the smallest terms on: an addition errs by its partial sum times u / 2 at most, and all partial sums are added up.
     long double cosines = 0;
     long double sines = 0;
     long double cosine_error = 0;
     long double sine_error = 0;
     PollNowAndThen poll;
-    for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t k = count; k-- > 0;) {
       poll();
       const auto n = static_cast<long double>(2 * k + 1);
       const long double w = n * h / t;
@@ -139,19 +140,20 @@ class ReplacedEpoch::Numbers {
       const Complex all = power(t, all_error);
       const Complex rest = power(t - 1, rest_error);
       cosines += all.real() / (n * n);
-      cosine_error += (all_error + 4 * u) / (n * n);
+      cosine_error += (all_error + 4 * u) / (n * n) + u * std::abs(cosines);
       const Complex& own = transform[k].with_b;
       const Complex both = times(own, rest);
       const long double own_error = 4 * (b_rounding_ + outside_);
       sines += both.imag() / n;
-      sine_error += (std::abs(own) * rest_error + own_error * (std::abs(rest) + rest_error) + 8 * u * std::abs(both)) / n;
+      sine_error +=
+          (std::abs(own) * rest_error + own_error * (std::abs(rest) + rest_error) + 8 * u * std::abs(both)) / n + u * std::abs(sines);
     }
     const long double scale = 4 * half_period / (pi * pi);
     const long double modulus = half_period / 2 - scale * cosines;
     const long double modulus_error =
-        alias_of_modulus + scale * (cosine_error + line.cosines) + 16 * u * half_period * static_cast<long double>(count + 4);
+        alias_of_modulus + scale * (cosine_error + line.cosines) + 64 * u * half_period;
     const long double sign = 4 / pi * sines;
-    const long double sign_error = alias_of_sign + 4 / pi * (sine_error + line.sines) + 16 * u * static_cast<long double>(count + 4);
+    const long double sign_error = alias_of_sign + 4 / pi * (sine_error + line.sines) + 64 * u;
     const long double delta = 0.5L * ((1 - ratio) + modulus);
     const long double delta_error = 0.5L * modulus_error + 8 * u * ratio;
     const long double other = 0.5L * (1 + sign);
@@ -328,11 +330,15 @@ class ReplacedEpoch::Numbers {
     // Nothing is left of a law that was not made to its end.
     law_ = {};
     law_.most = largest();
-    const double step = law_.most / cells_of_law;
+    // Narrower where more of the mass is.
+    const auto place_of = [&](int i) {
+      const double share = static_cast<double>(i) / cells_of_law;
+      return i == cells_of_law ? law_.most : law_.most * share * (1 + 2 * share * share) / 3;
+    };
     Beyond from = beyond(0);
     double at = 0;
     for (int i = 1; i <= cells_of_law; ++i) {
-      const double next = static_cast<double>(i) * step;
+      const double next = place_of(i);
       const Beyond to = beyond(next);
       law_.cells.push_back({at, next, from.p - to.p, from.other - to.other, from.p_error + to.p_error, from.other_error + to.other_error});
       at = next;

@@ -41,6 +41,12 @@ double two_rounds(double epsilon, double multiplier) {
   return static_cast<double>(sum * 0.39894228040143267793994605993438187L);
 }
 
+Enclosure answer(const std::string& text, double delta, double width = 1e-6) {
+  PrivacyLoss accountant;
+  accountant.width = width;
+  return epsilon(accountant, parse_event(text, Adjacency::replace_one), Delta{delta});
+}
+
 TEST(ReplacedEpoch, CostsWhatTwoRoundsCost) {
   for (const double multiplier : {2.0, 3.0, 8.0}) {
     const auto epoch = replaced_epoch(2, multiplier);
@@ -64,6 +70,17 @@ TEST(ReplacedEpoch, IsItsOwnReverse) {
   const auto found = replaced_epoch(37, 1.2)->beyond(0);
   EXPECT_NEAR(found.p + found.other, 1, 2 * (found.p_error + found.other_error) + 1e-13);
   EXPECT_LT(found.p_error + found.other_error, 1e-11);
+}
+
+// Of tens of thousands of terms, some of them thousands of times what they add up to.
+TEST(ReplacedEpoch, HasDigitsWhereThePeriodIsLong) {
+  const auto found = replaced_epoch(22, 0.893)->beyond(3);
+  EXPECT_GT(found.nodes, 2e4);
+  EXPECT_LT(found.p_error, 1e-12);
+  const auto beside = answer("compose(laplace(3), allocated(22, record_sum(0.893)))", 1e-6, 1e-4);
+  EXPECT_LT(beside.width(), 0.01);
+  EXPECT_GT(beside.lower, 3.0687);
+  EXPECT_LT(beside.upper, 3.1597);
 }
 
 TEST(ReplacedEpoch, StatesWhatItLeavesOut) {
@@ -98,12 +115,6 @@ TEST(ReplacedEpoch, GivesLawsFromAboveAndBelow) {
     EXPECT_LE(curve(below, epsilon, false), truth * (1 + 1e-10)) << epsilon;
     EXPECT_LT(curve(above, epsilon, true) - curve(below, epsilon, false), 2e-3 * truth + 1e-8) << epsilon;
   }
-}
-
-Enclosure answer(const std::string& text, double delta, double width = 1e-6) {
-  PrivacyLoss accountant;
-  accountant.width = width;
-  return epsilon(accountant, parse_event(text, Adjacency::replace_one), Delta{delta});
 }
 
 TEST(ReplacedEpoch, Answers) {
