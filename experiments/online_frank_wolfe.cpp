@@ -174,8 +174,8 @@ std::string milliseconds_of(const Summary& summary) { return fmt::format("{:.1f}
 std::string name_of(double p) { return std::isinf(p) ? "infinity" : fmt::format("{}", p); }
 
 void print_noise(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
-  Table table{
-      {"p", "d", "T", "Gaussian", "generalized Gaussian", "r", "its audited epsilon", "its ms", "printed noise", "its audited epsilon"}};
+  Table table{{"p", "d", "T", "Gaussian", "generalized Gaussian", "r", "its audited epsilon", "its ms", "printed noise",
+               "epsilon of printed noise"}};
   for (const double p : {1.5, infinity}) {
     for (const std::size_t d : {5U, 20U}) {
       for (const std::uint64_t t : horizons) {
