@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +23,220 @@
 namespace surety::statistics {
 
 using namespace data;
+
+// ---- What each kind of query is as a part: how it reads rows, what it totals, how it is released ----
+
+/// Gives the texts of a column to the counts of their keys, each to its unit.
+class KeyReader {
+ public:
+  /// `counts` must stay where it is. \pre `statistic` is of keys or of different texts. \throws Error{bad_data} for a column that is missing.
+  KeyReader(KeyCounts& counts, const Statistic& statistic, Rows& rows);
+  /// The row in hand.
+  void add(Rows& rows);
+
+ private:
+  KeyCounts& counts_;
+  KeyFinder key_;
+  OwnerReader owner_;
+  std::optional<data::RowCondition> where_;
+};
+
+/// A count, sum, mean or histogram with the noise of an event: an integer vector with noise on each coordinate.
+class SumPart : public Part {
+ public:
+  /// \param reach `reach_of` this noise at the confidence of each interval alone. \pre the noise is that of an event for `sum`
+  SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach);
+  /// One that adds alone.
+  explicit SumPart(StatisticSum sum) : sum_{std::move(sum)} {}
+
+  void start(Rows& rows) override { reader_.emplace(sum_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] QueryTotal total() const override { return sum_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] bool add_batch(const data::ArrowReader& batch) override { return reader_->add_batch(batch); }
+  [[nodiscard]] Event event() const override { return event_of(noise()); }
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+  [[nodiscard]] const StatisticSum& sum() const noexcept { return sum_; }
+  [[nodiscard]] const StatisticNoise& noise() const { return noise_.value(); }
+
+ protected:
+  void add_to_count_times(std::uint64_t count) { sum_.add_to_count_times(count); }
+  void add_unit(std::span<const StatisticSum::OfGroup> sums) { sum_.add_unit(sums); }
+
+ private:
+  StatisticSum sum_;
+  std::optional<StatisticNoise> noise_;
+  std::optional<NoiseReach> reach_;
+  std::optional<SumReader> reader_;
+};
+
+/// How many different texts a column holds, with noise.
+class DistinctPart final : public SumPart {
+ public:
+  /// As SumPart, of a sum over no texts.
+  DistinctPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach);
+  /// One that adds alone.
+  explicit DistinctPart(StatisticSum sum);
+
+  void start(Rows& rows) override { reader_.emplace(counts_, sum().statistic(), rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] bool add_batch(const data::ArrowReader& /*batch*/) override { return false; }
+  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  KeyCounts counts_;
+  std::optional<KeyReader> reader_;
+};
+
+/// The sum of what units add, each clipped, with noise.
+class UnitSumPart final : public SumPart {
+ public:
+  using SumPart::SumPart;
+
+  void start(Rows& rows) override;
+  void add(Rows& rows) override;
+  [[nodiscard]] bool add_batch(const data::ArrowReader& /*batch*/) override { return false; }
+  [[nodiscard]] QueryTotal total() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  std::size_t number_ = 0;
+  std::optional<OwnerReader> owner_;
+  std::optional<data::RowCondition> where_;
+  std::optional<GroupFinder> groups_;
+  std::unordered_map<std::string, std::vector<StatisticSum::OfGroup>> of_unit_;  ///< what its numbers add up to so far, in steps
+};
+
+/// The number of all units, which is public: no noise, and no charge.
+class PublicCountPart final : public Part {
+ public:
+  /// \pre `is_public(statistic)`
+  explicit PublicCountPart(const Statistic& statistic) : sum_{statistic, grid_for(statistic, NoiseMultiplier{1})} {}
+
+  void start(Rows& rows) override { reader_.emplace(sum_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] QueryTotal total() const override { return sum_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override { return free_event(sum_.statistic().adjacency); }
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  StatisticSum sum_;
+  std::optional<SumReader> reader_;
+};
+
+/// Quantiles: choices whose privacy loss has the range of their event at each level.
+class QuantilePart : public Part {
+ public:
+  /// `event` is exponential(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
+  QuantilePart(const Statistic& statistic, const Event& event, double confidence);
+  /// One that adds alone.
+  explicit QuantilePart(const Statistic& statistic);
+
+  void start(Rows& rows) override;
+  void add(Rows& rows) override;
+  /// The candidates of one group behind those of another.
+  [[nodiscard]] QueryTotal total() const override;
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override;
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  [[nodiscard]] const Candidates& candidates() const noexcept { return counts_.front().candidates(); }
+
+  Statistic statistic_;
+  std::vector<RankCounts> counts_;  ///< of each group
+  std::optional<QuantileMechanism> mechanism_;
+  double rank_error_ = 0;
+  std::size_t column_ = 0;
+  std::optional<data::RowCondition> where_;
+  std::optional<GroupFinder> groups_;
+  std::optional<GroupPlaces> places_;
+};
+
+/// Keys that nobody listed: those whose noisy count is above a threshold.
+class KeysPart : public Part {
+ public:
+  /// \param noise laplace or gaussian, beside which `event` has the chance of a key of one unit alone. \throws Error{invalid_argument} as `Statistic::validate`.
+  KeysPart(const Statistic& statistic, const Event& noise, double confidence);
+  /// One that adds alone.
+  explicit KeysPart(const Statistic& statistic);
+
+  void start(Rows& rows) override { reader_.emplace(counts_, statistic_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override;
+  [[nodiscard]] PartFacts facts() const override;
+  /// The interval of a key knows nothing of its choice: of keys near the threshold those are shown whose noise was high.
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  Statistic statistic_;
+  KeyCounts counts_;
+  std::optional<StatisticNoise> noise_;
+  std::int64_t threshold_ = 0;
+  double reach_ = 0;
+  std::optional<KeyReader> reader_;
+};
+
+/// Keys that nobody listed, without their counts: each chosen by itself.
+class SelectedKeysPart : public Part {
+ public:
+  /// \param event repeat(l, approx(e, d)), of which each key has one. \throws Error{invalid_argument} as `Statistic::validate`; Error{unsupported} for another event.
+  SelectedKeysPart(const Statistic& statistic, const Event& event);
+
+  void start(Rows& rows) override { reader_.emplace(counts_, statistic_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override { return event_; }
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  Statistic statistic_;
+  KeyCounts counts_;
+  Event event_;
+  KeySelection rule_;
+  std::optional<KeyReader> reader_;
+};
+
+/// Means of groups that nobody listed: of those whose noisy count is above a threshold.
+class GroupMeansPart : public Part {
+ public:
+  /// \param noise laplace or gaussian, as of KeysPart. \throws Error{invalid_argument} as `Statistic::validate`.
+  GroupMeansPart(const Statistic& statistic, const Event& noise, double confidence);
+  /// One that adds alone.
+  explicit GroupMeansPart(const Statistic& statistic) : means_{statistic} {}
+
+  void start(Rows& rows) override;
+  void add(Rows& rows) override;
+  [[nodiscard]] QueryTotal total() const override { return means_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] Event event() const override;
+  [[nodiscard]] PartFacts facts() const override;
+  /// The interval of a mean knows nothing of the choice of its group, as that of a key.
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  GroupMeans means_;
+  std::optional<StatisticNoise> noise_;
+  std::int64_t threshold_ = 0;
+  std::optional<NoiseReach> reach_;
+  std::size_t number_ = 0;
+  std::optional<KeyFinder> key_;
+  std::optional<OwnerReader> owner_;
+  std::optional<data::RowCondition> where_;
+};
+
+// ---- What queries cost ----
 
 void WeightedStatistic::validate() const {
   statistic.validate();

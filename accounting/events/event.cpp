@@ -287,4 +287,40 @@ Event best_of(RunsLaw law, double mean, Count cap, Event event) {
   return best_of(Runs::capped_geometric(mean, cap), std::move(event));
 }
 
+// Here, and not in the header: whoever makes an event in place compiles what a variant of all releases does at its end.
+
+Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::Gaussian{multiplier}, adjacency}; }
+Event record_sum(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::RecordSum{multiplier}, adjacency}; }
+Event laplace(NoiseScale scale, Adjacency adjacency) { return {Event::Laplace{scale}, adjacency}; }
+Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency) {
+  return {Event::DiscreteGaussian{sigma, sensitivity}, adjacency};
+}
+Event discrete_laplace(NoiseScale scale, Count sensitivity, Adjacency adjacency) {
+  return {Event::DiscreteLaplace{scale, sensitivity}, adjacency};
+}
+Event randomized_response(Probability truth, Count categories, Adjacency adjacency) {
+  return {Event::RandomizedResponse{truth, categories}, adjacency};
+}
+Event exponential(Epsilon epsilon, Adjacency adjacency) { return {Event::Exponential{epsilon}, adjacency}; }
+Event pure(Epsilon epsilon, Adjacency adjacency) { return {Event::Pure{epsilon}, adjacency}; }
+Event approx(Epsilon epsilon, Delta delta, Adjacency adjacency) { return {Event::Approximate{epsilon, delta}, adjacency}; }
+Event zcdp(Rho rho, Adjacency adjacency) { return {Event::Concentrated{rho}, adjacency}; }
+Event zcdp(Epsilon xi, Rho rho, Adjacency adjacency) { return {Event::Concentrated{xi, rho}, adjacency}; }
+Event curve(CurvePoints points, Adjacency adjacency) { return {Event::Profile{std::move(points)}, adjacency}; }
+Event law(LawAtoms atoms, Adjacency adjacency) { return {Event::Law{std::move(atoms)}, adjacency}; }
+Event renyi(RenyiBounds bounds, Adjacency adjacency) { return {Event::RenyiCurve{std::move(bounds)}, adjacency}; }
+Event generalized_gaussian(NormExponent r, Count dimension, NoiseMultiplier multiplier, Adjacency adjacency) {
+  return {Event::GeneralizedGaussian{r, dimension, multiplier}, adjacency};
+}
+Event k_norm(NormName norm, Count dimension, NoiseScale scale, Adjacency adjacency) {
+  return {Event::KNorm{norm, dimension, scale}, adjacency};
+}
+Event allocated(Count rounds, Event event) { return allocated(rounds, Count{1}, std::move(event)); }
+Event without_replacement(Batches batches, Event event) { return without_replacement(batches.records(), batches.size(), std::move(event)); }
+Event shuffled(Batches batches, Event event) { return shuffled(batches.records(), batches.size(), std::move(event)); }
+Event deterministic(Batches batches, Event event) { return deterministic(batches.records(), batches.size(), std::move(event)); }
+Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {
+  return truncated_poisson(rate, batches.size(), batches.records(), std::move(event));
+}
+
 }  // namespace surety

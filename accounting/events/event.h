@@ -366,38 +366,26 @@ struct Event::BestOf {
 
 // ---- The words of the event language, each with the arguments of its text and a release with its adjacency ----
 
-[[nodiscard]] inline Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::Gaussian{multiplier}, adjacency}; }
+[[nodiscard]] Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency);
 /// \throws Error{invalid_argument} when half of the multiplier is not a double.
-[[nodiscard]] inline Event record_sum(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::RecordSum{multiplier}, adjacency}; }
-[[nodiscard]] inline Event laplace(NoiseScale scale, Adjacency adjacency) { return {Event::Laplace{scale}, adjacency}; }
-[[nodiscard]] inline Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency) {
-  return {Event::DiscreteGaussian{sigma, sensitivity}, adjacency};
-}
-[[nodiscard]] inline Event discrete_laplace(NoiseScale scale, Count sensitivity, Adjacency adjacency) {
-  return {Event::DiscreteLaplace{scale, sensitivity}, adjacency};
-}
+[[nodiscard]] Event record_sum(NoiseMultiplier multiplier, Adjacency adjacency);
+[[nodiscard]] Event laplace(NoiseScale scale, Adjacency adjacency);
+[[nodiscard]] Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency);
+[[nodiscard]] Event discrete_laplace(NoiseScale scale, Count sensitivity, Adjacency adjacency);
 /// \throws Error{invalid_argument} under add-or-remove-one, where the number of answers shows the number of records, and for fewer than
 ///         two categories.
-[[nodiscard]] inline Event randomized_response(Probability truth, Count categories, Adjacency adjacency) {
-  return {Event::RandomizedResponse{truth, categories}, adjacency};
-}
-[[nodiscard]] inline Event exponential(Epsilon epsilon, Adjacency adjacency) { return {Event::Exponential{epsilon}, adjacency}; }
-[[nodiscard]] inline Event pure(Epsilon epsilon, Adjacency adjacency) { return {Event::Pure{epsilon}, adjacency}; }
-[[nodiscard]] inline Event approx(Epsilon epsilon, Delta delta, Adjacency adjacency) {
-  return {Event::Approximate{epsilon, delta}, adjacency};
-}
-[[nodiscard]] inline Event zcdp(Rho rho, Adjacency adjacency) { return {Event::Concentrated{rho}, adjacency}; }
-[[nodiscard]] inline Event zcdp(Epsilon xi, Rho rho, Adjacency adjacency) { return {Event::Concentrated{xi, rho}, adjacency}; }
+[[nodiscard]] Event randomized_response(Probability truth, Count categories, Adjacency adjacency);
+[[nodiscard]] Event exponential(Epsilon epsilon, Adjacency adjacency);
+[[nodiscard]] Event pure(Epsilon epsilon, Adjacency adjacency);
+[[nodiscard]] Event approx(Epsilon epsilon, Delta delta, Adjacency adjacency);
+[[nodiscard]] Event zcdp(Rho rho, Adjacency adjacency);
+[[nodiscard]] Event zcdp(Epsilon xi, Rho rho, Adjacency adjacency);
 /// curve({{0.5, 1e-3}, {1, 1e-6}}, adjacency); of the pairs of these see points.h.
-[[nodiscard]] inline Event curve(CurvePoints points, Adjacency adjacency) { return {Event::Profile{std::move(points)}, adjacency}; }
-[[nodiscard]] inline Event law(LawAtoms atoms, Adjacency adjacency) { return {Event::Law{std::move(atoms)}, adjacency}; }
-[[nodiscard]] inline Event renyi(RenyiBounds bounds, Adjacency adjacency) { return {Event::RenyiCurve{std::move(bounds)}, adjacency}; }
-[[nodiscard]] inline Event generalized_gaussian(NormExponent r, Count dimension, NoiseMultiplier multiplier, Adjacency adjacency) {
-  return {Event::GeneralizedGaussian{r, dimension, multiplier}, adjacency};
-}
-[[nodiscard]] inline Event k_norm(NormName norm, Count dimension, NoiseScale scale, Adjacency adjacency) {
-  return {Event::KNorm{norm, dimension, scale}, adjacency};
-}
+[[nodiscard]] Event curve(CurvePoints points, Adjacency adjacency);
+[[nodiscard]] Event law(LawAtoms atoms, Adjacency adjacency);
+[[nodiscard]] Event renyi(RenyiBounds bounds, Adjacency adjacency);
+[[nodiscard]] Event generalized_gaussian(NormExponent r, Count dimension, NoiseMultiplier multiplier, Adjacency adjacency);
+[[nodiscard]] Event k_norm(NormName norm, Count dimension, NoiseScale scale, Adjacency adjacency);
 
 /// What was said before each release had its word.
 template <class Release>
@@ -427,7 +415,7 @@ template <class Release>
 [[nodiscard]] Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event);
 /// \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases, and for more participations than rounds.
 [[nodiscard]] Event allocated(Count rounds, Count participations, Event event);
-[[nodiscard]] inline Event allocated(Count rounds, Event event) { return allocated(rounds, Count{1}, std::move(event)); }
+[[nodiscard]] Event allocated(Count rounds, Event event);
 /// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.
 [[nodiscard]] Event truncated_poisson(SamplingRate rate, Count largest, Count records, Event event);
 /// mixture({{0.9, 0}, {0.1, 1}}, e): weights and shifts. \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases.
@@ -443,21 +431,11 @@ template <class Release>
 [[nodiscard]] Event best_of(RunsLaw law, double mean, Count cap, Event event);
 
 // What was said before the words took the arguments of their text.
-[[deprecated("without_replacement(records, batch_size, event)")]] [[nodiscard]] inline Event without_replacement(Batches batches,
-                                                                                                                 Event event) {
-  return without_replacement(batches.records(), batches.size(), std::move(event));
-}
-[[deprecated("shuffled(records, batch_size, event)")]] [[nodiscard]] inline Event shuffled(Batches batches, Event event) {
-  return shuffled(batches.records(), batches.size(), std::move(event));
-}
-[[deprecated("deterministic(records, batch_size, event)")]] [[nodiscard]] inline Event deterministic(Batches batches, Event event) {
-  return deterministic(batches.records(), batches.size(), std::move(event));
-}
-[[deprecated("truncated_poisson(rate, largest, records, event)")]] [[nodiscard]] inline Event truncated_poisson(SamplingRate rate,
-                                                                                                                Batches batches,
-                                                                                                                Event event) {
-  return truncated_poisson(rate, batches.size(), batches.records(), std::move(event));
-}
+[[deprecated("without_replacement(records, batch_size, event)")]] [[nodiscard]] Event without_replacement(Batches batches, Event event);
+[[deprecated("shuffled(records, batch_size, event)")]] [[nodiscard]] Event shuffled(Batches batches, Event event);
+[[deprecated("deterministic(records, batch_size, event)")]] [[nodiscard]] Event deterministic(Batches batches, Event event);
+[[deprecated("truncated_poisson(rate, largest, records, event)")]] [[nodiscard]] Event truncated_poisson(SamplingRate rate, Batches batches,
+                                                                                                         Event event);
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);

@@ -7,7 +7,6 @@
 #include <surety/jobs/pictures/bar_picture.h>
 #include <surety/jobs/pictures/curve_picture.h>
 #include <surety/jobs/pictures/shape_picture.h>
-#include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/train_plan.h>
 #include <surety/jobs/plans/written_plan.h>
 #include <surety/jobs/predict/predictions.h>

@@ -8,7 +8,6 @@
 #include <surety/optimizers/doors/perturbing_releaser.h>
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/doors/run_releaser.h>
-#include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/doors/score_releaser.h>
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
@@ -23,6 +22,4 @@
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/problem/matroid.h>
-#include <surety/optimizers/problem/record_stream.h>
 #include <surety/optimizers/problem/regularizer.h>
-#include <surety/optimizers/problem/submodular.h>

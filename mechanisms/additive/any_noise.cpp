@@ -2,6 +2,7 @@
 
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -104,6 +105,8 @@ constexpr std::string_view name_of_type = std::is_same_v<Value, double>  ? "doub
                                                                          : "int64";
 
 }  // namespace
+
+AnyNoise::AnyNoise(Law law) : law_{std::move(law)} {}
 
 Event AnyNoise::event() const {
   return std::visit([](const auto& law) { return Event{law.event()}; }, law_);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,7 +25,7 @@ class AnyNoise {
   using Law = std::variant<GaussianOnReals, LaplaceOnReals, KNormOnReals, GeneralizedGaussianOnReals, DiscreteGaussian, DiscreteLaplace,
                            TruncatedGeometric>;
 
-  AnyNoise(Law law) : law_{std::move(law)} {}
+  AnyNoise(Law law);
   [[nodiscard]] const Law& law() const noexcept { return law_; }
 
   /// What one release is, for the accountants.
