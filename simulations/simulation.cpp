@@ -159,7 +159,7 @@ void require_possible(const Simulation& simulation, NoiseMultiplier multiplier) 
 
 namespace {
 
-std::vector<double> regret(const Simulation& simulation, double deviation, std::uint64_t seed, StreamReleaserRef<> stream) {
+std::vector<double> regret(const Simulation& simulation, double deviation, std::uint64_t seed, StreamReleaser<>& stream) {
   if (simulation.algorithm == BanditAlgorithm::ucb) {
     return detail::regret(LinearUcb{detail::ucb_options(simulation, deviation), simulation.features}, stream, simulation, seed);
   }

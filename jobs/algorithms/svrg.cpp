@@ -37,7 +37,7 @@ class SvrgRun final : public LoneRun {
   std::vector<double> learn(const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
     settings_.noise_multiplier = NoiseMultiplier{noise};
     return with_sampler(any(settings_.sampler), reservation, bits,
-                        [&](SamplingReleaserRef releaser) { return svrg(data, objective(), penalty_, settings_, releaser); });
+                        [&](SamplingReleaser& releaser) { return svrg(data, objective(), penalty_, settings_, releaser); });
   }
 
  private:

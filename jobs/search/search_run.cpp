@@ -106,7 +106,7 @@ class TunedRun final : public TrainingRun {
   }
 
   std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
-    const auto run = [&](std::size_t candidate, ReleaserRef training, ReleaserRef scoring) {
+    const auto run = [&](std::size_t candidate, Releaser& training, Releaser& scoring) {
       if (!answer_) return run_once(candidate, parts(), noise, bits.source(), training, scoring);
       PunctualReleaser trains{*answer_, training};
       PunctualReleaser scores{*answer_, scoring};
@@ -164,7 +164,7 @@ class TunedRun final : public TrainingRun {
  private:
   /// Trains a candidate and scores it.
   [[nodiscard]] ScoredModel run_once(std::size_t candidate, const data::Split& on, double noise, mechanisms::BitsRef bits,
-                                     ReleaserRef training, ReleaserRef scoring) const {
+                                     Releaser& training, Releaser& scoring) const {
     TunableRun& one = *runs_[candidate];
     auto weights = one.learn(data::Dataset{on.training}, {}, noise_of(one, NoiseMultiplier{noise}), {context_.team, training, bits});
     const double score = released_score(on.held_out, bounded_loss(one.objective(), label_unit(shared_)), weights, NoiseMultiplier{noise},

@@ -41,7 +41,7 @@ std::size_t LinearBanditSteps::choose(const RowView& row) const {
 }
 
 void LinearBanditSteps::learn(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double reward,
-                              StreamReleaserRef<> stream) {
+                              StreamReleaser<>& stream) {
   const std::size_t chosen = choose(row);
   const auto turn = warm_up_.turn(users_);
   GridVector contribution{.grid = stream.grid(), .steps = std::vector<std::int64_t>(arms_.size() * features_)};

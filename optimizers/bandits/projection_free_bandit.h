@@ -182,7 +182,7 @@ class ProjectionFreeBandit {
 
   /// Takes in f_t(x_t), any double. O(n); at the end of a batch one push and at most `oracle_calls` calls of the oracle.
   /// \throws Error{invalid_argument} beyond the horizon; what the stream throws.
-  void observe(double loss, StreamReleaserRef<Sensitivity> stream) {
+  void observe(double loss, StreamReleaser<Sensitivity>& stream) {
     oco_.observe(losses_.place(loss), played_.direction(), stream);
     played_.choose_around(oco_.decision());
   }
@@ -247,7 +247,7 @@ class DoublingBandit {
 
   /// As `ProjectionFreeBandit::observe`. \throws also what the next epoch's construction throws, and Error{invalid_argument} when the rule
   /// has other steps, batches or adjacency than the epoch.
-  void observe(double loss, StreamReleaserRef<Sensitivity> stream) {
+  void observe(double loss, StreamReleaser<Sensitivity>& stream) {
     SinceRestart since{stream, ended_, latest_};
     bandit_->observe(loss, since);
     if (bandit_->steps() < (std::uint64_t{1} << (2 * epoch_))) return;
@@ -259,17 +259,22 @@ class DoublingBandit {
 
  private:
   /// The sums of the current epoch alone: released ones less a released one.
-  struct SinceRestart {
-    StreamReleaserRef<Sensitivity> stream;
-    const std::vector<double>& ended;
-    std::vector<double>& latest;
+  class SinceRestart final : public StreamReleaser<Sensitivity> {
+   public:
+    SinceRestart(StreamReleaser<Sensitivity>& stream, const std::vector<double>& ended, std::vector<double>& latest)
+        : stream_{stream}, ended_{ended}, latest_{latest} {}
 
-    [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
-      std::vector<double> sum = latest = stream.push(contribution, sensitivity);
-      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] -= ended[j];
+    [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) override {
+      std::vector<double> sum = latest_ = stream_.push(contribution, sensitivity);
+      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] -= ended_[j];
       return sum;
     }
-    [[nodiscard]] Grid grid() const { return stream.grid(); }
+    [[nodiscard]] Grid grid() const override { return stream_.grid(); }
+
+   private:
+    StreamReleaser<Sensitivity>& stream_;
+    const std::vector<double>& ended_;
+    std::vector<double>& latest_;
   };
 
   void start() {

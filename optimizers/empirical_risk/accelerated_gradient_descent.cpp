@@ -34,7 +34,7 @@ Event plan(const AcceleratedGradientDescentOptions& options) {
 }
 
 AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
-                                                              const AcceleratedGradientDescentOptions& options, ReleaserRef releaser) {
+                                                              const AcceleratedGradientDescentOptions& options, Releaser& releaser) {
   NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
   const double lambda = options.regularization.value();
   const StepSize step =

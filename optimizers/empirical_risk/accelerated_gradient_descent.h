@@ -92,6 +92,6 @@ struct AcceleratedGradientDescentResult {
 [[nodiscard]] AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, ObjectiveRef objective,
                                                                             RegularizerRef regularizer,
                                                                             const AcceleratedGradientDescentOptions& options,
-                                                                            ReleaserRef releaser);
+                                                                            Releaser& releaser);
 
 }  // namespace surety::optimizers

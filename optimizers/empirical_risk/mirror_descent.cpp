@@ -19,7 +19,7 @@ MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, GeometryRef geom
 }
 
 MirrorDescentResult mirror_descent(const Dataset& data, ObjectiveRef objective, GeometryRef geometry, const MirrorDescentOptions& options,
-                                   ReleaserRef releaser) {
+                                   Releaser& releaser) {
   NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
   const double lambda = options.regularization.value();
   const double smoothness =

@@ -103,6 +103,6 @@ struct MirrorDescentTerms {
 /// \complexity O(T (stored values + features log features)) time, O(features) memory.
 /// \source [WYX17] Algorithm 3 in part; docs/proofs/empirical-risk.md#mirror-descent.
 [[nodiscard]] MirrorDescentResult mirror_descent(const Dataset& data, ObjectiveRef objective, GeometryRef geometry,
-                                                 const MirrorDescentOptions& options, ReleaserRef releaser);
+                                                 const MirrorDescentOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

@@ -110,7 +110,7 @@ Event plan(const SampledSgdOptions& options) {
 }
 
 std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer, const SampledSgdOptions& options,
-                                SamplingReleaserRef releaser) {
+                                SamplingReleaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "stochastic gradient descent needs labels, the data set has none"};
   const Event event = batch_release(options);
   const double divisor = std::visit(ExpectedSize{data, options}, options.sampler);

@@ -82,7 +82,7 @@ BoundedLoss bounded_loss(ObjectiveRef objective, double largest_label) {
 }
 
 double released_score(const Dataset& held_out, const BoundedLoss& loss, std::span<const double> weights, NoiseMultiplier noise,
-                      Adjacency adjacency, ReleaserRef releaser) {
+                      Adjacency adjacency, Releaser& releaser) {
   const double bound = loss.bound;
   if (!(bound > 0 && std::isfinite(bound))) invalid(fmt::format("the bound on the loss is {}, must be positive and finite", bound));
   if (!held_out.has_labels()) invalid("a score needs labels, the data set has none");

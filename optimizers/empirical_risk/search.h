@@ -53,7 +53,7 @@ struct SearchResult {
 };
 
 /// A run: the candidate, the door for the records that it trains on, and the door for those that score it.
-using SearchRun = std::function<ScoredModel(std::size_t candidate, ReleaserRef training, ReleaserRef scoring)>;
+using SearchRun = std::function<ScoredModel(std::size_t candidate, Releaser& training, Releaser& scoring)>;
 
 /// Runs candidates and keeps the run of the highest score, of equal ones the first. Nothing else of the search may be seen: who sees how long
 /// it took has seen about how many runs there were.
@@ -85,6 +85,6 @@ struct BoundedLoss {
 /// \complexity O(stored values).
 /// \source docs/proofs/tuning.md#score.
 [[nodiscard]] double released_score(const Dataset& held_out, const BoundedLoss& loss, std::span<const double> weights,
-                                    NoiseMultiplier noise, Adjacency adjacency, ReleaserRef releaser);
+                                    NoiseMultiplier noise, Adjacency adjacency, Releaser& releaser);
 
 }  // namespace surety::optimizers

@@ -136,6 +136,6 @@ struct SvrgAnchorPoint {
 /// \complexity O(T stored values + 2 N b nonzeros + N features) time, O(features + b) memory.
 /// \source [WYX17] Algorithms 1 and 2; docs/proofs/svrg.md.
 [[nodiscard]] std::vector<double> svrg(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer, const SvrgOptions& options,
-                                       SamplingReleaserRef releaser);
+                                       SamplingReleaser& releaser);
 
 }  // namespace surety::optimizers

@@ -57,6 +57,6 @@ struct NoisyFrankWolfeOptions {
 /// \complexity O(stored values + K features) time, O(features) memory.
 /// \source [BGN21] Algorithm 3; docs/proofs/frank-wolfe.md#batches.
 [[nodiscard]] std::vector<double> noisy_frank_wolfe(const Dataset& data, ObjectiveRef objective, LinearlyMinimizableRef domain,
-                                                    const NoisyFrankWolfeOptions& options, ReleaserRef releaser);
+                                                    const NoisyFrankWolfeOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

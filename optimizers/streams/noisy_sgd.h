@@ -49,6 +49,6 @@ struct NoisySgdOptions {
 /// \complexity O(E (stored values + batches x features)) time, O(features) memory.
 /// \source [BFGT20] Algorithm 2; docs/proofs/frank-wolfe.md#batches.
 [[nodiscard]] std::vector<double> noisy_sgd(const Dataset& data, ObjectiveRef objective, ProjectableRef domain,
-                                            const NoisySgdOptions& options, ReleaserRef releaser);
+                                            const NoisySgdOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

@@ -32,15 +32,15 @@ namespace detail {
 /// What of `OnePassSgd` is the same for all losses and domains.
 class OnePassSgdSteps {
  public:
-  using Door = ReleaserRef;
+  using Door = Releaser;
 
   OnePassSgdSteps(const NoisySgdOptions& options, Count features);
-  void observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, ReleaserRef releaser);
+  void observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, Releaser& releaser);
   [[nodiscard]] std::span<const double> weights() const noexcept { return averaged_ > 0 ? mean_ : weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  void release(ProjectableRef domain, ReleaserRef releaser);
+  void release(ProjectableRef domain, Releaser& releaser);
 
   NoisySgdOptions options_;
   BatchPass pass_;

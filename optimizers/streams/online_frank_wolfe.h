@@ -68,11 +68,11 @@ template <class Options>
 class OnlineFrankWolfeSteps {
  public:
   using Sensitivity = decltype(shape(std::declval<Options>(), std::declval<Count>()).sensitivity);
-  using Door = StreamReleaserRef<Sensitivity>;
+  using Door = StreamReleaser<Sensitivity>;
 
   OnlineFrankWolfeSteps(const Options& options, Count features, std::optional<std::vector<double>> start);
   void observe(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double label,
-               StreamReleaserRef<Sensitivity> stream);
+               StreamReleaser<Sensitivity>& stream);
   [[nodiscard]] std::span<const double> weights() const noexcept { return weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 

@@ -72,7 +72,7 @@ OnlineToBatchSteps::OnlineToBatchSteps(std::span<const double> start, const Onli
 }
 
 void OnlineToBatchSteps::observe(ObjectiveRef objective, OnlineLearnerRef learner, const RowView& row, double label,
-                                 StreamReleaserRef<> stream) {
+                                 StreamReleaser<>& stream) {
   const std::uint64_t t = ++steps_;
   const double before = weight_of(t - 1, options_.power);
   const double now = weight_of(t, options_.power);

@@ -96,10 +96,10 @@ namespace detail {
 /// What of `OnlineToBatch` is the same for all losses and learners.
 class OnlineToBatchSteps {
  public:
-  using Door = StreamReleaserRef<>;
+  using Door = StreamReleaser<>;
 
   OnlineToBatchSteps(std::span<const double> start, const OnlineToBatchOptions& options);
-  void observe(ObjectiveRef objective, OnlineLearnerRef learner, const RowView& row, double label, StreamReleaserRef<> stream);
+  void observe(ObjectiveRef objective, OnlineLearnerRef learner, const RowView& row, double label, StreamReleaser<>& stream);
   [[nodiscard]] std::span<const double> weights() const noexcept { return point_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 

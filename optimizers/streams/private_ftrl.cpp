@@ -18,7 +18,7 @@ PrivateFtrlSteps::PrivateFtrlSteps(ProjectableRef domain, const PrivateFtrlOptio
       mean_{start_} {}
 
 void PrivateFtrlSteps::observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label,
-                               StreamReleaserRef<> stream) {
+                               StreamReleaser<>& stream) {
   const double factor = objective.derivative(row.dot(weights_), label);
   const std::vector<double> sum =
       stream.push(clipped_contribution(factor, row, options_.clip, stream.grid(), weights_.size()), sensitivity_);

@@ -46,10 +46,10 @@ namespace detail {
 /// What of `PrivateFtrl` is the same for all losses and domains.
 class PrivateFtrlSteps {
  public:
-  using Door = StreamReleaserRef<>;
+  using Door = StreamReleaser<>;
 
   PrivateFtrlSteps(ProjectableRef domain, const PrivateFtrlOptions& options, std::vector<double> start);
-  void observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, StreamReleaserRef<> stream);
+  void observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, StreamReleaser<>& stream);
   [[nodiscard]] std::span<const double> weights() const noexcept { return mean_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 

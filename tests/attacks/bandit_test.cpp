@@ -32,16 +32,15 @@ const NoiseMultiplier multiplier{std::sqrt(3.0)};  // three nodes: mu = 1
 const Delta delta{1e-2};
 
 /// Draws from a sum and keeps what it released.
-class WatchedStream {
+class WatchedStream final : public StreamReleaser<> {
  public:
   WatchedStream(GaussianContinualSum& sum, ReplayBits& bits) : sum_{sum}, bits_{bits} {}
 
-  template <class Sensitivity>
-  std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) {
+  std::vector<double> push(const GridVector& contribution, L2Sensitivity /*sensitivity*/) override {
     released_.push_back(sum_.push(contribution, bits_));
     return released_.back();
   }
-  [[nodiscard]] Grid grid() const { return sum_.grid(); }
+  [[nodiscard]] Grid grid() const override { return sum_.grid(); }
   [[nodiscard]] const std::vector<std::vector<double>>& released() const { return released_; }
 
  private:

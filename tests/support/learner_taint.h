@@ -30,7 +30,7 @@ namespace surety::optimizers {
 using LearnerScript = std::function<std::vector<double>(std::size_t learner, std::uint64_t round)>;
 
 /// Replays a script and logs what was asked. What it returns does not depend on the data at all.
-class ScriptedLearnerReleaser {
+class ScriptedLearnerReleaser final : public LearnerReleaser {
  public:
   struct Request {
     std::size_t learner;
@@ -41,8 +41,9 @@ class ScriptedLearnerReleaser {
 
   explicit ScriptedLearnerReleaser(LearnerScript script) : script_{std::move(script)} {}
 
-  void begin(const GossipPass& pass) { passes_.push_back(pass); }
-  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
+  void begin(const GossipPass& pass) override { passes_.push_back(pass); }
+  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
+                                            L2Sensitivity sensitivity) override {
     log_.push_back({learner, round, query, sensitivity});
     return script_(learner, round);
   }
