@@ -181,7 +181,7 @@ class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
     const Radius radius{*shared().problem.radius};
     const auto& geometry = own<MirrorDescentPlan>().geometry;
     if (geometry == "l1") return in(L1Geometry{radius});
-    if (geometry == "simplex") return in(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
+    if (geometry == "simplex") return in(SimplexGeometry{Simplex{Quantity<ScaleRule>{radius.value()}}});
     return in(EuclideanGeometry{L2Ball{radius}});
   }
 };

@@ -22,7 +22,7 @@
 #include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
-#include <surety/jobs/algorithms/secret_batches.h>
+#include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/run/team.h>
 
 namespace surety::jobs {
@@ -118,23 +118,18 @@ class TrainingDoors {
   template <class Learn>
   [[nodiscard]] std::vector<double> learn(const Learn& learn) const {
     if (releaser_) return learn(*releaser_);
-    std::optional<optimizers::NoisyReleaser> own;
-    if (reservation_ != nullptr) own.emplace(*reservation_, bits_);
+    const auto own = reservation_ != nullptr ? releasers().gaussian(*reservation_, bits_) : nullptr;
     if (team_.size() == 1) return learn(*own);
-    RanksReleaser releaser{team_, std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}),
-                           own ? &*own : nullptr};
+    RanksReleaser releaser{team_, std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}), own.get()};
     return learn(releaser);
   }
   /// The same on batches of `sampler`. \pre on several ranks no batches of an epoch
   template <class Learn>
   [[nodiscard]] std::vector<double> learn(const optimizers::AnySampler& sampler, const Learn& learn) const {
-    if (team_.size() == 1) return with_sampler(sampler, *reservation_, bits_, learn);
-    const auto on_ranks = [&](optimizers::SamplingReleaser* own) {
-      RanksSamplingReleaser releaser{team_, counts_, own};
-      return learn(releaser);
-    };
-    if (reservation_ == nullptr) return on_ranks(nullptr);
-    return with_sampler(sampler, *reservation_, bits_, [&](optimizers::SamplingReleaser& own) { return on_ranks(&own); });
+    const auto own = reservation_ != nullptr ? releasers().sampling(*reservation_, bits_, sampler) : nullptr;
+    if (team_.size() == 1) return learn(*own);
+    RanksSamplingReleaser releaser{team_, counts_, own.get()};
+    return learn(releaser);
   }
 
  private:

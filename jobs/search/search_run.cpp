@@ -18,6 +18,7 @@
 #include <surety/optimizers/empirical_risk/search.h>
 
 #include <surety/jobs/algorithms/on_file.h>
+#include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/search/answer_time.h>
 
 namespace surety::jobs {
@@ -112,7 +113,10 @@ class TunedRun final : public TrainingRun {
       PunctualReleaser scores{*answer_, scoring};
       return run_once(candidate, parts(), noise, bits.source(), trains, scores);
     };
-    auto best = search(options(noise, order_), *reservation, bits.source(), run);
+    const auto make = [](NoiseMultiplier most, Adjacency adjacency, mechanisms::BitsRef its) {
+      return releasers().of_run(most, adjacency, its);
+    };
+    auto best = search(options(noise, order_), *reservation, bits.source(), run, make);
     if (answer_) answer_->wait();
     chosen_ = best.candidate;
     score_ = best.model.score;
@@ -182,10 +186,10 @@ class TunedRun final : public TrainingRun {
     std::chrono::milliseconds longest{0};
     for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
       const auto adjacency = shared_.target.adjacency;
-      RunReleaser training{NoiseMultiplier{noise}, adjacency, bits};
-      RunReleaser scoring{NoiseMultiplier{noise}, adjacency, bits};
+      const auto training = releasers().of_run(NoiseMultiplier{noise}, adjacency, bits);
+      const auto scoring = releasers().of_run(NoiseMultiplier{noise}, adjacency, bits);
       const auto from = wall_clock_now();
-      static_cast<void>(run_once(candidate, made, noise, bits, training, scoring));
+      static_cast<void>(run_once(candidate, made, noise, bits, *training, *scoring));
       constexpr std::chrono::milliseconds tick{1};
       longest = std::max(longest, wall_clock_now() - from + tick);
       answer_->require_room(runs, longest);

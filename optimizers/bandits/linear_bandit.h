@@ -76,7 +76,7 @@ class LinearBanditSteps {
  public:
   LinearBanditSteps(const LinearBanditOptions& options, Count features);
   [[nodiscard]] std::size_t choose(const RowView& row) const;
-  void learn(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double reward, StreamReleaser<>& stream);
+  void learn(ObjectiveRef objective, const LinearlyMinimizable& domain, const RowView& row, double reward, StreamReleaser<>& stream);
   [[nodiscard]] std::span<const double> weights(std::size_t arm) const { return arms_.at(arm).weights; }
   [[nodiscard]] std::uint64_t users() const noexcept { return users_; }
 
@@ -90,7 +90,7 @@ class LinearBanditSteps {
 
   /// g_t = factor x row.
   [[nodiscard]] static double factor(ObjectiveRef objective, const RowView& row, double reward, const Arm& arm);
-  void move(LinearlyMinimizableRef domain, Arm& arm, std::span<const double> sum) const;
+  void move(const LinearlyMinimizable& domain, Arm& arm, std::span<const double> sum) const;
 
   LinearBanditOptions options_;
   L2Sensitivity sensitivity_;
@@ -105,7 +105,7 @@ class LinearBanditSteps {
 /// The state between two users: released values and public ones alone.
 ///
 /// The guarantee needs nothing of the data: contexts and rewards of any size are clipped or count as zero.
-template <Objective O, LinearlyMinimizable D = LpBall>
+template <Objective O, std::derived_from<LinearlyMinimizable> D = LpBall>
 class LinearBandit {
  public:
   /// All arms start at 0, which must lie in the domain. \throws as `shape`.

@@ -115,13 +115,15 @@ using Directions = std::function<void(std::span<double>)>;
 [[nodiscard]] Directions normal_directions(mechanisms::BitsRef bits);
 
 /// A domain shrunken toward `centre` by the factor 1 - shrinkage.
-template <LinearlyMinimizable D>
-struct Shrunken {
+template <std::derived_from<LinearlyMinimizable> D>
+struct Shrunken final : LinearlyMinimizable {
+  Shrunken(D inner, std::vector<double> fixed, double share) : domain{std::move(inner)}, centre{std::move(fixed)}, shrinkage{share} {}
+
   D domain;
   std::vector<double> centre;
   double shrinkage;  ///< from 0 to 1
 
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const {
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override {
     std::vector<double> point = domain.minimize_linear(costs);
     if (shrinkage > 0) {
       for (std::size_t j = 0; j < point.size(); ++j) point[j] += shrinkage * (centre[j] - point[j]);
@@ -165,7 +167,7 @@ void require_room(const ProjectionFreeBanditOptions& options, const InnerBall& b
 /// The algorithm: `point()` is to be played, then `observe` is told what it cost.
 ///
 /// Between two batches its state is released values and public ones; within a batch it also holds the exact sum of the terms so far.
-template <LinearlyMinimizable D, class Sensitivity = L2Sensitivity>
+template <std::derived_from<LinearlyMinimizable> D, class Sensitivity = L2Sensitivity>
 class ProjectionFreeBandit {
  public:
   /// \throws as `shape`; Error{unsupported} for points inside a domain that knows no inner ball, Error{invalid_argument} when that
@@ -206,7 +208,7 @@ class ProjectionFreeBandit {
   }
 
   static Map map_of(D domain, const ProjectionFreeBanditOptions& options, const InnerBall& ball) {
-    return {.domain = {.domain = std::move(domain), .centre = ball.centre, .shrinkage = options.radius.value() / ball.radius},
+    return {.domain = Shrunken<D>{std::move(domain), ball.centre, options.radius.value() / ball.radius},
             .calls = std::min(options.oracle_calls, options.batch)};
   }
 
@@ -224,7 +226,7 @@ void require_epoch(const ProjectionFreeBanditOptions& options, unsigned epoch, A
 ///
 /// The stream is one of restarts (mechanisms::RestartedSum), whose epochs have 1, 2, 4, ... pushes. A record is in one epoch, so the epochs
 /// are parallel and the dearest one is what the run costs, however long it is.
-template <LinearlyMinimizable D, class Sensitivity = L2Sensitivity>
+template <std::derived_from<LinearlyMinimizable> D, class Sensitivity = L2Sensitivity>
 class DoublingBandit {
  public:
   /// Options of an epoch, from its number of records: a public rule.

@@ -80,7 +80,8 @@ class ExactEpochReleaser final : public SamplingReleaser {
   ExactEpochReleaser(mechanisms::BitsRef bits, mechanisms::Allocation allocation) : bits_{bits}, rounds_{allocation} {}
 
   [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override { return batch_.hold(rounds_.next(records, bits_)); }
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) override {
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/,
+                                                    const Event& /*event*/) override {
     batch_.require_fresh();
     batch_.use();
     return mechanisms::to_reals(query);

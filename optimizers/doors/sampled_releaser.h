@@ -104,7 +104,8 @@ class ExactSamplingReleaser final : public SamplingReleaser {
   ExactSamplingReleaser(mechanisms::BitsRef bits, Sampler sampler) : bits_{bits}, sampler_{std::move(sampler)} {}
 
   [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override { return batch_.hold(sampler_.draw(records, bits_)); }
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) override {
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/,
+                                                    const Event& /*event*/) override {
     batch_.require_fresh();
     batch_.use();
     return mechanisms::to_reals(query);

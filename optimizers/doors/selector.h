@@ -42,7 +42,8 @@ class NoisySelector final : public Selector {
 
   /// \throws Error{unsupported} for another event; Error{internal} when the reservation does not hold it; Error{environment} when the bits
   /// fail.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) override;
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                   const Event& event) override;
 
  private:
   accounting::Reservation& reservation_;
@@ -58,7 +59,8 @@ class SharedSelector final : public Selector {
 
   /// \throws Error{unsupported} when no mechanism selects with the event; Error{internal} when the reservation does not hold the plan;
   /// Error{invalid_argument} in a process made by fork; Error{environment} when the bits fail.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) override;
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                   const Event& event) override;
 
  private:
   HomeProcess home_;
@@ -90,7 +92,8 @@ class ScriptedSelector final : public Selector {
   explicit ScriptedSelector(std::vector<std::size_t> chosen) : chosen_{std::move(chosen)} {}
 
   /// \throws Error{invalid_argument} when the script is over.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) override;
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                   const Event& event) override;
 
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 

@@ -33,13 +33,13 @@ GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objecti
 
 }  // namespace detail
 
-GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
+GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
                                        const GradientDescentOptions& options, Releaser& releaser) {
   return detail::gradient_descent(
       data, objective, [&](double step, std::span<double> weights) { regularizer.proximal(step, weights); }, options, releaser);
 }
 
-GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, ProjectableRef domain,
+GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Projectable& domain,
                                        const GradientDescentOptions& options, Releaser& releaser) {
   return detail::gradient_descent(
       data, objective, [&](double /*step*/, std::span<double> weights) { domain.project(weights); }, options, releaser);

@@ -76,11 +76,11 @@ namespace detail {
 ///         eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
 /// \source [WYX17] Algorithm 4, Theorems 6.1 to 6.3; docs/proofs/gradient-descent.md#gradient-descent.
-[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
                                                      const GradientDescentOptions& options, Releaser& releaser);
 
 /// The same on a domain: h is its indicator.
-[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, ProjectableRef domain,
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Projectable& domain,
                                                      const GradientDescentOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

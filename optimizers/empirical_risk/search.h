@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -65,6 +66,10 @@ using SearchRun = std::function<ScoredModel(std::size_t candidate, Releaser& tra
 /// \source docs/proofs/tuning.md.
 [[nodiscard]] SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits,
                                   const SearchRun& run);
+/// The same with doors that `make` makes: `RunReleaser`s, or what holds them.
+using MakeRunReleaser = std::function<std::unique_ptr<Releaser>(NoiseMultiplier run, Adjacency adjacency, mechanisms::BitsRef bits)>;
+[[nodiscard]] SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits,
+                                  const SearchRun& run, const MakeRunReleaser& make);
 
 /// How badly a model's score of a record does on its label: from 0 to `bound`, which is public.
 struct BoundedLoss {

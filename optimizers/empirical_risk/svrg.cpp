@@ -152,7 +152,7 @@ StepSize barzilai_borwein(const BarzilaiBorwein& rule, const SvrgAnchorPoint& no
 
 }  // namespace detail
 
-std::vector<double> svrg(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer, const SvrgOptions& options,
+std::vector<double> svrg(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer, const SvrgOptions& options,
                          SamplingReleaser& releaser) {
   const SvrgSetting setting = svrg_setting(data, objective, options);
   static_cast<void>(all_inner_steps(options));

@@ -139,8 +139,8 @@ using GossipObserver = std::function<void(std::uint64_t round, std::span<const d
 ///         the releaser throws.
 /// \complexity O(E (stored values + n / h features + rounds x entries of the mixing matrices x features)) time for one node.
 /// \source [LZCJ16] Algorithms 1 and 2; docs/proofs/gossip.md.
-[[nodiscard]] GossipResult gossip(std::span<const Dataset> parts, ObjectiveRef objective, ProjectableRef domain,
-                                  const GossipOptions& options, Mixing& mixing, ExchangeRef engine, LearnerReleaser& releaser,
+[[nodiscard]] GossipResult gossip(std::span<const Dataset> parts, ObjectiveRef objective, const Projectable& domain,
+                                  const GossipOptions& options, Mixing& mixing, Exchange& engine, LearnerReleaser& releaser,
                                   const GossipObserver& observe = {});
 
 /// The mean of `vectors`, one after the other, each of `dimension` coordinates: in ascending order, so the same bits everywhere. O(size).

@@ -26,7 +26,7 @@ BatchPass pass(const NoisySgdOptions& options) {
 
 Event plan(const NoisySgdOptions& options) { return repeat(options.passes, pass(options).pass); }
 
-std::vector<double> noisy_sgd(const Dataset& data, ObjectiveRef objective, ProjectableRef domain, const NoisySgdOptions& options,
+std::vector<double> noisy_sgd(const Dataset& data, ObjectiveRef objective, const Projectable& domain, const NoisySgdOptions& options,
                               Releaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "stochastic gradient descent needs labels, the data set has none"};
   if (data.size() != options.batches.records().value()) {

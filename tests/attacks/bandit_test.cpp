@@ -105,8 +105,8 @@ void attack(Make make, const StreamShape<>& asked, const BanditRecord& one, cons
 TEST(BanditAudit, LinearBanditIsNearlyAsLeakyAsCharged) {
   const LinearBanditOptions options{.steps = Count{users}, .arms = Count{2}, .warm_up = Count{1}, .clip = ClippingNorm{0.7}};
   const auto make = [&] {
-    return LinearBandit{SquaredLoss{.label_bound = LabelBound{1.3}, .weight_radius = Radius{1}},
-                        LpBall{.p = LpExponent{1}, .radius = Radius{1}}, options, Count{1}};
+    return LinearBandit{SquaredLoss{.label_bound = LabelBound{1.3}, .weight_radius = Radius{1}}, LpBall{LpExponent{1}, Radius{1}}, options,
+                        Count{1}};
   };
   // A reward of 1.3 pushes -C into the block of arm 0.
   attack(make, shape(options, Count{1}), {{1}, {-1.3, 0}}, {{1}, {1.3, 0}}, {1, 0});

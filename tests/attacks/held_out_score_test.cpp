@@ -113,8 +113,7 @@ class Attack {
     Kept scoring{score_door_};
     score(!is_trained_on, scoring);
     const auto asked_of_training = [&](bool has_canary) {
-      return exact(training.released.size(),
-                   [&](Releaser& releaser) { static_cast<void>(training_.learn(owners(has_canary), releaser)); });
+      return exact(training.released.size(), [&](Releaser& releaser) { static_cast<void>(training_.learn(owners(has_canary), releaser)); });
     };
     const auto asked_of_score = [&](bool has_canary) { return exact(2, [&](Releaser& releaser) { score(has_canary, releaser); }); };
     Evidence found;

@@ -43,14 +43,15 @@ struct QuadraticLoss : LogisticLoss {
 };
 
 /// Keeps the last weights: an indicator of [-1, 1].
-struct WatchedBox {
+struct WatchedBox final : Regularizer {
+  explicit WatchedBox(double& weight) : last{weight} {}
   double& last;
-  [[nodiscard]] double value(std::span<const double> /*weights*/) const { return 0; }
-  void proximal(double /*step*/, std::span<double> target) const { last = target[0] = std::clamp(completed(target[0]), -1.0, 1.0); }
-  [[nodiscard]] double strong_convexity() const { return 0; }
+  [[nodiscard]] double value(std::span<const double> /*weights*/) const override { return 0; }
+  void proximal(double /*step*/, std::span<double> target) const override {
+    last = target[0] = std::clamp(completed(target[0]), -1.0, 1.0);
+  }
+  [[nodiscard]] double strong_convexity() const override { return 0; }
 };
-static_assert(Regularizer<WatchedBox>);
-
 /// Draws batches and noise, without a ledger, and adds up the log-likelihood ratio of what it releases.
 template <mechanisms::BatchSampler Sampler>
 class Attack final : public SamplingReleaser {

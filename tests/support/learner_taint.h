@@ -58,17 +58,17 @@ class ScriptedLearnerReleaser final : public LearnerReleaser {
 };
 
 /// Keeps everything that learners send.
-template <Exchange X>
-class WatchedExchange {
+template <std::derived_from<Exchange> X>
+class WatchedExchange final : public Exchange {
  public:
   explicit WatchedExchange(X engine) : engine_{std::move(engine)} {}
-  [[nodiscard]] std::size_t learners() const { return engine_.learners(); }
-  [[nodiscard]] LearnerRange local() const { return engine_.local(); }
-  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) {
+  [[nodiscard]] std::size_t learners() const override { return engine_.learners(); }
+  [[nodiscard]] LearnerRange local() const override { return engine_.local(); }
+  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) override {
     sent_.insert(sent_.end(), parameters.begin(), parameters.end());
     engine_.exchange(round, matrix, parameters, mixed);
   }
-  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) {
+  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) override {
     sent_.insert(sent_.end(), parameters.begin(), parameters.end());
     return engine_.gather(parameters);
   }

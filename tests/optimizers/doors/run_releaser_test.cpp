@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <concepts>
 #include <cmath>
+#include <concepts>
 #include <vector>
 
 #include <surety/mechanisms/bits/random_bits.h>

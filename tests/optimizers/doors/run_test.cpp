@@ -4,8 +4,8 @@
 
 #include <rapidcheck/gtest.h>
 
-#include <concepts>
 #include <cmath>
+#include <concepts>
 #include <vector>
 
 #include <surety/mechanisms/bits/random_bits.h>

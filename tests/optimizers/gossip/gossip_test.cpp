@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <concepts>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <mutex>
 #include <numbers>

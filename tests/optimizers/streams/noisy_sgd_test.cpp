@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <concepts>
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <random>
 #include <string>
