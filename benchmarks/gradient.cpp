@@ -98,10 +98,10 @@ void reference(benchmark::State& state, bool is_sparse) {
 }
 
 /// The noise of a release, without a ledger: the benchmark measures what depends on data and dimension.
-struct UnchargedReleaser {
+struct UnchargedReleaser final : Releaser {
   mechanisms::SystemBits bits;
   std::optional<mechanisms::Gaussian> noise;
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     if (!noise) {
       noise.emplace(mechanisms::Gaussian::Options{
           .multiplier = *pairwise_multiplier(event), .sensitivity = sensitivity, .grid = query.grid, .adjacency = event.adjacency()});

@@ -92,7 +92,7 @@ class LpAveraging {
     const LpExponent q = dual(LpExponent{p_});
     squares_ += std::pow(lp_norm(gradient, q), 2);
     for (std::size_t j = 0; j < dimension; ++j) sum_[j] += gradient[j];
-    point_ = LpBall{.p = LpExponent{p_}, .radius = Radius{1}}.minimize_linear(sum_);
+    point_ = LpBall{LpExponent{p_}, Radius{1}}.minimize_linear(sum_);
     const double length = std::min(radius, radius / std::sqrt(squares_) * (p_ - 1) * lp_norm(sum_, q));
     for (double& w : point_) w *= length;
   }

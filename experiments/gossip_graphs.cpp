@@ -94,16 +94,16 @@ Mixing ring_in_turns(std::uint64_t window) {
 
 /// Messages from learner j reach learner i `delay(i, j)` rounds late; a learner's own parameters are at hand, and before round 0 all had
 /// those of round 0.
-class LateExchange {
+class LateExchange final : public Exchange {
  public:
   explicit LateExchange(std::uint64_t largest) : largest_{largest} {}
 
-  [[nodiscard]] std::size_t learners() const noexcept { return experiments::learners; }
-  [[nodiscard]] LearnerRange local() const noexcept { return {0, experiments::learners}; }
+  [[nodiscard]] std::size_t learners() const noexcept override { return experiments::learners; }
+  [[nodiscard]] LearnerRange local() const noexcept override { return {0, experiments::learners}; }
   /// From 0 to `largest`, fixed for each pair.
   [[nodiscard]] std::uint64_t delay(std::size_t i, std::size_t j) const { return i == j ? 0 : (7 * i + 3 * j) % (largest_ + 1); }
 
-  void exchange(std::uint64_t /*round*/, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) {
+  void exchange(std::uint64_t /*round*/, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) override {
     past_.emplace_front(parameters.begin(), parameters.end());
     if (past_.size() > largest_ + 1) past_.pop_back();
     const std::size_t size = parameters.size() / experiments::learners;
@@ -117,14 +117,12 @@ class LateExchange {
           mixed.subspan(i * size, size));
     }
   }
-  [[nodiscard]] Weights gather(std::span<const double> parameters) { return {parameters.begin(), parameters.end()}; }
+  [[nodiscard]] Weights gather(std::span<const double> parameters) override { return {parameters.begin(), parameters.end()}; }
 
  private:
   std::uint64_t largest_;
   std::deque<Weights> past_;  ///< of this round, the last one, ...
 };
-static_assert(Exchange<LateExchange>);
-
 /// A path of learners, whose Metropolis weights are not those of a regular graph.
 MixingMatrix path() {
   std::vector<Edge> edges;

@@ -89,14 +89,13 @@ std::pair<std::vector<std::string>, double> row_of(const Panel& panel, std::uint
 // ---- NoisySGD as printed ----
 
 /// h = 0 on a ball, infinity elsewhere.
-struct OnBall {
+struct OnBall final : Regularizer {
+  explicit OnBall(LpBall domain) : ball{domain} {}
   LpBall ball;
-  [[nodiscard]] double value(std::span<const double>) const { return 0; }
-  void proximal(double /*step*/, std::span<double> target) const { ball.project(target); }
-  [[nodiscard]] double strong_convexity() const { return 0; }
+  [[nodiscard]] double value(std::span<const double>) const override { return 0; }
+  void proximal(double /*step*/, std::span<double> target) const override { ball.project(target); }
+  [[nodiscard]] double strong_convexity() const override { return 0; }
 };
-static_assert(Regularizer<OnBall>);
-
 /// [BFGT20] Algorithm 2 as we read it, for epsilon = 1 and delta = 1 / n: T = n^2 steps on one record drawn anew, noise of sigma^2 = 8 T
 /// L^2 log(1 / delta) / n^2 for gradients of at most L, here the clip; eta = R / (sqrt(T) sqrt(L^2 + d sigma^2)), the mean iterate.
 SampledSgdOptions printed_sgd_options(const Cell& cell) {

@@ -93,7 +93,7 @@ LinearBanditOptions options_of(std::uint64_t steps, double warm_up, bool presele
 }
 
 /// An l_p ball with p a little above 1, as in simulation.h.
-const LpBall ball{.p = LpExponent{1 + 1 / std::log(static_cast<double>(features))}, .radius = Radius{radius}};
+const LpBall ball{LpExponent{1 + 1 / std::log(static_cast<double>(features))}, Radius{radius}};
 
 /// How much the means of the chosen arms fall short of the best ones.
 template <class Stream>

@@ -105,7 +105,7 @@ inline Instance make_instance(const Cell& cell, std::uint64_t seed) {
   return instance;
 }
 
-inline LpBall domain_of(const Cell& cell) { return {.p = LpExponent{cell.p}, .radius = Radius{cell.ball}}; }
+inline LpBall domain_of(const Cell& cell) { return {LpExponent{cell.p}, Radius{cell.ball}}; }
 inline SquaredLoss squared_loss() { return {.label_bound = LabelBound{label_bound}, .weight_radius = Radius{radius}}; }
 inline Target target_of(const Cell& cell) {
   return {.epsilon = Epsilon{1}, .delta = Delta{1 / static_cast<double>(cell.steps)}, .adjacency = Adjacency::replace_one};

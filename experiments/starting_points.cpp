@@ -101,7 +101,7 @@ OnlineToBatchOptions options_of(std::uint64_t steps, double pull) {
 }
 
 /// k = 1, on the buffered factorization.
-template <OnlineLearner L>
+template <std::derived_from<OnlineLearner> L>
 Run plain(const L& learner, const Instance& instance, std::uint64_t seed) {
   const auto options = options_of(instance.data.size(), 0);
   const auto asked = shape(options, Count{dimension});
@@ -115,7 +115,7 @@ Run plain(const L& learner, const Instance& instance, std::uint64_t seed) {
 }
 
 /// k = 3 and the regularisers towards x_0 of Theorem 10, on a tree whose noise follows the pushes.
-template <OnlineLearner L>
+template <std::derived_from<OnlineLearner> L>
 Run cubic(const L& learner, double pull, const Instance& instance, std::uint64_t seed) {
   const auto options = options_of(instance.data.size(), pull);
   const auto asked = shape(options, Count{dimension});

@@ -171,7 +171,7 @@ void require_charged(const Event& charged, const Event& drawn) {
 
 /// The sum of the losses up to each step.
 template <class Sensitivity>
-std::vector<double> regret(const LossSimulation& simulation, std::uint64_t seed, StreamReleaserRef<Sensitivity> stream) {
+std::vector<double> regret(const LossSimulation& simulation, std::uint64_t seed, StreamReleaser<Sensitivity>& stream) {
   mechanisms::ReplayBits directions{3000 + seed};
   ProjectionFreeBandit<detail::LossDomain, Sensitivity> bandit{detail::domain_of(simulation), detail::bandit_options(simulation),
                                                                simulation.dimension, normal_directions(directions)};

@@ -159,14 +159,14 @@ void require_possible(const Simulation& simulation, NoiseMultiplier multiplier) 
 
 namespace {
 
-std::vector<double> regret(const Simulation& simulation, double deviation, std::uint64_t seed, StreamReleaserRef<> stream) {
+std::vector<double> regret(const Simulation& simulation, double deviation, std::uint64_t seed, StreamReleaser<>& stream) {
   if (simulation.algorithm == BanditAlgorithm::ucb) {
     return detail::regret(LinearUcb{detail::ucb_options(simulation, deviation), simulation.features}, stream, simulation, seed);
   }
   const SquaredLoss loss{.label_bound = LabelBound{simulation.reward_bound.value()}, .weight_radius = Radius{1}};
-  return detail::regret(LinearBandit{loss, LpBall{.p = detail::ball_exponent(simulation), .radius = Radius{1}},
-                                     detail::bandit_options(simulation), simulation.features},
-                        stream, simulation, seed);
+  return detail::regret(
+      LinearBandit{loss, LpBall{detail::ball_exponent(simulation), Radius{1}}, detail::bandit_options(simulation), simulation.features},
+      stream, simulation, seed);
 }
 
 }  // namespace

@@ -102,18 +102,18 @@ void require_possible(const Simulation& simulation, NoiseMultiplier multiplier);
 
 /// Draws from a continual sum whose event is charged already.
 template <class Sum, class Sensitivity = L2Sensitivity>
-class ChargedStream {
+class ChargedStream final : public optimizers::StreamReleaser<Sensitivity> {
  public:
   /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`.
   ChargedStream(Sum& sum, mechanisms::BitsRef bits, Sensitivity sensitivity) : sum_{sum}, bits_{bits}, sensitivity_{sensitivity} {}
 
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) override {
     if (!(sensitivity <= sensitivity_)) {
       throw Error{ErrorCode::internal, "a push is more sensitive than the noise was calibrated for"};
     }
     return sum_.push(contribution, bits_);
   }
-  [[nodiscard]] Grid grid() const { return sum_.grid(); }
+  [[nodiscard]] Grid grid() const override { return sum_.grid(); }
 
  private:
   Sum& sum_;

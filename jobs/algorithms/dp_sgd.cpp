@@ -67,7 +67,7 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
     const auto& plan = own<DpSgdPlan>();
     const Penalty penalty{plan.l1, shared().problem.radius, plan.regularization};
     if (what_is_sampled(plan, shared()) == Sampled::unit) its.unit_ends = units.ends;
-    return doors.learn(its.sampler, [&](SamplingReleaserRef releaser) { return sampled_sgd(data, objective(), penalty, its, releaser); });
+    return doors.learn(its.sampler, [&](SamplingReleaser& releaser) { return sampled_sgd(data, objective(), penalty, its, releaser); });
   }
 
  private:

@@ -1,13 +1,13 @@
 // Steps towards an extreme point of a ball, on streams: chosen from noisy sums of gradients, or, of a polytope, by a private selection.
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
-#include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/printed/printed_frank_wolfe_noise.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
 #include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/prefix_sums.h>
+#include <surety/jobs/doors/releasers.h>
 
 namespace surety::jobs {
 namespace {
@@ -51,7 +51,7 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
       OnlineFrankWolfeOptions settings{.steps = steps, .adjacency = shared.target.adjacency};
       settings.clip = ClippingNorm{shared.problem.clip.value_or(settings.clip.value() * label_unit(shared))};
       if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
-      const LpBall ball{.p = LpExponent{own.norm}, .radius = radius};
+      const LpBall ball{LpExponent{own.norm}, radius};
       const auto make = [objective, ball, settings](Count features) { return OnlineFrankWolfe{objective, ball, settings, features}; };
       if (own.noise != "paper") return on_sums(own, shared, context, factorization_of(own), objective, settings, make);
       if (own.factorization) refuse_plan("@factorization is for calibrated noise, the printed one is that of a tree");
@@ -77,8 +77,8 @@ class PolyhedralFrankWolfeRun final : public StreamRun {
   std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
     auto noisy = settings_;
     noisy.noise_multiplier = NoiseMultiplier{noise};
-    NoisySelector selector{reservation, bits};
-    return feed(objective_, PolyhedralFrankWolfe{objective_, noisy, features()}, selector);
+    const auto selector = releasers().selector(reservation, bits);
+    return feed(objective_, PolyhedralFrankWolfe{objective_, noisy, features()}, *selector);
   }
 
  private:

@@ -16,6 +16,7 @@
 #include <surety/optimizers/models/model.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/doors/releasers.h>
 
 namespace surety::jobs {
 namespace {
@@ -260,8 +261,8 @@ class GossipRun final : public TrainingRun {
   template <class Engine, class Owner>
   std::vector<double> learn(Engine engine, Owner&& owner, RunBits& bits) {
     const auto with = [&](auto learner_bits) {
-      NoisyLearnerReleaser releaser{std::forward<Owner>(owner), learner_bits};
-      const auto result = gossip(parts_.of_learners, objective_, L2Ball{radius_}, settings_, mixing_, engine, releaser);
+      const auto releaser = releasers().of_learners(std::forward<Owner>(owner), learner_bits);
+      const auto result = gossip(parts_.of_learners, objective_, L2Ball{radius_}, settings_, mixing_, engine, *releaser);
       const auto all = engine.gather(result.mean);
       return all.empty() ? all : mean_vector(all, parts_.of_learners.front().features());
     };

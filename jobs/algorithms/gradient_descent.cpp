@@ -36,9 +36,9 @@ class FullGradientRun : public OptionsRun<TunableRun, Options> {
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) final {
     auto its = this->noisy(noise, units);
     its.unit_ends = units.ends;
-    return doors.learn([&](ReleaserRef releaser) { return descend(data, its, releaser, doors.bits()); });
+    return doors.learn([&](Releaser& releaser) { return descend(data, its, releaser, doors.bits()); });
   }
-  [[nodiscard]] virtual std::vector<double> descend(const Dataset& data, Options& noisy, ReleaserRef releaser,
+  [[nodiscard]] virtual std::vector<double> descend(const Dataset& data, Options& noisy, Releaser& releaser,
                                                     mechanisms::BitsRef bits) const = 0;
 };
 
@@ -119,7 +119,7 @@ class GradientDescentRun final : public FullGradientRun<GradientDescentOptions> 
   using FullGradientRun::FullGradientRun;
 
  protected:
-  std::vector<double> descend(const Dataset& data, GradientDescentOptions& noisy, ReleaserRef releaser,
+  std::vector<double> descend(const Dataset& data, GradientDescentOptions& noisy, Releaser& releaser,
                               mechanisms::BitsRef bits) const override {
     const auto& its = own<GradientDescentPlan>();
     if (its.iterate == "random") noisy.returned = random_iterate(noisy.steps, bits);
@@ -147,7 +147,7 @@ class AcceleratedRun final : public FullGradientRun<AcceleratedGradientDescentOp
   using FullGradientRun::FullGradientRun;
 
  protected:
-  std::vector<double> descend(const Dataset& data, AcceleratedGradientDescentOptions& noisy, ReleaserRef releaser,
+  std::vector<double> descend(const Dataset& data, AcceleratedGradientDescentOptions& noisy, Releaser& releaser,
                               mechanisms::BitsRef /*bits*/) const override {
     const auto penalty = penalty_of(own<AcceleratedGradientDescentPlan>(), shared());
     return accelerated_gradient_descent(data, objective(), penalty, noisy, releaser).weights;
@@ -175,13 +175,13 @@ class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
   using FullGradientRun::FullGradientRun;
 
  protected:
-  std::vector<double> descend(const Dataset& data, MirrorDescentOptions& noisy, ReleaserRef releaser,
+  std::vector<double> descend(const Dataset& data, MirrorDescentOptions& noisy, Releaser& releaser,
                               mechanisms::BitsRef /*bits*/) const override {
     const auto in = [&](const auto& geometry) { return mirror_descent(data, objective(), geometry, noisy, releaser).weights; };
     const Radius radius{*shared().problem.radius};
     const auto& geometry = own<MirrorDescentPlan>().geometry;
     if (geometry == "l1") return in(L1Geometry{radius});
-    if (geometry == "simplex") return in(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
+    if (geometry == "simplex") return in(SimplexGeometry{Simplex{Quantity<ScaleRule>{radius.value()}}});
     return in(EuclideanGeometry{L2Ball{radius}});
   }
 };

@@ -216,7 +216,7 @@ void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
     for (std::size_t i = rows.first; i < rows.end; ++i) is_usable = is_usable || data.norm(i) > 0;
     if (is_usable) sum.add(1.0);
   }
-  const auto release = [&](ReleaserRef releaser) {
+  const auto release = [&](Releaser& releaser) {
     return releaser.release(sum.sum(), sum.l2_sensitivity(training.adjacency()), gaussian(noise, training.adjacency()));
   };
   usable_ = doors.learn(release).front();

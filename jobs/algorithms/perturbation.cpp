@@ -6,6 +6,7 @@
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/on_file.h>
+#include <surety/jobs/doors/releasers.h>
 
 namespace surety::jobs {
 namespace {
@@ -55,8 +56,7 @@ class OutputPerturbationRun final : public LoneRun {
   std::vector<double> learn(const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
     auto noisy = settings_;
     noisy.noise = NoiseMultiplier{noise};
-    NoisyVectorReleaser releaser{reservation, bits};
-    return output_perturbation(data, loss_, noisy, releaser);
+    return output_perturbation(data, loss_, noisy, *releasers().of_vector(reservation, bits));
   }
   void check(const Dataset& data) const override {
     // A private number of records may be 0, which is no Count.
@@ -134,8 +134,7 @@ class ObjectivePerturbationRun final : public LoneRun {
  protected:
   std::vector<double> learn(const Dataset& data, double /*noise*/, accounting::Reservation& reservation,
                             mechanisms::BitsRef bits) override {
-    NoisyPerturbingReleaser releaser{reservation, bits};
-    return objective_perturbation(data, loss_, settings_, releaser);
+    return objective_perturbation(data, loss_, settings_, *releasers().perturbing(reservation, bits));
   }
   void check(const Dataset& data) const override { static_cast<void>(perturbed_minimum_distance(loss_, settings_, data.features())); }
 

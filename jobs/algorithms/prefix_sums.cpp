@@ -1,4 +1,5 @@
 #include <surety/jobs/algorithms/prefix_sums.h>
+#include <surety/jobs/doors/releasers.h>
 
 #include <fmt/ranges.h>
 
@@ -37,8 +38,8 @@ std::vector<double> SumsRun::learn(double noise, accounting::Reservation& reserv
                                         .multiplier = multiplier,
                                         .grid = mechanisms::continual_grid(factorization_, its.steps, its.sensitivity, multiplier),
                                         .adjacency = its.adjacency}};
-  Stream stream{reservation, bits, std::move(sum), its.sensitivity};
-  return learn_on(stream);
+  const auto stream = releasers().of_stream(reservation, bits, std::move(sum), its.sensitivity);
+  return learn_on(*stream);
 }
 
 }  // namespace surety::jobs

@@ -21,7 +21,7 @@ class SumsRun : public StreamRun {
   [[nodiscard]] CalibratedNoise calibrate() override;
 
  protected:
-  using Stream = optimizers::NoisyStream<mechanisms::GaussianContinualSum>;
+  using Stream = optimizers::StreamReleaser<>;
 
   SumsRun(const PrefixSumPlan& own, const TrainPlan& shared, const TrainContext& context, mechanisms::Factorization factorization)
       : StreamRun{own, shared, context}, factorization_{factorization}, steps_{own.steps.value()} {}

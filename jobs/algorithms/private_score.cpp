@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <surety/accounting/events/releases.h>
+#include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/plans/plan_error.h>
-#include <surety/optimizers/doors/score_releaser.h>
 
 namespace surety::jobs {
 namespace {
@@ -81,8 +81,7 @@ void PrivateScore::release(const ScoredTraining& training, const data::Dataset& 
                        .classes_by = parse_classes_by(plan_.problem.classes_by),
                        .unit_ends = ends};
   if (*kind_ == ScoreKind::squared_error) options.label_bound = label_range(plan_.problem).value().bound;
-  ScoreReleaser door{reservation, bits};
-  released_ = release_score(held_out, weights, options, door);
+  released_ = release_score(held_out, weights, options, *releasers().of_score(reservation, bits));
 }
 
 void PrivateScore::add_to(TrainingFacts& facts) const {

@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include <surety/accounting/calibration/best_cost.h>
-#include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/streams/noisy_frank_wolfe.h>
 #include <surety/optimizers/streams/noisy_sgd.h>
 #include <surety/optimizers/streams/one_pass_sgd.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/on_stream.h>
+#include <surety/jobs/doors/releasers.h>
 
 namespace surety::jobs {
 namespace {
@@ -34,8 +34,7 @@ class BestRun : public Run {
                                                      Learn learn) {
     Options noisy = settings_;
     noisy.noise_multiplier = NoiseMultiplier{noise};
-    NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
-    return learn(noisy, releaser);
+    return learn(noisy, *releasers().of_batches(reservation, bits, pass(noisy)));
   }
 
  private:
@@ -187,7 +186,7 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan>
                                       const TrainContext& /*context*/) const override {
     const AnyObjective objective = objective_of(shared);
     const Target target = shared.target;
-    const LpBall ball{.p = LpExponent{own.norm}, .radius = ball_radius(shared)};
+    const LpBall ball{LpExponent{own.norm}, ball_radius(shared)};
     NoisyFrankWolfeOptions settings{.noise_multiplier = NoiseMultiplier{1}, .iterations = Count{own.steps}, .adjacency = target.adjacency};
     settings.clip = ClippingNorm{shared.problem.clip.value_or(label_unit(shared))};
     if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};

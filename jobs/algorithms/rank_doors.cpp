@@ -141,8 +141,7 @@ std::vector<double> RanksReleaser::release(const GridVector& query, L2Sensitivit
   return released;
 }
 
-RanksSamplingReleaser::RanksSamplingReleaser(Team& team, std::vector<std::uint64_t> counts,
-                                             std::optional<optimizers::SamplingReleaserRef> own)
+RanksSamplingReleaser::RanksSamplingReleaser(Team& team, std::vector<std::uint64_t> counts, optimizers::SamplingReleaser* own)
     : is_first_{team.is_first()},
       counts_{std::move(counts)},
       all_{std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0})},

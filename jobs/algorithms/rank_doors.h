@@ -22,7 +22,7 @@
 #include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
-#include <surety/jobs/algorithms/secret_batches.h>
+#include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/run/team.h>
 
 namespace surety::jobs {
@@ -67,40 +67,38 @@ class RankSums {
 [[nodiscard]] std::vector<std::uint64_t> counts_of_ranks(Team& team, std::uint64_t own);
 
 /// A `Releaser` of all ranks together. \pre `own` at the first rank
-class RanksReleaser {
+class RanksReleaser final : public optimizers::Releaser {
  public:
   /// \param records of all ranks
-  RanksReleaser(Team& team, std::uint64_t records, std::optional<optimizers::ReleaserRef> own)
+  RanksReleaser(Team& team, std::uint64_t records, optimizers::Releaser* own)
       : is_first_{team.is_first()}, sums_{team, records}, own_{own} {}
 
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   bool is_first_;
   RankSums sums_;
-  std::optional<optimizers::ReleaserRef> own_;
+  optimizers::Releaser* own_;
 };
 
 /// A `SamplingReleaser` of all ranks together, whose batches are of all records. \pre `own` at the first rank
-class RanksSamplingReleaser {
+class RanksSamplingReleaser final : public optimizers::SamplingReleaser {
  public:
-  RanksSamplingReleaser(Team& team, std::vector<std::uint64_t> counts, std::optional<optimizers::SamplingReleaserRef> own);
+  RanksSamplingReleaser(Team& team, std::vector<std::uint64_t> counts, optimizers::SamplingReleaser* own);
 
   /// \param records of this rank. \return those of them that are in the batch
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records);
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override;
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   bool is_first_;
   std::vector<std::uint64_t> counts_;
   std::uint64_t all_;
   RankSums sums_;
-  std::optional<optimizers::SamplingReleaserRef> own_;
+  optimizers::SamplingReleaser* own_;
   std::vector<std::size_t> places_;
 };
-
-static_assert(optimizers::Releaser<RanksReleaser> && optimizers::SamplingReleaser<RanksSamplingReleaser>);
 
 /// Where a training asks for its releases: in one process at its reservation, on several ranks at the first one's.
 class TrainingDoors {
@@ -110,8 +108,8 @@ class TrainingDoors {
       : team_{team}, reservation_{reservation}, bits_{bits}, counts_{std::move(counts)} {}
 
   /// In one process, at a door of somebody else's.
-  TrainingDoors(Team& team, optimizers::ReleaserRef releaser, mechanisms::BitsRef bits)
-      : team_{team}, reservation_{nullptr}, bits_{bits}, releaser_{releaser} {}
+  TrainingDoors(Team& team, optimizers::Releaser& releaser, mechanisms::BitsRef bits)
+      : team_{team}, reservation_{nullptr}, bits_{bits}, releaser_{&releaser} {}
 
   /// For what is drawn beside noise: what depends on it is used at the first rank alone.
   [[nodiscard]] mechanisms::BitsRef bits() const noexcept { return bits_; }
@@ -120,24 +118,18 @@ class TrainingDoors {
   template <class Learn>
   [[nodiscard]] std::vector<double> learn(const Learn& learn) const {
     if (releaser_) return learn(*releaser_);
-    std::optional<optimizers::NoisyReleaser> own;
-    if (reservation_ != nullptr) own.emplace(*reservation_, bits_);
-    if (team_.size() == 1) return learn(optimizers::ReleaserRef{*own});
-    RanksReleaser releaser{team_, std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}),
-                           own ? std::optional<optimizers::ReleaserRef>{*own} : std::nullopt};
-    return learn(optimizers::ReleaserRef{releaser});
+    const auto own = reservation_ != nullptr ? releasers().gaussian(*reservation_, bits_) : nullptr;
+    if (team_.size() == 1) return learn(*own);
+    RanksReleaser releaser{team_, std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}), own.get()};
+    return learn(releaser);
   }
   /// The same on batches of `sampler`. \pre on several ranks no batches of an epoch
   template <class Learn>
   [[nodiscard]] std::vector<double> learn(const optimizers::AnySampler& sampler, const Learn& learn) const {
-    using optimizers::SamplingReleaserRef;
-    if (team_.size() == 1) return with_sampler(sampler, *reservation_, bits_, learn);
-    const auto on_ranks = [&](std::optional<SamplingReleaserRef> own) {
-      RanksSamplingReleaser releaser{team_, counts_, own};
-      return learn(SamplingReleaserRef{releaser});
-    };
-    if (reservation_ == nullptr) return on_ranks(std::nullopt);
-    return with_sampler(sampler, *reservation_, bits_, [&](SamplingReleaserRef own) { return on_ranks(own); });
+    const auto own = reservation_ != nullptr ? releasers().sampling(*reservation_, bits_, sampler) : nullptr;
+    if (team_.size() == 1) return learn(*own);
+    RanksSamplingReleaser releaser{team_, counts_, own.get()};
+    return learn(releaser);
   }
 
  private:
@@ -145,7 +137,7 @@ class TrainingDoors {
   accounting::Reservation* reservation_;
   mechanisms::BitsRef bits_;
   std::vector<std::uint64_t> counts_;
-  std::optional<optimizers::ReleaserRef> releaser_ = {};
+  optimizers::Releaser* releaser_ = nullptr;
 };
 
 }  // namespace surety::jobs

@@ -14,15 +14,16 @@ namespace surety::jobs {
 
 /// The engine that spreads learners over a team, as optimizers::Exchange. Only what it is given is sent: released parameters, the same
 /// bytes to every neighbour, each at most once to a rank.
-class RankExchange {
+class RankExchange final : public optimizers::Exchange {
  public:
   /// \throws Error{invalid_argument} for more ranks than learners.
   RankExchange(Team& team, std::size_t learners);
 
-  [[nodiscard]] std::size_t learners() const noexcept { return learners_; }
-  [[nodiscard]] optimizers::LearnerRange local() const noexcept { return local_; }
-  void exchange(std::uint64_t round, const optimizers::MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed);
-  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters);
+  [[nodiscard]] std::size_t learners() const noexcept override { return learners_; }
+  [[nodiscard]] optimizers::LearnerRange local() const noexcept override { return local_; }
+  void exchange(std::uint64_t round, const optimizers::MixingMatrix& matrix, std::span<const double> parameters,
+                std::span<double> mixed) override;
+  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) override;
 
  private:
   [[nodiscard]] std::span<const double> vector_of(std::size_t learner, std::span<const double> parameters) const;
@@ -34,7 +35,5 @@ class RankExchange {
   optimizers::LearnerRange local_;
   std::optional<optimizers::Inbox> inbox_;  ///< made when the dimension is known
 };
-
-static_assert(optimizers::Exchange<RankExchange>);
 
 }  // namespace surety::jobs

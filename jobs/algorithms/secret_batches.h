@@ -1,14 +1,12 @@
-// What algorithms on secret batches share: how batches are drawn, and the releaser that draws them.
+// What algorithms on secret batches share: how batches are drawn.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
-#include <surety/optimizers/doors/epoch_releaser.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
 #include <surety/jobs/algorithms/algorithm.h>
@@ -34,22 +32,5 @@ using IndependentSampler = std::variant<mechanisms::PoissonBatches, mechanisms::
 
 /// --batch-size, or a share of the records. \throws Error{invalid_argument} for more than those.
 [[nodiscard]] std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count training, std::uint64_t share);
-
-/// run(releaser) with one that draws batches of the sampler, and charges them.
-template <class Run>
-[[nodiscard]] std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation,
-                                               mechanisms::BitsRef bits, const Run& run) {
-  return std::visit(
-      [&](const auto& its) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(its)>, mechanisms::Allocation>) {
-          optimizers::NoisyEpochReleaser releaser{reservation, bits, its};
-          return run(releaser);
-        } else {
-          optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
-          return run(releaser);
-        }
-      },
-      sampler);
-}
 
 }  // namespace surety::jobs

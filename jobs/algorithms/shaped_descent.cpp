@@ -33,7 +33,7 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;
-    return doors.learn([&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
+    return doors.learn([&](Releaser& releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
   }
   void check(const Dataset& data) const override { require_shapeable(data.features()); }
   [[nodiscard]] bool adds_up_units() const override { return true; }
@@ -161,7 +161,7 @@ class ConstantRun final : public OptionsRun<RankRun, ConstantLearnerOptions> {
     const auto& problem = shared().problem;
     const std::size_t classes = problem.classes.empty() ? 1 : shared().source.label->classes.size();
     std::vector<double> weights(data.features() * classes, 0.0);
-    return doors.learn([&](ReleaserRef releaser) {
+    return doors.learn([&](Releaser& releaser) {
       if (classes == 1) {
         weights.back() = constant_learner(data, its, releaser);
         return std::move(weights);

@@ -83,7 +83,7 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;
-    return doors.learn([&](ReleaserRef releaser) {
+    return doors.learn([&](Releaser& releaser) {
       const auto moments = release_moments(data, its, releaser);
       intervals_ = coefficient_intervals(moments, confidence());
       // Where the number of records is public, `units` knows it on several ranks.

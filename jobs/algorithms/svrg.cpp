@@ -10,6 +10,7 @@
 #include <surety/jobs/algorithms/on_file.h>
 #include <surety/jobs/algorithms/penalty.h>
 #include <surety/jobs/algorithms/secret_batches.h>
+#include <surety/jobs/doors/releasers.h>
 
 namespace surety::jobs {
 namespace {
@@ -37,8 +38,7 @@ class SvrgRun final : public LoneRun {
  protected:
   std::vector<double> learn(const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
     settings_.noise_multiplier = NoiseMultiplier{noise};
-    return with_sampler(any(settings_.sampler), reservation, bits,
-                        [&](SamplingReleaserRef releaser) { return svrg(data, objective(), penalty_, settings_, releaser); });
+    return svrg(data, objective(), penalty_, settings_, *releasers().sampling(reservation, bits, any(settings_.sampler)));
   }
 
  private:

@@ -34,19 +34,19 @@ class AnswerTime {
 };
 
 /// A `Releaser` that releases nothing from the time on: a run stops there, wherever it is, and not when it would have been done.
-class PunctualReleaser {
+class PunctualReleaser final : public optimizers::Releaser {
  public:
-  PunctualReleaser(const AnswerTime& time, optimizers::ReleaserRef releaser) : time_{time}, releaser_{releaser} {}
+  PunctualReleaser(const AnswerTime& time, optimizers::Releaser& releaser) : time_{time}, releaser_{releaser} {}
 
   /// \throws Error{environment} from the time on; what the releaser throws.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     time_.require_early();
     return releaser_.release(query, sensitivity, event);
   }
 
  private:
   const AnswerTime& time_;
-  optimizers::ReleaserRef releaser_;
+  optimizers::Releaser& releaser_;
 };
 
 }  // namespace surety::jobs

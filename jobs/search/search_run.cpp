@@ -18,6 +18,7 @@
 #include <surety/optimizers/empirical_risk/search.h>
 
 #include <surety/jobs/algorithms/on_file.h>
+#include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/search/answer_time.h>
 
 namespace surety::jobs {
@@ -106,13 +107,16 @@ class TunedRun final : public TrainingRun {
   }
 
   std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
-    const auto run = [&](std::size_t candidate, ReleaserRef training, ReleaserRef scoring) {
+    const auto run = [&](std::size_t candidate, Releaser& training, Releaser& scoring) {
       if (!answer_) return run_once(candidate, parts(), noise, bits.source(), training, scoring);
       PunctualReleaser trains{*answer_, training};
       PunctualReleaser scores{*answer_, scoring};
       return run_once(candidate, parts(), noise, bits.source(), trains, scores);
     };
-    auto best = search(options(noise, order_), *reservation, bits.source(), run);
+    const auto make = [](NoiseMultiplier most, Adjacency adjacency, mechanisms::BitsRef its) {
+      return releasers().of_run(most, adjacency, its);
+    };
+    auto best = search(options(noise, order_), *reservation, bits.source(), run, make);
     if (answer_) answer_->wait();
     chosen_ = best.candidate;
     score_ = best.model.score;
@@ -164,7 +168,7 @@ class TunedRun final : public TrainingRun {
  private:
   /// Trains a candidate and scores it.
   [[nodiscard]] ScoredModel run_once(std::size_t candidate, const data::Split& on, double noise, mechanisms::BitsRef bits,
-                                     ReleaserRef training, ReleaserRef scoring) const {
+                                     Releaser& training, Releaser& scoring) const {
     TunableRun& one = *runs_[candidate];
     auto weights = one.learn(data::Dataset{on.training}, {}, noise_of(one, NoiseMultiplier{noise}), {context_.team, training, bits});
     const double score = released_score(on.held_out, bounded_loss(one.objective(), label_unit(shared_)), weights, NoiseMultiplier{noise},
@@ -182,10 +186,10 @@ class TunedRun final : public TrainingRun {
     std::chrono::milliseconds longest{0};
     for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
       const auto adjacency = shared_.target.adjacency;
-      RunReleaser training{NoiseMultiplier{noise}, adjacency, bits};
-      RunReleaser scoring{NoiseMultiplier{noise}, adjacency, bits};
+      const auto training = releasers().of_run(NoiseMultiplier{noise}, adjacency, bits);
+      const auto scoring = releasers().of_run(NoiseMultiplier{noise}, adjacency, bits);
       const auto from = wall_clock_now();
-      static_cast<void>(run_once(candidate, made, noise, bits, training, scoring));
+      static_cast<void>(run_once(candidate, made, noise, bits, *training, *scoring));
       constexpr std::chrono::milliseconds tick{1};
       longest = std::max(longest, wall_clock_now() - from + tick);
       answer_->require_room(runs, longest);

@@ -40,8 +40,8 @@ std::size_t LinearBanditSteps::choose(const RowView& row) const {
   return best_arm(scores);
 }
 
-void LinearBanditSteps::learn(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double reward,
-                              StreamReleaserRef<> stream) {
+void LinearBanditSteps::learn(ObjectiveRef objective, const LinearlyMinimizable& domain, const RowView& row, double reward,
+                              StreamReleaser<>& stream) {
   const std::size_t chosen = choose(row);
   const auto turn = warm_up_.turn(users_);
   GridVector contribution{.grid = stream.grid(), .steps = std::vector<std::int64_t>(arms_.size() * features_)};
@@ -65,7 +65,7 @@ double LinearBanditSteps::factor(ObjectiveRef objective, const RowView& row, dou
   return i * objective.derivative(row.dot(arm.weights), *label) - (i - 1) * objective.derivative(row.dot(arm.previous), *label);
 }
 
-void LinearBanditSteps::move(LinearlyMinimizableRef domain, Arm& arm, std::span<const double> sum) const {
+void LinearBanditSteps::move(const LinearlyMinimizable& domain, Arm& arm, std::span<const double> sum) const {
   const std::vector<double> vertex = domain.minimize_linear(sum);
   const double step = options_.step_scale.value() / static_cast<double>(++arm.steps + 1);
   arm.previous = arm.weights;

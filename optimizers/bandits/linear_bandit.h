@@ -76,7 +76,7 @@ class LinearBanditSteps {
  public:
   LinearBanditSteps(const LinearBanditOptions& options, Count features);
   [[nodiscard]] std::size_t choose(const RowView& row) const;
-  void learn(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double reward, StreamReleaserRef<> stream);
+  void learn(ObjectiveRef objective, const LinearlyMinimizable& domain, const RowView& row, double reward, StreamReleaser<>& stream);
   [[nodiscard]] std::span<const double> weights(std::size_t arm) const { return arms_.at(arm).weights; }
   [[nodiscard]] std::uint64_t users() const noexcept { return users_; }
 
@@ -90,7 +90,7 @@ class LinearBanditSteps {
 
   /// g_t = factor x row.
   [[nodiscard]] static double factor(ObjectiveRef objective, const RowView& row, double reward, const Arm& arm);
-  void move(LinearlyMinimizableRef domain, Arm& arm, std::span<const double> sum) const;
+  void move(const LinearlyMinimizable& domain, Arm& arm, std::span<const double> sum) const;
 
   LinearBanditOptions options_;
   L2Sensitivity sensitivity_;
@@ -105,7 +105,7 @@ class LinearBanditSteps {
 /// The state between two users: released values and public ones alone.
 ///
 /// The guarantee needs nothing of the data: contexts and rewards of any size are clipped or count as zero.
-template <Objective O, LinearlyMinimizable D = LpBall>
+template <Objective O, std::derived_from<LinearlyMinimizable> D = LpBall>
 class LinearBandit {
  public:
   /// All arms start at 0, which must lie in the domain. \throws as `shape`.
@@ -118,7 +118,7 @@ class LinearBandit {
   /// Learns from the reward that this user gave to the arm of `choose(row)`, and moves on to the next user. A reward that is no label of
   /// the objective counts as no answer at all. O(arms x features) and one push. \throws what the stream throws; Error{invalid_argument}
   /// when a dense row does not have `features` coordinates.
-  void learn(const RowView& row, double reward, StreamReleaserRef<> stream) { state_.learn(objective_, domain_, row, reward, stream); }
+  void learn(const RowView& row, double reward, StreamReleaser<>& stream) { state_.learn(objective_, domain_, row, reward, stream); }
 
   /// theta_a: released, may be shown. \pre arm < arms.
   [[nodiscard]] std::span<const double> weights(std::size_t arm) const { return state_.weights(arm); }

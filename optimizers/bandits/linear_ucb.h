@@ -107,7 +107,7 @@ class LinearUcb {
   /// Learns from the reward that this user gave to the arm of `choose(row)`, and moves on to the next user. A reward that is not finite
   /// counts as no answer at all. O(arms x features^3) and one push.
   /// \throws what the stream throws; Error{invalid_argument} as `choose`, and as `require_fine_grid` for the stream's.
-  void learn(const RowView& row, double reward, StreamReleaserRef<> stream) {
+  void learn(const RowView& row, double reward, StreamReleaser<>& stream) {
     const std::vector<double> sums = stream.push(contribution(row, reward, stream.grid()), sensitivity_);
     estimate(sums);
     ++users_;

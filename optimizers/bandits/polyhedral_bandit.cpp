@@ -32,7 +32,7 @@ std::size_t PolyhedralBanditSteps::choose(const RowView& row) const {
   return best_arm(scores);
 }
 
-void PolyhedralBanditSteps::learn(ObjectiveRef objective, const RowView& row, double reward, SelectorRef selector) {
+void PolyhedralBanditSteps::learn(ObjectiveRef objective, const RowView& row, double reward, Selector& selector) {
   const std::size_t chosen = choose(row);
   const std::optional<double> label = objective.encode_label(reward);
   const RowView nobody{.indices = {}, .values = {}, .norm = 0};

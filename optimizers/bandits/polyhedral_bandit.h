@@ -46,7 +46,7 @@ class PolyhedralBanditSteps {
  public:
   PolyhedralBanditSteps(const PolyhedralBanditOptions& options, Count features);
   [[nodiscard]] std::size_t choose(const RowView& row) const;
-  void learn(ObjectiveRef objective, const RowView& row, double reward, SelectorRef selector);
+  void learn(ObjectiveRef objective, const RowView& row, double reward, Selector& selector);
   [[nodiscard]] std::span<const double> weights(std::size_t arm) const { return arms_.at(arm).weights(); }
   [[nodiscard]] std::uint64_t users() const noexcept { return users_; }
 
@@ -71,7 +71,7 @@ class PolyhedralBandit {
 
   /// Learns from the reward that this user gave to the arm of `choose(row)`, and moves on. A reward that is no label of the objective
   /// counts as no answer at all. O(arms x features). \throws as PolyhedralFrankWolfe::observe, and what the selector throws.
-  void learn(const RowView& row, double reward, SelectorRef selector) { state_.learn(objective_, row, reward, selector); }
+  void learn(const RowView& row, double reward, Selector& selector) { state_.learn(objective_, row, reward, selector); }
 
   /// theta_a: released, may be shown. \pre arm < arms.
   [[nodiscard]] std::span<const double> weights(std::size_t arm) const { return state_.weights(arm); }

@@ -112,13 +112,15 @@ using Directions = std::function<void(std::span<double>)>;
 [[nodiscard]] Directions normal_directions(mechanisms::BitsRef bits);
 
 /// A domain shrunken toward `centre` by the factor 1 - shrinkage.
-template <LinearlyMinimizable D>
-struct Shrunken {
+template <std::derived_from<LinearlyMinimizable> D>
+struct Shrunken final : LinearlyMinimizable {
+  Shrunken(D inner, std::vector<double> fixed, double share) : domain{std::move(inner)}, centre{std::move(fixed)}, shrinkage{share} {}
+
   D domain;
   std::vector<double> centre;
   double shrinkage;  ///< from 0 to 1
 
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const {
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override {
     std::vector<double> point = domain.minimize_linear(costs);
     if (shrinkage > 0) {
       for (std::size_t j = 0; j < point.size(); ++j) point[j] += shrinkage * (centre[j] - point[j]);
@@ -162,7 +164,7 @@ void require_room(const ProjectionFreeBanditOptions& options, const InnerBall& b
 /// The algorithm: `point()` is to be played, then `observe` is told what it cost.
 ///
 /// Between two batches its state is released values and public ones; within a batch it also holds the exact sum of the terms so far.
-template <LinearlyMinimizable D, class Sensitivity = L2Sensitivity>
+template <std::derived_from<LinearlyMinimizable> D, class Sensitivity = L2Sensitivity>
 class ProjectionFreeBandit {
  public:
   /// \throws as `shape`; Error{unsupported} for points inside a domain that knows no inner ball, Error{invalid_argument} when that
@@ -179,7 +181,7 @@ class ProjectionFreeBandit {
 
   /// Takes in f_t(x_t), any double. O(n); at the end of a batch one push and at most `oracle_calls` calls of the oracle.
   /// \throws Error{invalid_argument} beyond the horizon; what the stream throws.
-  void observe(double loss, StreamReleaserRef<Sensitivity> stream) {
+  void observe(double loss, StreamReleaser<Sensitivity>& stream) {
     oco_.observe(losses_.place(loss), played_.direction(), stream);
     played_.choose_around(oco_.decision());
   }
@@ -203,7 +205,7 @@ class ProjectionFreeBandit {
   }
 
   static Map map_of(D domain, const ProjectionFreeBanditOptions& options, const InnerBall& ball) {
-    return {.domain = {.domain = std::move(domain), .centre = ball.centre, .shrinkage = options.radius.value() / ball.radius},
+    return {.domain = Shrunken<D>{std::move(domain), ball.centre, options.radius.value() / ball.radius},
             .calls = std::min(options.oracle_calls, options.batch)};
   }
 
@@ -221,7 +223,7 @@ void require_epoch(const ProjectionFreeBanditOptions& options, unsigned epoch, A
 ///
 /// The stream is one of restarts (mechanisms::RestartedSum), whose epochs have 1, 2, 4, ... pushes. A record is in one epoch, so the epochs
 /// are parallel and the dearest one is what the run costs, however long it is.
-template <LinearlyMinimizable D, class Sensitivity = L2Sensitivity>
+template <std::derived_from<LinearlyMinimizable> D, class Sensitivity = L2Sensitivity>
 class DoublingBandit {
  public:
   /// Options of an epoch, from its number of records: a public rule.
@@ -244,7 +246,7 @@ class DoublingBandit {
 
   /// As `ProjectionFreeBandit::observe`. \throws also what the next epoch's construction throws, and Error{invalid_argument} when the rule
   /// has other steps, batches or adjacency than the epoch.
-  void observe(double loss, StreamReleaserRef<Sensitivity> stream) {
+  void observe(double loss, StreamReleaser<Sensitivity>& stream) {
     SinceRestart since{stream, ended_, latest_};
     bandit_->observe(loss, since);
     if (bandit_->steps() < (std::uint64_t{1} << (2 * epoch_))) return;
@@ -256,17 +258,22 @@ class DoublingBandit {
 
  private:
   /// The sums of the current epoch alone: released ones less a released one.
-  struct SinceRestart {
-    StreamReleaserRef<Sensitivity> stream;
-    const std::vector<double>& ended;
-    std::vector<double>& latest;
+  class SinceRestart final : public StreamReleaser<Sensitivity> {
+   public:
+    SinceRestart(StreamReleaser<Sensitivity>& stream, const std::vector<double>& ended, std::vector<double>& latest)
+        : stream_{stream}, ended_{ended}, latest_{latest} {}
 
-    [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
-      std::vector<double> sum = latest = stream.push(contribution, sensitivity);
-      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] -= ended[j];
+    [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) override {
+      std::vector<double> sum = latest_ = stream_.push(contribution, sensitivity);
+      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] -= ended_[j];
       return sum;
     }
-    [[nodiscard]] Grid grid() const { return stream.grid(); }
+    [[nodiscard]] Grid grid() const override { return stream_.grid(); }
+
+   private:
+    StreamReleaser<Sensitivity>& stream_;
+    const std::vector<double>& ended_;
+    std::vector<double>& latest_;
   };
 
   void start() {

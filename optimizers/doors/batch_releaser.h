@@ -15,6 +15,7 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
 
@@ -27,7 +28,7 @@ struct BatchPass {
 
 /// Spends `pass` before the first of every `batches` releases, then draws the noise of each. What production uses; private when the bits are
 /// cryptographic and no record is in two batches of a pass. In a process made by fork it refuses: a pass is spent for one process.
-class NoisyBatchReleaser {
+class NoisyBatchReleaser final : public Releaser {
  public:
   /// Reservation and bits must outlive the releaser.
   NoisyBatchReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits, BatchPass pass)
@@ -37,7 +38,7 @@ class NoisyBatchReleaser {
   /// \throws Error{internal} when `event` is not the release of this pass, or the reservation does not hold the pass;
   ///         Error{unsupported} for an event that is not Gaussian; Error{invalid_argument} when the noise does not fit the grid, and in a
   ///         process made by fork.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   HomeProcess home_;

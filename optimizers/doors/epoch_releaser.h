@@ -47,22 +47,22 @@ class EpochRounds {
 
 /// Deals epochs, spends allocated(t, event) from a reservation before the first release of each, then draws the noise of every round. What
 /// production uses; private when the bits are cryptographic. In a process made by fork it refuses: an epoch is spent for one process.
-class NoisyEpochReleaser {
+class NoisyEpochReleaser final : public SamplingReleaser {
  public:
   /// Reservation and bits must outlive the releaser.
   NoisyEpochReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits, mechanisms::Allocation allocation)
       : reservation_{reservation}, bits_{bits}, rounds_{allocation} {}
 
   /// The records of the next round. \throws as EpochRounds::next; Error{invalid_argument} in a process made by fork.
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records);
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override;
 
   /// As NoisySamplingReleaser::release_sampled, charged an epoch at a time.
   /// \throws as that; Error{internal} when `event` is not what the first release of the epoch was; Error{invalid_argument} in a process
   ///         made by fork.
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
   /// The same for a query of all records, charged as `event` itself. \throws Error{internal} inside an epoch.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   HomeProcess home_;
@@ -74,18 +74,19 @@ class NoisyEpochReleaser {
 };
 
 /// Deals epochs and returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
-class ExactEpochReleaser {
+class ExactEpochReleaser final : public SamplingReleaser {
  public:
   /// The bits must outlive the releaser.
   ExactEpochReleaser(mechanisms::BitsRef bits, mechanisms::Allocation allocation) : bits_{bits}, rounds_{allocation} {}
 
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) { return batch_.hold(rounds_.next(records, bits_)); }
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) {
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override { return batch_.hold(rounds_.next(records, bits_)); }
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/,
+                                                    const Event& /*event*/) override {
     batch_.require_fresh();
     batch_.use();
     return mechanisms::to_reals(query);
   }
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) const {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) override {
     return mechanisms::to_reals(query);
   }
 
@@ -94,7 +95,5 @@ class ExactEpochReleaser {
   EpochRounds rounds_;
   SecretBatch batch_;
 };
-
-static_assert(SamplingReleaser<NoisyEpochReleaser> && SamplingReleaser<ExactEpochReleaser>);
 
 }  // namespace surety::optimizers

@@ -4,12 +4,10 @@
 // charged once for all learners (docs/proofs/gossip.md#cost). What was said of `Releaser` (run.h) holds here.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -32,68 +30,32 @@ struct GossipPass {
   Event pass;            ///< what all learners release in a pass: parallel, one part for each
 };
 
-/// begin(pass): what the run will ask for, once, before the first release.
-/// release(learner, round, query, sensitivity): one noisy value per coordinate of `query`, in data units: the door for the data of
-/// learners. `sensitivity` bounds how far one record moves the query in l2, given everything that was released before.
-template <class R>
-concept LearnerReleaser = requires(R& releaser, const GossipPass& pass, std::size_t learner, std::uint64_t round, const GridVector& query,
-                                   L2Sensitivity sensitivity) {
-  releaser.begin(pass);
-  { releaser.release(learner, round, query, sensitivity) } -> std::same_as<std::vector<double>>;
-};
-
-/// Any `LearnerReleaser`, which must outlive the reference: called once for each release.
-class LearnerReleaserRef {
+class LearnerReleaser {
  public:
-  template <class R>
-  requires(!std::same_as<std::remove_const_t<R>, LearnerReleaserRef>) &&
-      LearnerReleaser<R> LearnerReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
-      : releaser_{&releaser},
-  begin_{[](const void* r, const GossipPass& pass) { static_cast<R*>(const_cast<void*>(r))->begin(pass); }},
-  release_{[](const void* r, std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
-    return static_cast<R*>(const_cast<void*>(r))->release(learner, round, query, sensitivity);
-  }} {}
+  virtual ~LearnerReleaser() = default;
 
-  void begin(const GossipPass& pass) const { begin_(releaser_, pass); }
-  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
-                                            L2Sensitivity sensitivity) const {
-    return release_(releaser_, learner, round, query, sensitivity);
-  }
-
- private:
-  const void* releaser_;
-  void (*begin_)(const void*, const GossipPass&);
-  std::vector<double> (*release_)(const void*, std::size_t, std::uint64_t, const GridVector&, L2Sensitivity);
+  /// What the run will ask for, once, before the first release.
+  virtual void begin(const GossipPass& pass) = 0;
+  /// One noisy value per coordinate of `query`, in data units. `sensitivity` bounds how far one record moves the query in l2, given everything
+  /// that was released before.
+  [[nodiscard]] virtual std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
+                                                    L2Sensitivity sensitivity) = 0;
 };
 
-/// of(learner): that learner's random bits.
-template <class B>
-concept LearnerBits = requires(B& bits, std::size_t learner) {
-  { bits.of(learner) } -> std::convertible_to<mechanisms::BitsRef>;
-};
-
-/// Any `LearnerBits`, which must outlive the reference.
-class LearnerBitsRef {
+/// Where learners' random bits come from.
+class LearnerBits {
  public:
-  template <class B>
-  requires(!std::same_as<std::remove_const_t<B>, LearnerBitsRef>) &&
-      LearnerBits<B> LearnerBitsRef(B& bits) noexcept  // NOLINT(google-explicit-constructor): callers pass the bits themselves
-      : bits_{&bits},
-  of_{[](const void* b, std::size_t learner) -> mechanisms::BitsRef { return static_cast<B*>(const_cast<void*>(b))->of(learner); }} {}
-
-  [[nodiscard]] mechanisms::BitsRef of(std::size_t learner) const { return of_(bits_, learner); }
-
- private:
-  const void* bits_;
-  mechanisms::BitsRef (*of_)(const void*, std::size_t);
+  virtual ~LearnerBits() = default;
+  /// That learner's.
+  [[nodiscard]] virtual mechanisms::BitsRef of(std::size_t learner) = 0;
 };
 
 /// One source for all learners of a node: fast, but what a learner draws depends on the other learners of its node.
-class SharedBits {
+class SharedBits final : public LearnerBits {
  public:
   /// `bits` must outlive this.
   explicit SharedBits(mechanisms::BitsRef bits) : bits_{bits} {}
-  [[nodiscard]] mechanisms::BitsRef of(std::size_t /*learner*/) const noexcept { return bits_; }
+  [[nodiscard]] mechanisms::BitsRef of(std::size_t /*learner*/) noexcept override { return bits_; }
 
  private:
   mechanisms::BitsRef bits_;
@@ -129,25 +91,26 @@ struct ChargedByFirstNode {};
 
 /// Spends a pass from a reservation before its first draw, then draws the noise of one learner in one round. What production uses; private
 /// when the bits are cryptographic. In a process made by fork it refuses: a pass is spent for one process.
-class NoisyLearnerReleaser {
+class NoisyLearnerReleaser final : public LearnerReleaser {
  public:
   /// Reservation and bits must outlive the releaser.
-  NoisyLearnerReleaser(accounting::Reservation& reservation, LearnerBitsRef bits) : reservation_{&reservation}, bits_{bits} {}
-  NoisyLearnerReleaser(ChargedByFirstNode /*owner*/, LearnerBitsRef bits) : bits_{bits} {}
+  NoisyLearnerReleaser(accounting::Reservation& reservation, LearnerBits& bits) : reservation_{&reservation}, bits_{bits} {}
+  NoisyLearnerReleaser(ChargedByFirstNode /*owner*/, LearnerBits& bits) : bits_{bits} {}
 
   /// \throws Error{internal} when called twice.
-  void begin(const GossipPass& pass);
+  void begin(const GossipPass& pass) override;
 
   /// Query and parameters are checked first, the pass of this round is spent next, and only then is a random bit drawn.
   /// \throws Error{internal} before `begin`, when the learner has released in this round or a later one, or when the reservation does not
   ///         hold the pass; Error{unsupported} for a release that no mechanism here makes; Error{invalid_argument} when the noise does not
   ///         fit the grid, and in a process made by fork; Error{environment} when the bits fail.
-  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity);
+  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
+                                            L2Sensitivity sensitivity) override;
 
  private:
   HomeProcess home_;
   accounting::Reservation* reservation_ = nullptr;
-  LearnerBitsRef bits_;
+  LearnerBits& bits_;
   std::optional<GossipPass> pass_;
   std::uint64_t passes_ = 0;  ///< spent
   std::map<std::size_t, std::uint64_t> next_round_;
@@ -155,14 +118,12 @@ class NoisyLearnerReleaser {
 };
 
 /// Returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
-struct ExactLearnerReleaser {
-  void begin(const GossipPass& /*pass*/) const noexcept {}
+struct ExactLearnerReleaser final : LearnerReleaser {
+  void begin(const GossipPass& /*pass*/) override {}
   [[nodiscard]] std::vector<double> release(std::size_t /*learner*/, std::uint64_t /*round*/, const GridVector& query,
-                                            L2Sensitivity /*sensitivity*/) const {
+                                            L2Sensitivity /*sensitivity*/) override {
     return mechanisms::to_reals(query);
   }
 };
-
-static_assert(LearnerReleaser<NoisyLearnerReleaser> && LearnerReleaser<ExactLearnerReleaser> && LearnerReleaser<LearnerReleaserRef>);
 
 }  // namespace surety::optimizers

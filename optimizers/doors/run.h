@@ -8,10 +8,8 @@
 // every value outside the queries must stay the same.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,35 +22,18 @@
 
 namespace surety::optimizers {
 
-/// release(query, sensitivity, event): one noisy value per coordinate of `query`, in data units. `sensitivity` bounds, under
-/// event.adjacency(), how far one record moves the query in l2, given everything that was released before.
-template <class R>
-concept Releaser = requires(R& releaser, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  { releaser.release(query, sensitivity, event) } -> std::same_as<std::vector<double>>;
-};
-
-/// Any `Releaser`, which must outlive the reference: algorithms take it by value and are compiled once. Called once a step.
-class ReleaserRef {
+/// The door that algorithms are given: they take it by reference and are compiled once. Asked once a step.
+class Releaser {
  public:
-  template <class R>
-  requires(!std::same_as<std::remove_const_t<R>, ReleaserRef>) &&
-      Releaser<R> ReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
-      : releaser_{&releaser},
-  release_{[](const void* r, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-    return static_cast<R*>(const_cast<void*>(r))->release(query, sensitivity, event);
-  }} {}
+  virtual ~Releaser() = default;
 
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) const {
-    return release_(releaser_, query, sensitivity, event);
-  }
-
- private:
-  const void* releaser_;
-  std::vector<double> (*release_)(const void*, const GridVector&, L2Sensitivity, const Event&);
+  /// One noisy value per coordinate of `query`, in data units. `sensitivity` bounds, under event.adjacency(), how far one record moves the
+  /// query in l2, given everything that was released before.
+  [[nodiscard]] virtual std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) = 0;
 };
 
 /// Spends from a reservation, then draws the noise. What production uses; private when the bits are cryptographic.
-class NoisyReleaser {
+class NoisyReleaser final : public Releaser {
  public:
   /// Both must outlive the releaser.
   NoisyReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
@@ -61,7 +42,7 @@ class NoisyReleaser {
   /// Parameters are checked first, the event is spent next, and only then is a random bit drawn.
   /// \throws Error{unsupported} for an event that is not Gaussian; Error{internal} when the reservation does not hold it;
   ///         Error{invalid_argument} when the noise does not fit the grid.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   accounting::Reservation& reservation_;
@@ -70,14 +51,14 @@ class NoisyReleaser {
 };
 
 /// Returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
-struct ExactReleaser {
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) const {
+struct ExactReleaser final : Releaser {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) override {
     return mechanisms::to_reals(query);
   }
 };
 
 /// Replays released values and logs what was asked: for tests. What it returns does not depend on the data at all.
-class ScriptedReleaser {
+class ScriptedReleaser final : public Releaser {
  public:
   /// What an algorithm asked in one release.
   struct Request {
@@ -90,7 +71,7 @@ class ScriptedReleaser {
   explicit ScriptedReleaser(std::vector<std::vector<double>> released) : released_{std::move(released)} {}
 
   /// \throws Error{invalid_argument} when the script is over, or its next vector is not as long as the query.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 
@@ -98,7 +79,5 @@ class ScriptedReleaser {
   std::vector<std::vector<double>> released_;
   std::vector<Request> log_;
 };
-
-static_assert(Releaser<NoisyReleaser> && Releaser<ExactReleaser> && Releaser<ScriptedReleaser> && Releaser<ReleaserRef>);
 
 }  // namespace surety::optimizers

@@ -13,11 +13,12 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
 
-/// A `Releaser` of Gaussians that cost no more than one gaussian(z) together, however many they are.
-class RunReleaser {
+/// Gaussians that cost no more than one gaussian(z) together, however many they are.
+class RunReleaser final : public Releaser {
  public:
   /// `bits` must outlive the releaser. \pre gaussian(z) is charged for it alone
   RunReleaser(NoiseMultiplier run, Adjacency adjacency, mechanisms::BitsRef bits);
@@ -25,7 +26,7 @@ class RunReleaser {
   /// As NoisyReleaser, for releases gaussian(z_i) with sum 1 / z_i^2 <= 1 / z^2, which is compared with both sides rounded against the run.
   /// \throws Error{unsupported} for an event that is not Gaussian; Error{internal} for more than that, or under another adjacency;
   ///         Error{invalid_argument} when the noise does not fit the grid. Nothing is drawn then.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   NoiseMultiplier run_;

@@ -6,11 +6,9 @@
 // many they are (docs/proofs/sampling.md#door).
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,53 +23,17 @@
 
 namespace surety::optimizers {
 
-/// draw_batch(records): the places of the next secret batch among 0 .. records - 1, ascending; valid until the next call.
-/// release_sampled(query, sensitivity, event): one noisy value per coordinate of `query`, in data units. `event` is the release of one
-/// batch; `sensitivity` bounds, under event.adjacency(), how far one record moves the query in l2 given the batch and everything that was
-/// released before. Under replace-one with a record_sum event it is 2C, where C is what each record of a batch contributes at most. Under
-/// zero-out with Poisson batches the query is a sum over the batch: a record that is zeroed leaves it as one that is not drawn does.
-/// release(query, sensitivity, event): as of `Releaser`, for a query of all records.
-template <class R>
-concept SamplingReleaser = Releaser<R> &&
-    requires(R& releaser, std::size_t records, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  { releaser.draw_batch(records) } -> std::same_as<std::span<const std::size_t>>;
-  { releaser.release_sampled(query, sensitivity, event) } -> std::same_as<std::vector<double>>;
-};
-
-/// Any `SamplingReleaser`, which must outlive the reference.
-class SamplingReleaserRef {
+/// A `Releaser` that also draws batches; `release` is for a query of all records.
+class SamplingReleaser : public Releaser {
  public:
-  template <class R>
-  requires(!std::same_as<std::remove_const_t<R>, SamplingReleaserRef>) &&
-      SamplingReleaser<R> SamplingReleaserRef(
-          R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
-      : releaser_{&releaser},
-  calls_{&calls_of<R>} {}
+  /// The places of the next secret batch among 0 .. records - 1, ascending; valid until the next call.
+  [[nodiscard]] virtual std::span<const std::size_t> draw_batch(std::size_t records) = 0;
 
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) const { return calls_->draw_batch(releaser_, records); }
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) const {
-    return calls_->release_sampled(releaser_, query, sensitivity, event);
-  }
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) const {
-    return calls_->release(releaser_, query, sensitivity, event);
-  }
-
- private:
-  struct Calls {
-    std::span<const std::size_t> (*draw_batch)(void*, std::size_t);
-    std::vector<double> (*release_sampled)(void*, const GridVector&, L2Sensitivity, const Event&);
-    std::vector<double> (*release)(void*, const GridVector&, L2Sensitivity, const Event&);
-  };
-  template <class R>
-  static constexpr Calls calls_of{
-      .draw_batch = [](void* r, std::size_t records) { return static_cast<R*>(r)->draw_batch(records); },
-      .release_sampled = [](void* r, const GridVector& query, L2Sensitivity sensitivity,
-                            const Event& event) { return static_cast<R*>(r)->release_sampled(query, sensitivity, event); },
-      .release = [](void* r, const GridVector& query, L2Sensitivity sensitivity,
-                    const Event& event) { return static_cast<R*>(r)->release(query, sensitivity, event); }};
-
-  void* releaser_;
-  const Calls* calls_;
+  /// One noisy value per coordinate of `query`, in data units. `event` is the release of one batch; `sensitivity` bounds, under
+  /// event.adjacency(), how far one record moves the query in l2 given the batch and everything that was released before. Under replace-one
+  /// with a record_sum event it is 2C, where C is what each record of a batch contributes at most. Under zero-out with Poisson batches the
+  /// query is a sum over the batch: a record that is zeroed leaves it as one that is not drawn does.
+  [[nodiscard]] virtual std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) = 0;
 };
 
 /// The batch in hand, and whether it has served.
@@ -104,26 +66,26 @@ namespace detail {
 /// Draws batches with `sampler`, spends sampler.event(event) from a reservation, then draws the noise. What production uses; private when
 /// the bits are cryptographic.
 template <mechanisms::BatchSampler Sampler>
-class NoisySamplingReleaser {
+class NoisySamplingReleaser final : public SamplingReleaser {
  public:
   /// Reservation and bits must outlive the releaser.
   NoisySamplingReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits, Sampler sampler)
       : reservation_{reservation}, bits_{bits}, sampler_{std::move(sampler)} {}
 
   /// \throws as Sampler::draw.
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) { return batch_.hold(sampler_.draw(records, bits_)); }
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override { return batch_.hold(sampler_.draw(records, bits_)); }
 
   /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z), or with half
   /// of z for record_sum(z) under replace-one. The event is spent before a bit of noise is drawn.
   /// \throws Error{unsupported} for any other event; Error{internal} when no fresh batch was drawn, or the reservation does not hold the
   ///         sampled event; Error{invalid_argument} when the noise does not fit the grid, or the sampler has no theorem for the event.
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     batch_.require_fresh();
     return detail::spend_and_release(reservation_, bits_, query, sensitivity, event, sampler_.event(event), &batch_);
   }
 
   /// The same for a query of all records, charged as `event` itself.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     return detail::spend_and_release(reservation_, bits_, query, sensitivity, event, event, nullptr);
   }
 
@@ -136,18 +98,19 @@ class NoisySamplingReleaser {
 
 /// Draws batches and returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
 template <mechanisms::BatchSampler Sampler>
-class ExactSamplingReleaser {
+class ExactSamplingReleaser final : public SamplingReleaser {
  public:
   /// The bits must outlive the releaser.
   ExactSamplingReleaser(mechanisms::BitsRef bits, Sampler sampler) : bits_{bits}, sampler_{std::move(sampler)} {}
 
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) { return batch_.hold(sampler_.draw(records, bits_)); }
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) {
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override { return batch_.hold(sampler_.draw(records, bits_)); }
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/,
+                                                    const Event& /*event*/) override {
     batch_.require_fresh();
     batch_.use();
     return mechanisms::to_reals(query);
   }
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) const {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) override {
     return mechanisms::to_reals(query);
   }
 
@@ -158,7 +121,7 @@ class ExactSamplingReleaser {
 };
 
 /// Replays batches and released values and logs what was asked: for tests. What it returns does not depend on the data at all.
-class ScriptedSamplingReleaser {
+class ScriptedSamplingReleaser final : public SamplingReleaser {
  public:
   /// What an algorithm asked in one release.
   struct Request {
@@ -173,15 +136,15 @@ class ScriptedSamplingReleaser {
       : batches_{std::move(batches)}, released_{std::move(released)} {}
 
   /// \throws Error{invalid_argument} when the script has no further batch, or the batch has a place beyond the records.
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records);
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override;
   /// \throws Error{internal} when no fresh batch was drawn; Error{invalid_argument} when the script is over, or its next vector is not as
   ///         long as the query.
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     batch_.require_fresh();
     batch_.use();
     return answer({query, sensitivity, event, drawn_ - 1});
   }
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     return answer({query, sensitivity, event, std::nullopt});
   }
 
@@ -196,11 +159,5 @@ class ScriptedSamplingReleaser {
   SecretBatch batch_;
   std::vector<Request> log_;
 };
-
-static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::PoissonBatches>>);
-static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::FixedSizeBatches>>);
-static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::TruncatedBatches>>);
-static_assert(SamplingReleaser<ExactSamplingReleaser<mechanisms::PoissonBatches>>);
-static_assert(SamplingReleaser<ScriptedSamplingReleaser> && SamplingReleaser<SamplingReleaserRef>);
 
 }  // namespace surety::optimizers

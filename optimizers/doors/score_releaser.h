@@ -14,6 +14,7 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
 
@@ -21,8 +22,8 @@ namespace surety::optimizers {
 /// where not all of them are Gaussian, or there are none.
 [[nodiscard]] std::optional<NoiseMultiplier> least_score_multiplier(const accounting::Releases& training);
 
-/// A `Releaser` of one score.
-class ScoreReleaser {
+/// One score.
+class ScoreReleaser final : public Releaser {
  public:
   /// Both must outlive the releaser. \pre a record, or unit, is trained on or held out as docs/proofs/held-out-score.md asks
   ScoreReleaser(const accounting::Reservation& training, mechanisms::BitsRef bits) : training_{training}, bits_{bits} {}
@@ -30,7 +31,7 @@ class ScoreReleaser {
   /// As NoisyReleaser, once, for an event gaussian(z) with z at least `least_score_multiplier` of what the training released by then.
   /// \throws Error{unsupported} for an event that is not Gaussian; Error{internal} for less noise, under another adjacency, beside a training that released
   ///         anything else, and the second time; Error{invalid_argument} when the noise does not fit the grid. Nothing is drawn then.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   const accounting::Reservation& training_;

@@ -5,10 +5,8 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,33 +18,14 @@
 
 namespace surety::optimizers {
 
-/// select(scores, sensitivity, change, event): a candidate whose score is large. `sensitivity` bounds, as `change` says and under
-/// event.adjacency(), how far one record moves the scores, given everything that was released before.
-template <class S>
-concept Selector = requires(S& selector, std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
-                            const Event& event) {
-  { selector.select(scores, sensitivity, change, event) } -> std::same_as<std::size_t>;
-};
-
-/// Any `Selector`, which must outlive the reference.
-class SelectorRef {
+class Selector {
  public:
-  template <class S>
-  requires(!std::same_as<std::remove_const_t<S>, SelectorRef>) &&
-      Selector<S> SelectorRef(S& selector) noexcept  // NOLINT(google-explicit-constructor): callers pass the selector itself
-      : selector_{&selector},
-  select_{[](const void* s, std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-    return static_cast<S*>(const_cast<void*>(s))->select(scores, sensitivity, change, event);
-  }} {}
+  virtual ~Selector() = default;
 
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
-                                   const Event& event) const {
-    return select_(selector_, scores, sensitivity, change, event);
-  }
-
- private:
-  const void* selector_;
-  std::size_t (*select_)(const void*, std::span<const double>, ScoreSensitivity, ScoreChange, const Event&);
+  /// A candidate whose score is large. `sensitivity` bounds, as `change` says and under event.adjacency(), how far one record moves the
+  /// scores, given everything that was released before.
+  [[nodiscard]] virtual std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                           const Event& event) = 0;
 };
 
 /// The exponential mechanism for the event exponential(epsilon), report-noisy-max with Laplace noise for pure(epsilon).
@@ -56,14 +35,15 @@ class SelectorRef {
 
 /// Spends from a reservation, then chooses: by the exponential mechanism for the event exponential(epsilon), and by report-noisy-max with
 /// Laplace noise for pure(epsilon). What production uses; private when the bits are cryptographic.
-class NoisySelector {
+class NoisySelector final : public Selector {
  public:
   /// Both must outlive the selector.
   NoisySelector(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
 
   /// \throws Error{unsupported} for another event; Error{internal} when the reservation does not hold it; Error{environment} when the bits
   /// fail.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event);
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                   const Event& event) override;
 
  private:
   accounting::Reservation& reservation_;
@@ -71,7 +51,7 @@ class NoisySelector {
 };
 
 /// Chooses for many asks under one charge, `plan`, which is spent before the first draw. Hence in the process alone that made it.
-class SharedSelector {
+class SharedSelector final : public Selector {
  public:
   /// Reservation and bits must outlive the selector.
   SharedSelector(accounting::Reservation& reservation, mechanisms::BitsRef bits, Event plan)
@@ -79,7 +59,8 @@ class SharedSelector {
 
   /// \throws Error{unsupported} when no mechanism selects with the event; Error{internal} when the reservation does not hold the plan;
   /// Error{invalid_argument} in a process made by fork; Error{environment} when the bits fail.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event);
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                   const Event& event) override;
 
  private:
   HomeProcess home_;
@@ -90,15 +71,15 @@ class SharedSelector {
 };
 
 /// Chooses a largest score, the first of equals: NOT private. For tests and as a baseline.
-struct ExactSelector {
+struct ExactSelector final : Selector {
   [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity /*sensitivity*/, ScoreChange /*change*/,
-                                   const Event& /*event*/) const {
+                                   const Event& /*event*/) override {
     return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
   }
 };
 
 /// Replays choices and logs what was asked: for tests.
-class ScriptedSelector {
+class ScriptedSelector final : public Selector {
  public:
   struct Request {
     std::vector<double> scores;
@@ -111,7 +92,8 @@ class ScriptedSelector {
   explicit ScriptedSelector(std::vector<std::size_t> chosen) : chosen_{std::move(chosen)} {}
 
   /// \throws Error{invalid_argument} when the script is over.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event);
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                   const Event& event) override;
 
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 
@@ -119,8 +101,5 @@ class ScriptedSelector {
   std::vector<std::size_t> chosen_;
   std::vector<Request> log_;
 };
-
-static_assert(Selector<NoisySelector> && Selector<SharedSelector> && Selector<ExactSelector> && Selector<ScriptedSelector> &&
-              Selector<SelectorRef>);
 
 }  // namespace surety::optimizers

@@ -7,10 +7,8 @@
 // through released values, since the noise is calibrated for a record that moves one push.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,37 +21,17 @@
 
 namespace surety::optimizers {
 
-/// push(contribution, sensitivity): the noisy sum of all contributions so far, one value per coordinate, in data units. `sensitivity`,
-/// whose type names its norm, bounds how far one record moves `contribution` under the adjacency of the stream's event, given everything
-/// that was released before. grid(): the grid on which contributions must lie; public.
-template <class S, class Sensitivity = L2Sensitivity>
-concept StreamReleaser = requires(S& stream, const S& constant, const GridVector& contribution, Sensitivity sensitivity) {
-  { stream.push(contribution, sensitivity) } -> std::same_as<std::vector<double>>;
-  { constant.grid() } -> std::same_as<Grid>;
-};
-
-/// Any `StreamReleaser`, which must outlive the reference: called once for each push.
+/// Asked once for each push. `Sensitivity` names the norm of how far one record moves a contribution.
 template <class Sensitivity = L2Sensitivity>
-class StreamReleaserRef {
+class StreamReleaser {
  public:
-  template <class S>
-  requires(!std::same_as<std::remove_const_t<S>, StreamReleaserRef>) &&
-      StreamReleaser<S, Sensitivity> StreamReleaserRef(
-          S& stream) noexcept  // NOLINT(google-explicit-constructor): callers pass the stream itself
-      : stream_{&stream},
-  push_{
-      [](void* s, const GridVector& contribution, Sensitivity sensitivity) { return static_cast<S*>(s)->push(contribution, sensitivity); }},
-  grid_{[](const void* s) { return static_cast<const S*>(s)->grid(); }} {}
+  virtual ~StreamReleaser() = default;
 
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) const {
-    return push_(stream_, contribution, sensitivity);
-  }
-  [[nodiscard]] Grid grid() const { return grid_(stream_); }
-
- private:
-  void* stream_;
-  std::vector<double> (*push_)(void*, const GridVector&, Sensitivity);
-  Grid (*grid_)(const void*);
+  /// The noisy sum of all contributions so far, one value per coordinate, in data units. `sensitivity` bounds how far one record moves
+  /// `contribution` under the adjacency of the stream's event, given everything that was released before.
+  [[nodiscard]] virtual std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) = 0;
+  /// The grid on which contributions must lie; public.
+  [[nodiscard]] virtual Grid grid() const = 0;
 };
 
 /// What a streaming algorithm needs of a stream, all public: the caller makes a continual sum of this shape, calibrated for its target.
@@ -83,7 +61,7 @@ void require_scripted_answer(const std::vector<std::vector<double>>& script, std
 /// cryptographic. A sum whose noise follows the sensitivities of the pushes is told them.
 template <class Sum, class Sensitivity = L2Sensitivity>
 requires mechanisms::ContinualSum<Sum> || mechanisms::AdaptiveContinualSum<Sum, Sensitivity>
-class NoisyStream {
+class NoisyStream final : public StreamReleaser<Sensitivity> {
  public:
   /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`; for an adaptive sum that is the largest one it will be told.
   /// Reservation and bits must outlive the stream.
@@ -92,7 +70,7 @@ class NoisyStream {
 
   /// \throws Error{internal} when the contribution is more sensitive than the noise is for, or the reservation does not hold the event;
   ///         and as the sum's push.
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) override {
     if (!(sensitivity <= sensitivity_)) detail::push_too_sensitive(sensitivity.value(), sensitivity_.value());
     if (!spent_) {
       reservation_.spend(sum_.event());
@@ -104,7 +82,7 @@ class NoisyStream {
       return sum_.push(contribution, bits_);
     }
   }
-  [[nodiscard]] Grid grid() const { return sum_.grid(); }
+  [[nodiscard]] Grid grid() const override { return sum_.grid(); }
 
  private:
   accounting::Reservation& reservation_;
@@ -115,18 +93,18 @@ class NoisyStream {
 };
 
 /// Returns the exact sums: NOT private. The same algorithm without its noise, for tests and as a baseline.
-class ExactStream {
+template <class Sensitivity = L2Sensitivity>
+class ExactStream final : public StreamReleaser<Sensitivity> {
  public:
   explicit ExactStream(Grid grid) : grid_{grid} {}
 
-  template <class Sensitivity>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) override {
     const auto added = mechanisms::to_reals(contribution);
     if (sum_.empty()) sum_.resize(added.size());
     for (std::size_t j = 0; j < added.size(); ++j) sum_[j] += added[j];
     return sum_;
   }
-  [[nodiscard]] Grid grid() const { return grid_; }
+  [[nodiscard]] Grid grid() const override { return grid_; }
 
  private:
   Grid grid_;
@@ -135,7 +113,7 @@ class ExactStream {
 
 /// Replays released prefix sums and logs what was pushed: for tests. What it returns does not depend on the data at all.
 template <class Sensitivity = L2Sensitivity>
-class ScriptedStream {
+class ScriptedStream final : public StreamReleaser<Sensitivity> {
  public:
   struct Request {
     GridVector contribution;
@@ -146,13 +124,13 @@ class ScriptedStream {
   ScriptedStream(Grid grid, std::vector<std::vector<double>> released) : grid_{grid}, released_{std::move(released)} {}
 
   /// \throws Error{invalid_argument} when the script is over, or its next vector is not as long as the contribution.
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) override {
     detail::require_scripted_answer(released_, log_.size(), contribution.steps.size());
     log_.push_back({contribution, sensitivity});
     return released_[log_.size() - 1];
   }
 
-  [[nodiscard]] Grid grid() const { return grid_; }
+  [[nodiscard]] Grid grid() const override { return grid_; }
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 
  private:
@@ -160,7 +138,5 @@ class ScriptedStream {
   std::vector<std::vector<double>> released_;
   std::vector<Request> log_;
 };
-
-static_assert(StreamReleaser<ExactStream> && StreamReleaser<ScriptedStream<>> && StreamReleaser<StreamReleaserRef<>>);
 
 }  // namespace surety::optimizers

@@ -13,7 +13,7 @@
 namespace surety::optimizers {
 
 /// Spends, then draws. What production uses; private when the bits are cryptographic.
-class NoisyVectorReleaser {
+class NoisyVectorReleaser final : public Releaser {
  public:
   /// Both must outlive the releaser.
   NoisyVectorReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits)
@@ -21,14 +21,12 @@ class NoisyVectorReleaser {
 
   /// \throws Error{unsupported} for an event that is neither Gaussian nor l2 K-norm noise of the query's dimension; Error{internal} when
   ///         the reservation does not hold it; Error{invalid_argument} when the noise does not fit the grid.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
   accounting::Reservation& reservation_;
   mechanisms::BitsRef bits_;
   NoisyReleaser gaussian_;
 };
-
-static_assert(Releaser<NoisyVectorReleaser>);
 
 }  // namespace surety::optimizers

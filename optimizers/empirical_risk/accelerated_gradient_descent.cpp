@@ -33,8 +33,8 @@ Event plan(const AcceleratedGradientDescentOptions& options) {
   return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
 
-AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
-                                                              const AcceleratedGradientDescentOptions& options, ReleaserRef releaser) {
+AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
+                                                              const AcceleratedGradientDescentOptions& options, Releaser& releaser) {
   NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
   const double lambda = options.regularization.value();
   const StepSize step =

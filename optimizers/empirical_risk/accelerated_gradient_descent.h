@@ -90,8 +90,8 @@ struct AcceleratedGradientDescentResult {
 /// \complexity O(T (stored values + features)) time, O(features) memory.
 /// \source [CP16] Algorithm 5; docs/proofs/empirical-risk.md#accelerated.
 [[nodiscard]] AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, ObjectiveRef objective,
-                                                                            RegularizerRef regularizer,
+                                                                            const Regularizer& regularizer,
                                                                             const AcceleratedGradientDescentOptions& options,
-                                                                            ReleaserRef releaser);
+                                                                            Releaser& releaser);
 
 }  // namespace surety::optimizers

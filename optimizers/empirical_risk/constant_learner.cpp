@@ -31,7 +31,7 @@ L2Sensitivity sensitivity_of_counts(Adjacency adjacency) {
 
 }  // namespace
 
-double constant_learner(const Dataset& data, const ConstantLearnerOptions& options, ReleaserRef releaser) {
+double constant_learner(const Dataset& data, const ConstantLearnerOptions& options, Releaser& releaser) {
   const double count = count_of(data, options);
   const ClippingNorm clip{options.label_bound ? options.label_bound->value() : 0.5};
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
@@ -57,7 +57,7 @@ double constant_learner(const Dataset& data, const ConstantLearnerOptions& optio
 }
 
 std::vector<double> constant_class_shares(const Dataset& data, std::size_t classes, const ConstantLearnerOptions& options,
-                                          ReleaserRef releaser) {
+                                          Releaser& releaser) {
   const double count = count_of(data, options);
   const L2Sensitivity sensitivity = sensitivity_of_counts(options.adjacency);
   mechanisms::RecordSum sum{

@@ -41,11 +41,11 @@ struct ConstantLearnerOptions {
 /// A record whose row is zero counts for nothing. O(records).
 /// \throws Error{invalid_argument}, before the release, when the data have no labels, when there is no record and n is not given, or when n is not
 ///         given under add-or-remove-one; and what the releaser throws.
-[[nodiscard]] double constant_learner(const Dataset& data, const ConstantLearnerOptions& options, ReleaserRef releaser);
+[[nodiscard]] double constant_learner(const Dataset& data, const ConstantLearnerOptions& options, Releaser& releaser);
 
 /// The same of classes 0, ..., K - 1: the share of each, which are positive and add up to 1. A record of another label counts for nothing.
 /// \pre options.label_bound is not given, classes > 1 \throws as above. O(records + K).
 [[nodiscard]] std::vector<double> constant_class_shares(const Dataset& data, std::size_t classes, const ConstantLearnerOptions& options,
-                                                        ReleaserRef releaser);
+                                                        Releaser& releaser);
 
 }  // namespace surety::optimizers

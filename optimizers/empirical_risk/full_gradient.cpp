@@ -28,7 +28,7 @@ mechanisms::RecordSum::Options sum_options(const Dataset& data, ObjectiveRef obj
 
 }  // namespace
 
-NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options, ReleaserRef releaser)
+NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options, Releaser& releaser)
     : data_{data},
       objective_{objective},
       releaser_{releaser},

@@ -53,7 +53,7 @@ class NoisyFullGradient {
   /// \pre   labels are as the objective wants them (`encode_labels`).
   /// \throws Error{invalid_argument} when the data have no labels, when there is no record and n is not given, or when n is not given
   ///         under add-or-remove-one.
-  NoisyFullGradient(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options, ReleaserRef releaser);
+  NoisyFullGradient(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options, Releaser& releaser);
 
   /// g(weights): released, may be shown. O(stored values + features) for each class. \pre weights.size() == data.features(), that times the
   ///     number of classes where there are several.
@@ -66,7 +66,7 @@ class NoisyFullGradient {
  private:
   const Dataset& data_;
   ObjectiveRef objective_;
-  ReleaserRef releaser_;
+  Releaser& releaser_;
   double count_;
   std::size_t threads_;
   UnitEnds unit_ends_;

@@ -13,7 +13,7 @@ namespace detail {
 
 GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective,
                                        const std::function<void(double step, std::span<double> weights)>& map,
-                                       const GradientDescentOptions& options, ReleaserRef releaser) {
+                                       const GradientDescentOptions& options, Releaser& releaser) {
   NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
   const double lambda = options.regularization.value();
   const StepSize step =
@@ -33,14 +33,14 @@ GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objecti
 
 }  // namespace detail
 
-GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
-                                       const GradientDescentOptions& options, ReleaserRef releaser) {
+GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
+                                       const GradientDescentOptions& options, Releaser& releaser) {
   return detail::gradient_descent(
       data, objective, [&](double step, std::span<double> weights) { regularizer.proximal(step, weights); }, options, releaser);
 }
 
-GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, ProjectableRef domain,
-                                       const GradientDescentOptions& options, ReleaserRef releaser) {
+GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Projectable& domain,
+                                       const GradientDescentOptions& options, Releaser& releaser) {
   return detail::gradient_descent(
       data, objective, [&](double /*step*/, std::span<double> weights) { domain.project(weights); }, options, releaser);
 }

@@ -60,7 +60,7 @@ namespace detail {
 /// `map(eta, weights)` is the proximal map or the projection.
 [[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective,
                                                      const std::function<void(double step, std::span<double> weights)>& map,
-                                                     const GradientDescentOptions& options, ReleaserRef releaser);
+                                                     const GradientDescentOptions& options, Releaser& releaser);
 
 }  // namespace detail
 
@@ -76,11 +76,11 @@ namespace detail {
 ///         eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
 /// \source [WYX17] Algorithm 4, Theorems 6.1 to 6.3; docs/proofs/gradient-descent.md#gradient-descent.
-[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
-                                                     const GradientDescentOptions& options, ReleaserRef releaser);
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
+                                                     const GradientDescentOptions& options, Releaser& releaser);
 
 /// The same on a domain: h is its indicator.
-[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, ProjectableRef domain,
-                                                     const GradientDescentOptions& options, ReleaserRef releaser);
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, const Projectable& domain,
+                                                     const GradientDescentOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

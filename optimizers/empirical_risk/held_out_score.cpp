@@ -140,7 +140,7 @@ double score_loss(const ScoreOptions& options, std::span<const double> scores, d
 
 Event plan(const ScoreOptions& options) { return gaussian(options.noise_multiplier, options.adjacency); }
 
-ReleasedScore release_score(const Dataset& held_out, std::span<const double> weights, const ScoreOptions& options, ReleaserRef releaser) {
+ReleasedScore release_score(const Dataset& held_out, std::span<const double> weights, const ScoreOptions& options, Releaser& releaser) {
   const std::size_t d = held_out.features();
   if (!held_out.has_labels()) invalid("a score needs labels, the data set has none");
   if (weights.size() != d * options.classes) {

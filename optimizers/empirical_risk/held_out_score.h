@@ -67,7 +67,7 @@ struct ReleasedScore {
 /// \throws Error{invalid_argument} for weights of another number than features times classes, and data without labels; and what the releaser throws.
 /// \complexity O(stored values).
 [[nodiscard]] ReleasedScore release_score(const Dataset& held_out, std::span<const double> weights, const ScoreOptions& options,
-                                          ReleaserRef releaser);
+                                          Releaser& releaser);
 
 /// What follows from a release. Where the noise hides how many units there are, nothing does.
 struct FoundScore {

@@ -10,7 +10,7 @@ namespace surety::optimizers {
 
 Event plan(const MirrorDescentOptions& options) { return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency)); }
 
-MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, GeometryRef geometry, const MirrorDescentOptions& options,
+MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, const Geometry& geometry, const MirrorDescentOptions& options,
                                         std::size_t features, double noise) {
   return {.loss_smoothness = require_smoothness(objective, 1, "mirror descent") + options.regularization.value(),
           .range = geometry.range(features),
@@ -18,8 +18,8 @@ MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, GeometryRef geom
           .steps = static_cast<double>(options.steps.value())};
 }
 
-MirrorDescentResult mirror_descent(const Dataset& data, ObjectiveRef objective, GeometryRef geometry, const MirrorDescentOptions& options,
-                                   ReleaserRef releaser) {
+MirrorDescentResult mirror_descent(const Dataset& data, ObjectiveRef objective, const Geometry& geometry,
+                                   const MirrorDescentOptions& options, Releaser& releaser) {
   NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
   const double lambda = options.regularization.value();
   const double smoothness =

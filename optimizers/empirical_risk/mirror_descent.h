@@ -88,7 +88,7 @@ struct MirrorDescentTerms {
 
 /// For noise of standard deviation `noise` in each coordinate of the mean gradient.
 /// \throws Error{unsupported} when the loss is not smooth.
-[[nodiscard]] MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, GeometryRef geometry, const MirrorDescentOptions& options,
+[[nodiscard]] MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, const Geometry& geometry, const MirrorDescentOptions& options,
                                                       std::size_t features, double noise);
 
 /// Minimises F over the domain of `geometry` by the algorithm above. `plan(options)` is what `releaser` will be asked for, in T equal
@@ -102,7 +102,7 @@ struct MirrorDescentTerms {
 ///         releaser throws.
 /// \complexity O(T (stored values + features log features)) time, O(features) memory.
 /// \source [WYX17] Algorithm 3 in part; docs/proofs/empirical-risk.md#mirror-descent.
-[[nodiscard]] MirrorDescentResult mirror_descent(const Dataset& data, ObjectiveRef objective, GeometryRef geometry,
-                                                 const MirrorDescentOptions& options, ReleaserRef releaser);
+[[nodiscard]] MirrorDescentResult mirror_descent(const Dataset& data, ObjectiveRef objective, const Geometry& geometry,
+                                                 const MirrorDescentOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

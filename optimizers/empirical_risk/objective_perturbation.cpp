@@ -121,7 +121,7 @@ void shorten(std::span<double> vector, double norm) {
 }
 
 std::vector<double> perturb_and_minimize(const Dataset& data, ConvexObjectiveRef objective, const ObjectivePerturbationOptions& options,
-                                         const ObjectivePerturbationEvents& events, PerturbingReleaserRef releaser) {
+                                         const ObjectivePerturbationEvents& events, PerturbingReleaser& releaser) {
   const std::size_t features = data.features();
   const auto n = static_cast<double>(options.records.value());
   const double sigma = options.noise_multiplier.value() * options.clip.value();
@@ -143,7 +143,7 @@ std::vector<double> perturb_and_minimize(const Dataset& data, ConvexObjectiveRef
 }  // namespace detail
 
 std::vector<double> objective_perturbation(const Dataset& data, ConvexObjectiveRef objective, const ObjectivePerturbationOptions& options,
-                                           PerturbingReleaserRef releaser) {
+                                           PerturbingReleaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "objective perturbation needs labels, the data set has none"};
   if (data.size() != options.records.value()) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} records, must have {}, for which the noise was made",

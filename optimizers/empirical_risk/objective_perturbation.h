@@ -96,7 +96,7 @@ namespace detail {
 /// The run whose events are known. \pre events are those of the options and the objective; data as `objective_perturbation` wants them.
 [[nodiscard]] std::vector<double> perturb_and_minimize(const Dataset& data, ConvexObjectiveRef objective,
                                                        const ObjectivePerturbationOptions& options,
-                                                       const ObjectivePerturbationEvents& events, PerturbingReleaserRef releaser);
+                                                       const ObjectivePerturbationEvents& events, PerturbingReleaser& releaser);
 
 }  // namespace detail
 
@@ -110,6 +110,6 @@ namespace detail {
 /// \complexity as `minimize`, with the data once more in memory.
 /// \source [INST19] Algorithm 1, [RKW23]; docs/proofs/objective-perturbation.md.
 [[nodiscard]] std::vector<double> objective_perturbation(const Dataset& data, ConvexObjectiveRef objective,
-                                                         const ObjectivePerturbationOptions& options, PerturbingReleaserRef releaser);
+                                                         const ObjectivePerturbationOptions& options, PerturbingReleaser& releaser);
 
 }  // namespace surety::optimizers

@@ -32,7 +32,7 @@ L2Sensitivity minimizer_sensitivity(ConvexObjectiveRef objective, const OutputPe
 }
 
 std::vector<double> output_perturbation(const Dataset& data, ConvexObjectiveRef objective, const OutputPerturbationOptions& options,
-                                        ReleaserRef releaser) {
+                                        Releaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "output perturbation needs labels, the data set has none"};
   const bool is_count_private = options.adjacency == Adjacency::add_or_remove_one;
   if (!options.public_count && is_count_private) {

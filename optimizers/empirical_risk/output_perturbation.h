@@ -59,6 +59,6 @@ struct OutputPerturbationOptions {
 /// \complexity as `minimize`, with the data once more in memory.
 /// \source [CMS11] Algorithm 1, Theorem 6; docs/proofs/output-perturbation.md.
 [[nodiscard]] std::vector<double> output_perturbation(const Dataset& data, ConvexObjectiveRef objective,
-                                                      const OutputPerturbationOptions& options, ReleaserRef releaser);
+                                                      const OutputPerturbationOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

@@ -109,8 +109,8 @@ Event plan(const SampledSgdOptions& options) {
   return repeat(options.steps, std::visit([&release](const auto& sampler) { return sampler.event(release); }, options.sampler));
 }
 
-std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer, const SampledSgdOptions& options,
-                                SamplingReleaserRef releaser) {
+std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
+                                const SampledSgdOptions& options, SamplingReleaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "stochastic gradient descent needs labels, the data set has none"};
   const Event event = batch_release(options);
   const double divisor = std::visit(ExpectedSize{data, options}, options.sampler);

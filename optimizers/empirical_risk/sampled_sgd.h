@@ -90,7 +90,7 @@ struct SampledSgdOptions {
 ///         when eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values of a batch + features)) time and the sampler's, O(features) memory and the sampler's.
 /// \source [ACG16] Algorithm 1; docs/proofs/sampling.md#sgd.
-[[nodiscard]] std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
-                                              const SampledSgdOptions& options, SamplingReleaserRef releaser);
+[[nodiscard]] std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
+                                              const SampledSgdOptions& options, SamplingReleaser& releaser);
 
 }  // namespace surety::optimizers

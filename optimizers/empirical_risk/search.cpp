@@ -40,15 +40,22 @@ Event plan(const SearchOptions& options) {
 }
 
 SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits, const SearchRun& run) {
+  return search(options, reservation, bits, run, [](NoiseMultiplier most, Adjacency adjacency, mechanisms::BitsRef its) {
+    return std::make_unique<RunReleaser>(most, adjacency, its);
+  });
+}
+
+SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits, const SearchRun& run,
+                    const MakeRunReleaser& make) {
   reservation.spend(plan(options));
   const auto candidates = static_cast<std::size_t>(options.candidates.value());
   struct Found : SearchResult {
     double score;  // as best_run compares them
   };
   const auto run_of = [&](std::size_t candidate) {
-    RunReleaser training{options.noise_multiplier, options.adjacency, bits};
-    RunReleaser scoring{options.noise_multiplier, options.adjacency, bits};
-    auto model = run(candidate, training, scoring);
+    const auto training = make(options.noise_multiplier, options.adjacency, bits);
+    const auto scoring = make(options.noise_multiplier, options.adjacency, bits);
+    auto model = run(candidate, *training, *scoring);
     const double score = model.score;
     return Found{{.candidate = candidate, .model = std::move(model)}, score};
   };
@@ -82,7 +89,7 @@ BoundedLoss bounded_loss(ObjectiveRef objective, double largest_label) {
 }
 
 double released_score(const Dataset& held_out, const BoundedLoss& loss, std::span<const double> weights, NoiseMultiplier noise,
-                      Adjacency adjacency, ReleaserRef releaser) {
+                      Adjacency adjacency, Releaser& releaser) {
   const double bound = loss.bound;
   if (!(bound > 0 && std::isfinite(bound))) invalid(fmt::format("the bound on the loss is {}, must be positive and finite", bound));
   if (!held_out.has_labels()) invalid("a score needs labels, the data set has none");

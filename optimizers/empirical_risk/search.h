@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -53,7 +54,7 @@ struct SearchResult {
 };
 
 /// A run: the candidate, the door for the records that it trains on, and the door for those that score it.
-using SearchRun = std::function<ScoredModel(std::size_t candidate, ReleaserRef training, ReleaserRef scoring)>;
+using SearchRun = std::function<ScoredModel(std::size_t candidate, Releaser& training, Releaser& scoring)>;
 
 /// Runs candidates and keeps the run of the highest score, of equal ones the first. Nothing else of the search may be seen: who sees how long
 /// it took has seen about how many runs there were.
@@ -65,6 +66,10 @@ using SearchRun = std::function<ScoredModel(std::size_t candidate, ReleaserRef t
 /// \source docs/proofs/tuning.md.
 [[nodiscard]] SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits,
                                   const SearchRun& run);
+/// The same with doors that `make` makes: `RunReleaser`s, or what holds them.
+using MakeRunReleaser = std::function<std::unique_ptr<Releaser>(NoiseMultiplier run, Adjacency adjacency, mechanisms::BitsRef bits)>;
+[[nodiscard]] SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits,
+                                  const SearchRun& run, const MakeRunReleaser& make);
 
 /// How badly a model's score of a record does on its label: from 0 to `bound`, which is public.
 struct BoundedLoss {
@@ -85,6 +90,6 @@ struct BoundedLoss {
 /// \complexity O(stored values).
 /// \source docs/proofs/tuning.md#score.
 [[nodiscard]] double released_score(const Dataset& held_out, const BoundedLoss& loss, std::span<const double> weights,
-                                    NoiseMultiplier noise, Adjacency adjacency, ReleaserRef releaser);
+                                    NoiseMultiplier noise, Adjacency adjacency, Releaser& releaser);
 
 }  // namespace surety::optimizers

@@ -181,7 +181,7 @@ Event plan(const ShapedDescentOptions& options) {
                   repeat(Count{steps_of(options)}, gaussian(options.noise_multiplier, options.adjacency))});
 }
 
-ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const ShapedDescentOptions& options, ReleaserRef releaser) {
+ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const ShapedDescentOptions& options, Releaser& releaser) {
   const std::size_t d = data.features();
   if (!data.has_labels()) invalid("a gradient needs labels, the data set has none");
   require_shapeable(d);

@@ -120,6 +120,6 @@ void require_shapeable(std::size_t features);
 ///         O(T k d + d^3) for k numbers that are not zero.
 /// \source docs/proofs/shaped-descent.md.
 [[nodiscard]] ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const ShapedDescentOptions& options,
-                                                 ReleaserRef releaser);
+                                                 Releaser& releaser);
 
 }  // namespace surety::optimizers

@@ -73,7 +73,7 @@ void require_joint_moments(std::size_t features) {
 
 Event plan(const SufficientStatisticsOptions& options) { return gaussian(options.noise_multiplier, options.adjacency); }
 
-ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsOptions& options, ReleaserRef releaser) {
+ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsOptions& options, Releaser& releaser) {
   const std::size_t d = data.features();
   if (!data.has_labels()) invalid("least squares need labels, the data set has none");
   require_joint_moments(d);

@@ -83,7 +83,7 @@ void require_joint_moments(std::size_t features);
 /// One release. Nothing is divided by the number of records, so add-or-remove-one needs none.
 /// \throws Error{invalid_argument}, before the release, when the data have no labels or more than 1023 features; and what the releaser throws.
 /// \complexity O(n d^2) time for n records, O(d^2) memory.
-[[nodiscard]] ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsOptions& options, ReleaserRef releaser);
+[[nodiscard]] ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsOptions& options, Releaser& releaser);
 
 /// w as above. O(d^3). Post-processing.
 [[nodiscard]] std::vector<double> ridge_weights(const ReleasedMoments& moments);

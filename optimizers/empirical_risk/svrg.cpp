@@ -152,8 +152,8 @@ StepSize barzilai_borwein(const BarzilaiBorwein& rule, const SvrgAnchorPoint& no
 
 }  // namespace detail
 
-std::vector<double> svrg(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer, const SvrgOptions& options,
-                         SamplingReleaserRef releaser) {
+std::vector<double> svrg(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer, const SvrgOptions& options,
+                         SamplingReleaser& releaser) {
   const SvrgSetting setting = svrg_setting(data, objective, options);
   static_cast<void>(all_inner_steps(options));
   const Event whole = anchor_release(options);

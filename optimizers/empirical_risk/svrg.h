@@ -135,7 +135,7 @@ struct SvrgAnchorPoint {
 ///         the releaser throws.
 /// \complexity O(T stored values + 2 N b nonzeros + N features) time, O(features + b) memory.
 /// \source [WYX17] Algorithms 1 and 2; docs/proofs/svrg.md.
-[[nodiscard]] std::vector<double> svrg(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer, const SvrgOptions& options,
-                                       SamplingReleaserRef releaser);
+[[nodiscard]] std::vector<double> svrg(const Dataset& data, ObjectiveRef objective, const Regularizer& regularizer,
+                                       const SvrgOptions& options, SamplingReleaser& releaser);
 
 }  // namespace surety::optimizers

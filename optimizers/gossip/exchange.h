@@ -13,14 +13,12 @@
 #pragma once
 
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,53 +40,19 @@ struct LearnerRange {
 /// \throws Error{invalid_argument} unless 1 <= nodes <= learners and node < nodes.
 [[nodiscard]] LearnerRange part_of_node(std::size_t learners, std::size_t nodes, std::size_t node);
 
-/// exchange(round, matrix, parameters, mixed): `parameters` holds the vectors of this node's learners one after the other, and `mixed`, as
-/// long, receives their mixed vectors. Rounds increase from call to call and are below `gather_round`; every node calls it in every round.
-/// gather(parameters): the vectors of all learners, in order, as long as in `exchange`, at the node of learner 0; nothing at the others. At
-/// the end, once.
-/// Both \throw Error{environment} when a message does not come in time; a run does not go on after that.
-template <class E>
-concept Exchange = requires(E& engine, const E& constant, std::uint64_t round, const MixingMatrix& matrix,
-                            std::span<const double> parameters, std::span<double> mixed) {
-  { constant.learners() } -> std::same_as<std::size_t>;
-  { constant.local() } -> std::same_as<LearnerRange>;
-  engine.exchange(round, matrix, parameters, mixed);
-  { engine.gather(parameters) } -> std::same_as<std::vector<double>>;
-};
-
-/// Any `Exchange`, which must outlive the reference.
-class ExchangeRef {
+/// An engine. Both of its calls \throw Error{environment} when a message does not come in time; a run does not go on after that.
+class Exchange {
  public:
-  template <class E>
-  requires(!std::same_as<std::remove_const_t<E>, ExchangeRef>) &&
-      Exchange<E> ExchangeRef(E& engine) noexcept  // NOLINT(google-explicit-constructor): callers pass the engine itself
-      : engine_{&engine},
-  calls_{&calls_of<E>} {}
+  virtual ~Exchange() = default;
 
-  [[nodiscard]] std::size_t learners() const { return calls_->learners(engine_); }
-  [[nodiscard]] LearnerRange local() const { return calls_->local(engine_); }
-  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) const {
-    calls_->exchange(engine_, round, matrix, parameters, mixed);
-  }
-  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) const { return calls_->gather(engine_, parameters); }
-
- private:
-  struct Calls {
-    std::size_t (*learners)(const void*);
-    LearnerRange (*local)(const void*);
-    void (*exchange)(void*, std::uint64_t, const MixingMatrix&, std::span<const double>, std::span<double>);
-    std::vector<double> (*gather)(void*, std::span<const double>);
-  };
-  template <class E>
-  static constexpr Calls calls_of{
-      .learners = [](const void* e) { return static_cast<const E*>(e)->learners(); },
-      .local = [](const void* e) { return static_cast<const E*>(e)->local(); },
-      .exchange = [](void* e, std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters,
-                     std::span<double> mixed) { static_cast<E*>(e)->exchange(round, matrix, parameters, mixed); },
-      .gather = [](void* e, std::span<const double> parameters) { return static_cast<E*>(e)->gather(parameters); }};
-
-  void* engine_;
-  const Calls* calls_;
+  [[nodiscard]] virtual std::size_t learners() const = 0;
+  /// Those of this node.
+  [[nodiscard]] virtual LearnerRange local() const = 0;
+  /// `parameters` holds the vectors of this node's learners one after the other, and `mixed`, as long, receives their mixed vectors. Rounds
+  /// increase from call to call and are below `gather_round`; every node calls it in every round.
+  virtual void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) = 0;
+  /// The vectors of all learners, in order, as long as in `exchange`, at the node of learner 0; nothing at the others. At the end, once.
+  [[nodiscard]] virtual std::vector<double> gather(std::span<const double> parameters) = 0;
 };
 
 /// The round that messages of `gather` carry.
@@ -117,23 +81,21 @@ void mix(std::span<const MixingWeight> row, ValuesOf values_of, std::span<double
 }
 
 /// All learners on one node, which needs no messages.
-class InProcessExchange {
+class InProcessExchange final : public Exchange {
  public:
   /// \throws Error{invalid_argument} for no learners.
   explicit InProcessExchange(std::size_t learners);
 
-  [[nodiscard]] std::size_t learners() const noexcept { return learners_; }
-  [[nodiscard]] LearnerRange local() const noexcept { return {0, learners_}; }
+  [[nodiscard]] std::size_t learners() const noexcept override { return learners_; }
+  [[nodiscard]] LearnerRange local() const noexcept override { return {0, learners_}; }
 
   /// O(entries of the matrix x dimension). \throws Error{invalid_argument} when the lengths do not fit.
-  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed);
-  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters);
+  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) override;
+  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) override;
 
  private:
   std::size_t learners_;
 };
-
-static_assert(Exchange<InProcessExchange> && Exchange<ExchangeRef>);
 
 /// What one node has received of other nodes' learners. For engines that send messages.
 ///

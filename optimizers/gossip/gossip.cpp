@@ -118,8 +118,8 @@ Grid grid_of_learners(const LearnerNoise& noise, L2Sensitivity sensitivity, std:
 
 }  // namespace
 
-GossipResult gossip(std::span<const Dataset> parts, ObjectiveRef objective, ProjectableRef domain, const GossipOptions& options,
-                    Mixing& mixing, ExchangeRef engine, LearnerReleaserRef releaser, const GossipObserver& observe) {
+GossipResult gossip(std::span<const Dataset> parts, ObjectiveRef objective, const Projectable& domain, const GossipOptions& options,
+                    Mixing& mixing, Exchange& engine, LearnerReleaser& releaser, const GossipObserver& observe) {
   const LearnerRange local = engine.local();
   require_gossip(parts, options, mixing, engine.learners(), local);
   const std::size_t dimension = parts.front().features();

@@ -106,12 +106,12 @@ struct GossipOptions {
 [[nodiscard]] Event plan(const GossipOptions& options, Count features);
 
 /// A substream for each learner: the same noise however learners are spread over nodes. NOT private, as any replay.
-class ReplayedLearnerBits {
+class ReplayedLearnerBits final : public LearnerBits {
  public:
   /// \throws Error{environment} as `ReplayBits::substream`.
   ReplayedLearnerBits(const mechanisms::ReplayBits& root, LearnerRange local);
   /// \pre the learner is local.
-  [[nodiscard]] mechanisms::ReplayBits& of(std::size_t learner) noexcept { return sources_[learner - first_]; }
+  [[nodiscard]] mechanisms::BitsRef of(std::size_t learner) noexcept override { return sources_[learner - first_]; }
 
  private:
   std::size_t first_;
@@ -139,8 +139,8 @@ using GossipObserver = std::function<void(std::uint64_t round, std::span<const d
 ///         the releaser throws.
 /// \complexity O(E (stored values + n / h features + rounds x entries of the mixing matrices x features)) time for one node.
 /// \source [LZCJ16] Algorithms 1 and 2; docs/proofs/gossip.md.
-[[nodiscard]] GossipResult gossip(std::span<const Dataset> parts, ObjectiveRef objective, ProjectableRef domain,
-                                  const GossipOptions& options, Mixing& mixing, ExchangeRef engine, LearnerReleaserRef releaser,
+[[nodiscard]] GossipResult gossip(std::span<const Dataset> parts, ObjectiveRef objective, const Projectable& domain,
+                                  const GossipOptions& options, Mixing& mixing, Exchange& engine, LearnerReleaser& releaser,
                                   const GossipObserver& observe = {});
 
 /// The mean of `vectors`, one after the other, each of `dimension` coordinates: in ascending order, so the same bits everywhere. O(size).

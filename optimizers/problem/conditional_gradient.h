@@ -34,7 +34,7 @@ struct NearestPoint {
 /// Coordinates of the target beyond +-2^300 count as these, and a NaN as 0, so that nothing overflows.
 /// \throws Error{invalid_argument} when start and target are not of one length; what the oracle throws.
 /// \source docs/proofs/projection-free-bandit.md#conditional-gradient
-template <LinearlyMinimizable D>
+template <std::derived_from<LinearlyMinimizable> D>
 [[nodiscard]] NearestPoint nearest_by_conditional_gradient(const D& domain, std::span<const double> target, std::vector<double> start,
                                                            Count calls, double gap = 0) {
   require_dimension("a start", start.size(), target.size());

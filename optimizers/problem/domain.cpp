@@ -148,7 +148,7 @@ void require_dimension(std::string_view what, std::size_t size, std::size_t want
   throw Error{ErrorCode::invalid_argument, fmt::format("{} has {} coordinates, must have {}", what, size, wanted)};
 }
 
-std::vector<double> start_in(ProjectableRef domain, std::vector<double> start) {
+std::vector<double> start_in(const Projectable& domain, std::vector<double> start) {
   if (start.empty()) throw Error{ErrorCode::invalid_argument, "the start has no coordinates, must have at least 1"};
   domain.project(start);
   return start;

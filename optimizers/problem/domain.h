@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,49 +37,20 @@ using LpExponent = Quantity<LpExponentRule>;
 /// overflow or underflow. NaN when a value is, else infinite when a value is. O(size).
 [[nodiscard]] double lp_norm(std::span<const double> values, LpExponent p);
 
-/// project(w): moves w to the nearest point of the set in l2, to within rounding.
-template <class D>
-concept Projectable = requires(const D& domain, std::span<double> weights) {
-  domain.project(weights);
-};
-
-/// minimize_linear(c): a point v of the set with <c, v> smallest.
-template <class D>
-concept LinearlyMinimizable = requires(const D& domain, std::span<const double> costs) {
-  { domain.minimize_linear(costs) } -> std::same_as<std::vector<double>>;
-};
-
-/// Any `Projectable` set, which must outlive the reference: called once a step.
-class ProjectableRef {
+/// A set onto which one can project. Asked once a step.
+class Projectable {
  public:
-  template <class D>
-  requires(!std::same_as<D, ProjectableRef>) &&
-      Projectable<D> ProjectableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
-      : domain_{std::addressof(domain)},
-  project_{[](const void* o, std::span<double> weights) { static_cast<const D*>(o)->project(weights); }} {}
-
-  void project(std::span<double> weights) const { project_(domain_, weights); }
-
- private:
-  const void* domain_;
-  void (*project_)(const void*, std::span<double>);
+  virtual ~Projectable() = default;
+  /// Moves w to the nearest point of the set in l2, to within rounding.
+  virtual void project(std::span<double> weights) const = 0;
 };
 
-/// Any `LinearlyMinimizable` set, likewise.
-class LinearlyMinimizableRef {
+/// A set over which one can minimise. Asked once a step.
+class LinearlyMinimizable {
  public:
-  template <class D>
-  requires(!std::same_as<D, LinearlyMinimizableRef>) &&
-      LinearlyMinimizable<D> LinearlyMinimizableRef(
-          const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
-      : domain_{std::addressof(domain)},
-  minimize_linear_{[](const void* o, std::span<const double> costs) { return static_cast<const D*>(o)->minimize_linear(costs); }} {}
-
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const { return minimize_linear_(domain_, costs); }
-
- private:
-  const void* domain_;
-  std::vector<double> (*minimize_linear_)(const void*, std::span<const double>);
+  virtual ~LinearlyMinimizable() = default;
+  /// A point v of the set with <costs, v> smallest.
+  [[nodiscard]] virtual std::vector<double> minimize_linear(std::span<const double> costs) const = 0;
 };
 
 /// diameter(norm, dimension): sup ||u - v|| over points u, v of the set in R^dimension.
@@ -94,10 +64,6 @@ template <class D>
 concept BoundedInEveryNorm = Bounded<D> && requires(const D& domain, LpExponent r, std::size_t dimension) {
   { domain.diameter(r, dimension) } -> std::same_as<double>;
 };
-
-/// A set offers at least one way to keep weights inside it.
-template <class D>
-concept Domain = Projectable<D> || LinearlyMinimizable<D>;
 
 /// A ball inside a set, within the set's affine hull: the points x of the set satisfy sum of x over S = constant for each S of
 /// `fixed_sums`, and every such x within `radius` of `centre` in l2 is in the set, to within rounding. These sets are disjoint, so the hull
@@ -121,8 +87,8 @@ concept HasInnerBall = requires(const D& domain, std::size_t dimension) {
 };
 
 /// All weight vectors; the projection is the identity.
-struct WholeSpace {
-  void project(std::span<double> /*weights*/) const noexcept {}
+struct WholeSpace final : Projectable {
+  void project(std::span<double> /*weights*/) const noexcept override {}
 };
 
 using surety::Radius;
@@ -131,19 +97,21 @@ using surety::Radius;
 ///
 /// Results v have lp_norm(v, p) <= radius as computed, so projecting twice is projecting once, bit for bit.
 /// \source docs/proofs/domains.md#lp-ball
-struct LpBall {
+struct LpBall final : Projectable, LinearlyMinimizable {
+  LpBall(LpExponent norm, Radius within) : p{norm}, radius{within} {}
+
   LpExponent p;
   Radius radius;
 
   /// Within (size + 16) 2^-53 (1 + min(||w|| / radius, 1 / (p - 1))) radius per coordinate for p < 2, without the factor in parentheses for
   /// p = 1 and p >= 2. For p other than 1, 2 and infinity coordinates below 2^-1074 of the largest count as 0.
   /// \complexity O(size) for p = 2 and infinity, O(size log size) for p = 1, else O(size) times the steps of a root search, 5 to 20.
-  void project(std::span<double> weights) const;
+  void project(std::span<double> weights) const override;
 
   /// -radius sign(c_i) (|c_i| / ||c||_q)^(q - 1), q the dual exponent: <c, v> is within (size + 16) 2^-53 radius ||c||_q of the smallest.
   /// For p = 1 a vertex on the first axis of largest |c_i|; for p = infinity 0 where c_i is 0; the origin for c = 0, where every
   /// point is a minimum. O(size).
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const;
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override;
 
   /// In l_r: 2 radius dimension^max(0, 1/r - 1/p), within a relative 2^-50.
   [[nodiscard]] double diameter(LpExponent r, std::size_t dimension) const;
@@ -154,18 +122,22 @@ struct LpBall {
 };
 
 /// {w : ||w||_2 <= radius}.
-struct L2Ball {
+struct L2Ball final : Projectable, LinearlyMinimizable {
+  explicit L2Ball(Radius within) : radius{within} {}
+
   Radius radius;
 
-  void project(std::span<double> weights) const { as_lp_ball().project(weights); }
+  void project(std::span<double> weights) const override { as_lp_ball().project(weights); }
   /// -radius c / ||c||_2; the origin for c = 0, where every point is a minimum.
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const { return as_lp_ball().minimize_linear(costs); }
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override {
+    return as_lp_ball().minimize_linear(costs);
+  }
   [[nodiscard]] double diameter(LpExponent r, std::size_t dimension) const { return as_lp_ball().diameter(r, dimension); }
   [[nodiscard]] double diameter(Norm norm, std::size_t dimension) const { return as_lp_ball().diameter(norm, dimension); }
   [[nodiscard]] InnerBall inner_ball(std::size_t dimension) const { return as_lp_ball().inner_ball(dimension); }
 
  private:
-  [[nodiscard]] LpBall as_lp_ball() const { return {.p = LpExponent{2}, .radius = radius}; }
+  [[nodiscard]] LpBall as_lp_ball() const { return {LpExponent{2}, radius}; }
 };
 
 struct ScaleRule : Positive {
@@ -176,14 +148,16 @@ struct ScaleRule : Positive {
 ///
 /// Results have no negative coordinate, and their sum is within (size + 16) 2^-53 scale of the scale.
 /// \source docs/proofs/domains.md#simplex
-struct Simplex {
+struct Simplex final : Projectable, LinearlyMinimizable {
+  explicit Simplex(Quantity<ScaleRule> sum) : scale{sum} {}
+
   Quantity<ScaleRule> scale;
 
   /// Within (size + 16) 2^-53 scale per coordinate, however far the weights are. O(size log size).
-  void project(std::span<double> weights) const;
+  void project(std::span<double> weights) const override;
 
   /// The vertex of the first smallest cost. Exact. O(size).
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const;
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override;
 
   /// In l_r: 2^(1/r) scale, between two vertices; 0 in dimension 1.
   [[nodiscard]] double diameter(LpExponent r, std::size_t dimension) const;
@@ -195,7 +169,7 @@ struct Simplex {
 
 /// {w : lower_i <= w_i <= upper_i}. Results lie in it exactly.
 /// \source docs/proofs/domains.md#box
-class Box {
+class Box final : public Projectable, public LinearlyMinimizable {
  public:
   struct Options {
     std::vector<double> lower;
@@ -208,10 +182,10 @@ class Box {
   explicit Box(Options bounds);
 
   /// Exact. O(size).
-  void project(std::span<double> weights) const;
+  void project(std::span<double> weights) const override;
 
   /// lower_i where c_i > 0, upper_i where c_i < 0, and lower_i where c_i = 0. Exact. O(size).
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const;
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override;
 
   /// In l_r: ||upper - lower||_r, within the error of `lp_norm` and a relative 2^-53.
   [[nodiscard]] double diameter(LpExponent r, std::size_t dimension) const;
@@ -229,7 +203,7 @@ class Box {
 /// Throws Error{invalid_argument} unless `size` is `wanted`: "<what> has 3 coordinates, must have 2".
 void require_dimension(std::string_view what, std::size_t size, std::size_t wanted);
 /// The point of the set nearest to `start`. \throws Error{invalid_argument} when it has no coordinates.
-[[nodiscard]] std::vector<double> start_in(ProjectableRef domain, std::vector<double> start);
+[[nodiscard]] std::vector<double> start_in(const Projectable& domain, std::vector<double> start);
 /// Throws Error{invalid_argument} when `dimension` is 0.
 void require_positive_dimension(std::size_t dimension);
 
@@ -239,10 +213,7 @@ void require_positive_dimension(std::size_t dimension);
   return value >= -largest && value <= largest ? value : value > 0 ? largest : value < 0 ? -largest : 0;
 }
 
-static_assert(Domain<WholeSpace>);
-static_assert(Projectable<L2Ball> && LinearlyMinimizable<L2Ball> && BoundedInEveryNorm<L2Ball> && HasInnerBall<L2Ball>);
-static_assert(Projectable<LpBall> && LinearlyMinimizable<LpBall> && BoundedInEveryNorm<LpBall> && HasInnerBall<LpBall>);
-static_assert(Projectable<Simplex> && LinearlyMinimizable<Simplex> && BoundedInEveryNorm<Simplex> && HasInnerBall<Simplex>);
-static_assert(Projectable<Box> && LinearlyMinimizable<Box> && BoundedInEveryNorm<Box> && HasInnerBall<Box>);
+static_assert(BoundedInEveryNorm<L2Ball> && HasInnerBall<L2Ball> && BoundedInEveryNorm<LpBall> && HasInnerBall<LpBall>);
+static_assert(BoundedInEveryNorm<Simplex> && HasInnerBall<Simplex> && BoundedInEveryNorm<Box> && HasInnerBall<Box>);
 
 }  // namespace surety::optimizers

@@ -181,7 +181,7 @@ class OracleMatroid {
 /// Every vertex is a vector of zeros and ones, and `minimize_linear` of any costs is one: so is a first iterate.
 /// \source docs/proofs/domains.md#base-polytope
 template <Matroid M>
-class BasePolytope {
+class BasePolytope final : public LinearlyMinimizable {
  public:
   /// O(size) questions to the matroid. \throws Error{invalid_argument} when the matroid has no element.
   explicit BasePolytope(M matroid) : matroid_{std::move(matroid)} {
@@ -208,7 +208,7 @@ class BasePolytope {
   /// The indicator of a base of smallest cost, by the greedy algorithm: of the cheapest elements that keep the set independent, those of
   /// equal cost by index. Exact: costs are compared, never added. O(size log size) and `size` questions to the matroid.
   /// \throws Error{invalid_argument} when there are not `size` costs.
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const {
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override {
     require_dimension("a cost vector", costs.size(), size());
     std::vector<std::size_t> order(costs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -260,7 +260,7 @@ class BasePolytope {
 };
 
 static_assert(Decomposed<UniformMatroid> && Decomposed<PartitionMatroid> && Decomposed<GraphicMatroid> && Matroid<OracleMatroid>);
-static_assert(LinearlyMinimizable<BasePolytope<UniformMatroid>> && BoundedInEveryNorm<BasePolytope<OracleMatroid>>);
+static_assert(BoundedInEveryNorm<BasePolytope<OracleMatroid>>);
 static_assert(HasInnerBall<BasePolytope<PartitionMatroid>> && !HasInnerBall<BasePolytope<GraphicMatroid>>);
 
 }  // namespace surety::optimizers

@@ -22,7 +22,7 @@ concept MirrorMap = requires(const M& map, std::span<const double> costs, std::s
 };
 
 /// omega = ||x||_2^2 / 2 by linear minimisation: at most `calls` calls of the oracle, from `previous` or a first minimum.
-template <LinearlyMinimizable D>
+template <std::derived_from<LinearlyMinimizable> D>
 struct ConditionalGradientMap {
   D domain;
   Count calls;
@@ -36,7 +36,7 @@ struct ConditionalGradientMap {
 };
 
 /// omega = ||x||_2^2 / 2 by projection.
-template <Projectable D>
+template <std::derived_from<Projectable> D>
 struct ProjectionMap {
   D domain;
 

@@ -23,7 +23,7 @@ namespace surety::optimizers {
 
 /// The base polytope of a function that was found to be submodular on all of its sets.
 /// \source docs/proofs/domains.md#submodular
-class SubmodularPolytope {
+class SubmodularPolytope final : public LinearlyMinimizable {
  public:
   /// The value of a set, whose elements come in ascending order. Asked once for every set but the empty one.
   using Value = std::function<double(std::span<const std::size_t> set)>;
@@ -42,7 +42,7 @@ class SubmodularPolytope {
   /// A vertex of smallest cost, by the greedy algorithm: with elements in the order of their costs, equal ones by index, coordinate e is
   /// f(those up to e) - f(those before e). Sums over sets exceed f by at most 2^-32 of the largest |f|. O(size log size).
   /// \throws Error{invalid_argument} when there are not `size` costs.
-  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const;
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override;
 
   /// In l_r an upper bound: coordinate e is between f(all) - f(all but e) and f(e), and differences of points have sums of magnitudes of at
   /// most twice what all coordinates together are above their least ones, or below their largest. Exact for ranks of uniform matroids.
@@ -57,6 +57,6 @@ class SubmodularPolytope {
   std::shared_ptr<const std::vector<double>> values_;  ///< of the set whose elements are the bits of the index
 };
 
-static_assert(LinearlyMinimizable<SubmodularPolytope> && BoundedInEveryNorm<SubmodularPolytope> && !Projectable<SubmodularPolytope>);
+static_assert(BoundedInEveryNorm<SubmodularPolytope>);
 
 }  // namespace surety::optimizers

@@ -30,8 +30,8 @@ std::size_t first_of_batch(std::size_t records, std::uint64_t batches, std::uint
   return half + rest / parts * part + std::min(rest % parts, part);
 }
 
-std::vector<double> noisy_frank_wolfe(const Dataset& data, ObjectiveRef objective, LinearlyMinimizableRef domain,
-                                      const NoisyFrankWolfeOptions& options, ReleaserRef releaser) {
+std::vector<double> noisy_frank_wolfe(const Dataset& data, ObjectiveRef objective, const LinearlyMinimizable& domain,
+                                      const NoisyFrankWolfeOptions& options, Releaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "Frank-Wolfe needs labels, the data set has none"};
   const std::uint64_t iterations = options.iterations.value();
   if (data.empty() || iterations - 1 > data.size() / 2) {

@@ -56,7 +56,7 @@ struct NoisyFrankWolfeOptions {
 ///         of the records) or s is more than 1; and what the releaser throws.
 /// \complexity O(stored values + K features) time, O(features) memory.
 /// \source [BGN21] Algorithm 3; docs/proofs/frank-wolfe.md#batches.
-[[nodiscard]] std::vector<double> noisy_frank_wolfe(const Dataset& data, ObjectiveRef objective, LinearlyMinimizableRef domain,
-                                                    const NoisyFrankWolfeOptions& options, ReleaserRef releaser);
+[[nodiscard]] std::vector<double> noisy_frank_wolfe(const Dataset& data, ObjectiveRef objective, const LinearlyMinimizable& domain,
+                                                    const NoisyFrankWolfeOptions& options, Releaser& releaser);
 
 }  // namespace surety::optimizers

@@ -42,7 +42,7 @@ TermBatches<Sensitivity>::TermBatches(const NoisyOcoOptions& options, Count dime
     : options_{options}, shape_{shape<Sensitivity>(options, dimension)} {}
 
 template <TermSensitivity Sensitivity>
-std::optional<std::vector<double>> TermBatches<Sensitivity>::add(double factor, const RowView& row, StreamReleaserRef<Sensitivity> stream) {
+std::optional<std::vector<double>> TermBatches<Sensitivity>::add(double factor, const RowView& row, StreamReleaser<Sensitivity>& stream) {
   mechanisms::require_next_step(steps_, options_.steps);
   if (!batch_) {
     batch_.emplace(mechanisms::RecordSum::Options{

@@ -69,7 +69,7 @@ class TermBatches {
   TermBatches(const NoisyOcoOptions& options, Count dimension);
 
   /// Adds one record's term, factor x row. \return at the end of a batch eta s_R, the costs of the next decision.
-  [[nodiscard]] std::optional<std::vector<double>> add(double factor, const RowView& row, StreamReleaserRef<Sensitivity> stream);
+  [[nodiscard]] std::optional<std::vector<double>> add(double factor, const RowView& row, StreamReleaser<Sensitivity>& stream);
 
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
@@ -99,7 +99,7 @@ class NoisyOco {
   /// Adds one record's term, factor x row. O(nonzeros); at the end of a batch one push and one map.
   /// \return whether the decision is new.
   /// \throws Error{invalid_argument} beyond the horizon, or when the row does not have `dimension` coordinates; what the stream throws.
-  bool observe(double factor, const RowView& row, StreamReleaserRef<Sensitivity> stream) {
+  bool observe(double factor, const RowView& row, StreamReleaser<Sensitivity>& stream) {
     const std::optional<std::vector<double>> costs = batches_.add(factor, row, stream);
     if (costs) decision_ = map_(*costs, decision_);
     return costs.has_value();
@@ -124,7 +124,7 @@ class FullInformation {
       : objective_{std::move(objective)}, oco_{std::move(map), options, features} {}
 
   /// Reads the next record. \pre the label is as the objective wants it. \throws as `NoisyOco::observe`.
-  void observe(const RowView& row, double label, StreamReleaserRef<Sensitivity> stream) {
+  void observe(const RowView& row, double label, StreamReleaser<Sensitivity>& stream) {
     oco_.observe(objective_.derivative(row.dot(oco_.decision()), label), row, stream);
   }
 

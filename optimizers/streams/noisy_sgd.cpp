@@ -26,8 +26,8 @@ BatchPass pass(const NoisySgdOptions& options) {
 
 Event plan(const NoisySgdOptions& options) { return repeat(options.passes, pass(options).pass); }
 
-std::vector<double> noisy_sgd(const Dataset& data, ObjectiveRef objective, ProjectableRef domain, const NoisySgdOptions& options,
-                              ReleaserRef releaser) {
+std::vector<double> noisy_sgd(const Dataset& data, ObjectiveRef objective, const Projectable& domain, const NoisySgdOptions& options,
+                              Releaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "stochastic gradient descent needs labels, the data set has none"};
   if (data.size() != options.batches.records().value()) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} records, must have {}, for which the batches were made",

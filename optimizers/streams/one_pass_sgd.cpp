@@ -22,7 +22,7 @@ OnePassSgdSteps::OnePassSgdSteps(const NoisySgdOptions& options, Count features)
   }
 }
 
-void OnePassSgdSteps::observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, ReleaserRef releaser) {
+void OnePassSgdSteps::observe(ObjectiveRef objective, const Projectable& domain, const RowView& row, double label, Releaser& releaser) {
   const std::uint64_t records = options_.batches.records().value();
   if (steps_ == records) {
     throw Error{ErrorCode::invalid_argument,
@@ -34,7 +34,7 @@ void OnePassSgdSteps::observe(ObjectiveRef objective, ProjectableRef domain, con
   if (filled_ == options_.batches.size().value() || steps_ == records) release(domain, releaser);
 }
 
-void OnePassSgdSteps::release(ProjectableRef domain, ReleaserRef releaser) {
+void OnePassSgdSteps::release(const Projectable& domain, Releaser& releaser) {
   const std::vector<double> released = releaser.release(sum_.sum(), sensitivity_, pass_.release);
   sum_.clear();
   for (std::size_t j = 0; j < weights_.size(); ++j) {

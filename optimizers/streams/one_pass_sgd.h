@@ -32,15 +32,15 @@ namespace detail {
 /// What of `OnePassSgd` is the same for all losses and domains.
 class OnePassSgdSteps {
  public:
-  using Door = ReleaserRef;
+  using Door = Releaser;
 
   OnePassSgdSteps(const NoisySgdOptions& options, Count features);
-  void observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, ReleaserRef releaser);
+  void observe(ObjectiveRef objective, const Projectable& domain, const RowView& row, double label, Releaser& releaser);
   [[nodiscard]] std::span<const double> weights() const noexcept { return averaged_ > 0 ? mean_ : weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  void release(ProjectableRef domain, ReleaserRef releaser);
+  void release(const Projectable& domain, Releaser& releaser);
 
   NoisySgdOptions options_;
   BatchPass pass_;
@@ -62,7 +62,7 @@ class OnePassSgdSteps {
 /// At the end of a batch `observe` releases: O(nonzeros), and O(features) and one release for a batch. It throws Error{invalid_argument}
 /// when all records that the batches are for were read, or the row has not `features` coordinates. `weights` are the mean of the iterates
 /// of the last half of the steps, as far as they are made, and the current one before.
-template <Objective O, Projectable D>
+template <Objective O, std::derived_from<Projectable> D>
 class OnePassSgd : public detail::RecordByRecord<detail::OnePassSgdSteps, O, D> {
  public:
   /// `pass(options)` is what the releaser will be asked for. \throws Error{invalid_argument} unless the options ask for one pass; as

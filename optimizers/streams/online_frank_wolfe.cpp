@@ -34,8 +34,8 @@ OnlineFrankWolfeSteps<Options>::OnlineFrankWolfeSteps(const Options& options, Co
 }
 
 template <class Options>
-void OnlineFrankWolfeSteps<Options>::observe(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double label,
-                                             StreamReleaserRef<Sensitivity> stream) {
+void OnlineFrankWolfeSteps<Options>::observe(ObjectiveRef objective, const LinearlyMinimizable& domain, const RowView& row, double label,
+                                             StreamReleaser<Sensitivity>& stream) {
   const auto t = static_cast<double>(++steps_);
   const double factor = t * objective.derivative(row.dot(weights_), label) - (t - 1) * objective.derivative(row.dot(previous_), label);
   const std::vector<double> sum =

@@ -68,11 +68,11 @@ template <class Options>
 class OnlineFrankWolfeSteps {
  public:
   using Sensitivity = decltype(shape(std::declval<Options>(), std::declval<Count>()).sensitivity);
-  using Door = StreamReleaserRef<Sensitivity>;
+  using Door = StreamReleaser<Sensitivity>;
 
   OnlineFrankWolfeSteps(const Options& options, Count features, std::optional<std::vector<double>> start);
-  void observe(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double label,
-               StreamReleaserRef<Sensitivity> stream);
+  void observe(ObjectiveRef objective, const LinearlyMinimizable& domain, const RowView& row, double label,
+               StreamReleaser<Sensitivity>& stream);
   [[nodiscard]] std::span<const double> weights() const noexcept { return weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
@@ -96,7 +96,7 @@ extern template class OnlineFrankWolfeSteps<GeneralizedFrankWolfeOptions>;
 ///
 /// `observe` takes O(features) and one push. It throws Error{invalid_argument} when the row does not have `features` coordinates. `weights`
 /// are w_{t+1} after t records.
-template <Objective O, LinearlyMinimizable D, class Options = OnlineFrankWolfeOptions>
+template <Objective O, std::derived_from<LinearlyMinimizable> D, class Options = OnlineFrankWolfeOptions>
 class OnlineFrankWolfe : public detail::RecordByRecord<detail::OnlineFrankWolfeSteps<Options>, O, D> {
  public:
   using Sensitivity = typename detail::OnlineFrankWolfeSteps<Options>::Sensitivity;

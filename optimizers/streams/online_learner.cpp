@@ -25,7 +25,7 @@ void require_gradient(const Feedback& feedback, std::size_t dimension) {
 SubgradientRounds::SubgradientRounds(std::vector<double> start, double diameter, InitialAccumulator accumulator)
     : weights_{std::move(start)}, diameter_{diameter}, squares_{accumulator.value()} {}
 
-void SubgradientRounds::update(const Feedback& feedback, ProjectableRef domain) {
+void SubgradientRounds::update(const Feedback& feedback, const Projectable& domain) {
   require_gradient(feedback, weights_.size());
   squares_ += inner(feedback.gradient, feedback.gradient);
   if (!(squares_ > 0)) return;
@@ -43,7 +43,7 @@ LeaderRounds::LeaderRounds(std::vector<double> start, double diameter, bool opti
       sum_(start_.size(), 0.0),
       guess_(start_.size(), 0.0) {}
 
-void LeaderRounds::update(const Feedback& feedback, ProjectableRef domain) {
+void LeaderRounds::update(const Feedback& feedback, const Projectable& domain) {
   require_gradient(feedback, weights_.size());
   for (std::size_t j = 0; j < sum_.size(); ++j) {
     const double surprise = feedback.gradient[j] - guess_[j];
@@ -57,7 +57,7 @@ void LeaderRounds::update(const Feedback& feedback, ProjectableRef domain) {
   domain.project(weights_);
 }
 
-void StronglyConvexRounds::update(const Feedback& feedback, ProjectableRef domain) {
+void StronglyConvexRounds::update(const Feedback& feedback, const Projectable& domain) {
   require_gradient(feedback, weights_.size());
   if (!(feedback.strong_convexity > 0 && std::isfinite(feedback.strong_convexity))) {
     throw Error{ErrorCode::invalid_argument,
@@ -76,7 +76,7 @@ CoinBettingRounds::CoinBettingRounds(std::vector<double> start, double /*diamete
       bet_(start_.size(), 0.0),
       direction_{L2Ball{Radius{1}}, std::vector<double>(start_.size(), 0.0)} {}
 
-void CoinBettingRounds::update(const Feedback& feedback, ProjectableRef domain) {
+void CoinBettingRounds::update(const Feedback& feedback, const Projectable& domain) {
   require_gradient(feedback, weights_.size());
   std::vector<double> coin(feedback.gradient.begin(), feedback.gradient.end());
   const double scale = 1 / std::max(bound_, mechanisms::l2_norm(coin));

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,47 +34,31 @@ struct Feedback {
   double strong_convexity = 0;       ///< m_t: loss(u) >= loss(w_t) + <g_t, u - w_t> + (m_t / 2) ||u - w_t||_2^2 for all u in W
 };
 
-/// predict(): the point w_t, in W. update(feedback): ends the round. Both O(dimension) and a projection.
-template <class L>
-concept OnlineLearner = requires(L& learner, const L& constant, const Feedback& feedback) {
-  { constant.predict() } -> std::same_as<std::span<const double>>;
-  learner.update(feedback);
+/// Asked twice a round. Both O(dimension) and a projection.
+class OnlineLearner {
+ public:
+  virtual ~OnlineLearner() = default;
+
+  /// The point w_t, in W.
+  [[nodiscard]] virtual std::span<const double> predict() const = 0;
+  /// Ends the round.
+  virtual void update(const Feedback& feedback) = 0;
 };
 
 template <class D>
-concept BoundedConvexSet = Projectable<D> && Bounded<D>;
-
-/// Any `OnlineLearner`, which must outlive the reference: called twice a round.
-class OnlineLearnerRef {
- public:
-  template <class L>
-  requires(!std::same_as<std::remove_const_t<L>, OnlineLearnerRef>) &&
-      OnlineLearner<L> OnlineLearnerRef(L& learner) noexcept  // NOLINT(google-explicit-constructor): callers pass the learner itself
-      : learner_{&learner},
-  predict_{[](const void* l) { return static_cast<const L*>(l)->predict(); }}, update_{[](void* l, const Feedback& feedback) {
-    static_cast<L*>(l)->update(feedback);
-  }} {}
-
-  [[nodiscard]] std::span<const double> predict() const { return predict_(learner_); }
-  void update(const Feedback& feedback) const { update_(learner_, feedback); }
-
- private:
-  void* learner_;
-  std::span<const double> (*predict_)(const void*);
-  void (*update_)(void*, const Feedback&);
-};
+concept BoundedConvexSet = std::derived_from<D, Projectable> && Bounded<D>;
 
 namespace detail {
 
 /// A learner over D of which everything but the domain is `Rounds`, compiled once: made of a start in the domain, the domain's diameter in
 /// l2 and the learner's own options; update(feedback, domain) ends a round.
 template <BoundedConvexSet D, class Rounds>
-class LearnerOver {
+class LearnerOver : public OnlineLearner {
  public:
-  [[nodiscard]] std::span<const double> predict() const noexcept { return rounds_.predict(); }
+  [[nodiscard]] std::span<const double> predict() const noexcept final { return rounds_.predict(); }
 
   /// \throws Error{invalid_argument} when the gradient has not one coordinate per weight; so do all learners.
-  void update(const Feedback& feedback) { rounds_.update(feedback, domain_); }
+  void update(const Feedback& feedback) final { rounds_.update(feedback, domain_); }
 
  protected:
   template <class... Options>
@@ -108,7 +91,7 @@ class SubgradientRounds {
  public:
   SubgradientRounds(std::vector<double> start, double diameter, InitialAccumulator accumulator);
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-  void update(const Feedback& feedback, ProjectableRef domain);
+  void update(const Feedback& feedback, const Projectable& domain);
 
  private:
   std::vector<double> weights_;
@@ -121,7 +104,7 @@ class LeaderRounds {
  public:
   LeaderRounds(std::vector<double> start, double diameter, bool optimistic, InitialAccumulator accumulator);
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-  void update(const Feedback& feedback, ProjectableRef domain);
+  void update(const Feedback& feedback, const Projectable& domain);
 
  private:
   std::vector<double> start_;
@@ -137,7 +120,7 @@ class StronglyConvexRounds {
  public:
   StronglyConvexRounds(std::vector<double> start, double /*diameter*/) : weights_{std::move(start)} {}
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-  void update(const Feedback& feedback, ProjectableRef domain);
+  void update(const Feedback& feedback, const Projectable& domain);
 
  private:
   double convexity_ = 0;
@@ -203,7 +186,7 @@ class CoinBettingRounds {
  public:
   CoinBettingRounds(std::vector<double> start, double diameter, const CoinBettingOptions& options);
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-  void update(const Feedback& feedback, ProjectableRef domain);
+  void update(const Feedback& feedback, const Projectable& domain);
 
  private:
   void remove_outward_pull(std::vector<double>& coin) const;
@@ -238,9 +221,5 @@ class CoinBetting : public detail::LearnerOver<D, detail::CoinBettingRounds> {
   CoinBetting(D domain, std::vector<double> start, const CoinBettingOptions& options)
       : detail::LearnerOver<D, detail::CoinBettingRounds>{std::move(domain), std::move(start), options} {}
 };
-
-static_assert(OnlineLearner<SubgradientDescent<L2Ball>> && OnlineLearner<DualAveraging<L2Ball>> &&
-              OnlineLearner<OptimisticAveraging<L2Ball>> && OnlineLearner<StronglyConvexDescent<L2Ball>> &&
-              OnlineLearner<CoinBetting<L2Ball>> && OnlineLearner<OnlineLearnerRef>);
 
 }  // namespace surety::optimizers

@@ -63,8 +63,8 @@ OnlineToBatchSteps::OnlineToBatchSteps(std::span<const double> start, const Onli
   static_cast<void>(shape(options, Count{start_.size()}));
 }
 
-void OnlineToBatchSteps::observe(ObjectiveRef objective, OnlineLearnerRef learner, const RowView& row, double label,
-                                 StreamReleaserRef<> stream) {
+void OnlineToBatchSteps::observe(ObjectiveRef objective, OnlineLearner& learner, const RowView& row, double label,
+                                 StreamReleaser<>& stream) {
   const std::uint64_t t = ++steps_;
   const double before = weight_of(t - 1, options_.power);
   const double now = weight_of(t, options_.power);

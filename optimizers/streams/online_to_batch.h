@@ -96,10 +96,10 @@ namespace detail {
 /// What of `OnlineToBatch` is the same for all losses and learners.
 class OnlineToBatchSteps {
  public:
-  using Door = StreamReleaserRef<>;
+  using Door = StreamReleaser<>;
 
   OnlineToBatchSteps(std::span<const double> start, const OnlineToBatchOptions& options);
-  void observe(ObjectiveRef objective, OnlineLearnerRef learner, const RowView& row, double label, StreamReleaserRef<> stream);
+  void observe(ObjectiveRef objective, OnlineLearner& learner, const RowView& row, double label, StreamReleaser<>& stream);
   [[nodiscard]] std::span<const double> weights() const noexcept { return point_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
@@ -131,7 +131,7 @@ class OnlineToBatchSteps {
 ///
 /// `observe` takes O(features), one push and one update of the learner. It throws Error{invalid_argument} when the row has not one
 /// coordinate per weight. `weights` are x_t after t records, w_1 before the first.
-template <Objective O, OnlineLearner L>
+template <Objective O, std::derived_from<OnlineLearner> L>
 class OnlineToBatch : public detail::RecordByRecord<detail::OnlineToBatchSteps, O, L> {
  public:
   /// Starts where the learner starts. \throws as `shape`.

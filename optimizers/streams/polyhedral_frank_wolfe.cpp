@@ -44,7 +44,7 @@ PolyhedralFrankWolfeSteps::PolyhedralFrankWolfeSteps(const PolyhedralFrankWolfeO
   largest_ = std::int64_t{1} << bits;
 }
 
-void PolyhedralFrankWolfeSteps::observe(ObjectiveRef objective, const RowView& row, double label, SelectorRef selector) {
+void PolyhedralFrankWolfeSteps::observe(ObjectiveRef objective, const RowView& row, double label, Selector& selector) {
   mechanisms::require_next_step(steps_, options_.steps);
   if (!row.is_sparse() && !row.values.empty()) require_dimension("the row", row.values.size(), weights_.size());
   const auto t = static_cast<double>(++steps_);

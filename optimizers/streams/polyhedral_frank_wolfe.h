@@ -64,7 +64,7 @@ namespace detail {
 class PolyhedralFrankWolfeSteps {
  public:
   PolyhedralFrankWolfeSteps(const PolyhedralFrankWolfeOptions& options, Count features);
-  void observe(ObjectiveRef objective, const RowView& row, double label, SelectorRef selector);
+  void observe(ObjectiveRef objective, const RowView& row, double label, Selector& selector);
   [[nodiscard]] std::span<const double> weights() const noexcept { return weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
   [[nodiscard]] ScoreSensitivity sensitivity() const;
@@ -96,7 +96,7 @@ class PolyhedralFrankWolfe {
   /// Reads the next record and moves on. O(features).
   /// \pre a sparse row has as many indices as values; indices that do not increase or are no feature are ignored.
   /// \throws Error{invalid_argument} beyond the horizon or for a row of another length; and what the selector throws.
-  void observe(const RowView& row, double label, SelectorRef selector) { state_.observe(objective_, row, label, selector); }
+  void observe(const RowView& row, double label, Selector& selector) { state_.observe(objective_, row, label, selector); }
 
   /// w_{t+1} after t records: released, may be shown.
   [[nodiscard]] std::span<const double> weights() const noexcept { return state_.weights(); }

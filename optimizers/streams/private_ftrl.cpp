@@ -10,15 +10,15 @@ StreamShape<> shape(const PrivateFtrlOptions& options, Count features) {
 
 namespace detail {
 
-PrivateFtrlSteps::PrivateFtrlSteps(ProjectableRef domain, const PrivateFtrlOptions& options, std::vector<double> start)
+PrivateFtrlSteps::PrivateFtrlSteps(const Projectable& domain, const PrivateFtrlOptions& options, std::vector<double> start)
     : options_{options},
       start_{start_in(domain, std::move(start))},
       sensitivity_{shape(options, Count{start_.size()}).sensitivity},
       weights_{start_},
       mean_{start_} {}
 
-void PrivateFtrlSteps::observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label,
-                               StreamReleaserRef<> stream) {
+void PrivateFtrlSteps::observe(ObjectiveRef objective, const Projectable& domain, const RowView& row, double label,
+                               StreamReleaser<>& stream) {
   const double factor = objective.derivative(row.dot(weights_), label);
   const std::vector<double> sum =
       stream.push(clipped_contribution(factor, row, options_.clip, stream.grid(), weights_.size()), sensitivity_);

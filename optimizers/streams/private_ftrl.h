@@ -46,10 +46,10 @@ namespace detail {
 /// What of `PrivateFtrl` is the same for all losses and domains.
 class PrivateFtrlSteps {
  public:
-  using Door = StreamReleaserRef<>;
+  using Door = StreamReleaser<>;
 
-  PrivateFtrlSteps(ProjectableRef domain, const PrivateFtrlOptions& options, std::vector<double> start);
-  void observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, StreamReleaserRef<> stream);
+  PrivateFtrlSteps(const Projectable& domain, const PrivateFtrlOptions& options, std::vector<double> start);
+  void observe(ObjectiveRef objective, const Projectable& domain, const RowView& row, double label, StreamReleaser<>& stream);
   [[nodiscard]] std::span<const double> weights() const noexcept { return mean_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
@@ -69,7 +69,7 @@ class PrivateFtrlSteps {
 ///
 /// `observe` takes O(features), one push and one projection. It throws Error{invalid_argument} when the row has not one coordinate per
 /// weight. `weights` are the mean of w_1 .. w_t after t records, w_1 before the first.
-template <Objective O, Projectable D>
+template <Objective O, std::derived_from<Projectable> D>
 class PrivateFtrl : public detail::RecordByRecord<detail::PrivateFtrlSteps, O, D> {
  public:
   /// Starts at the point of the domain nearest to `start`. \throws as `shape`; Error{invalid_argument} when it has no coordinates.

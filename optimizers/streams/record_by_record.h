@@ -17,7 +17,7 @@ template <class Steps, Objective O, class Companion>
 class RecordByRecord {
  public:
   /// Reads the next record and moves on. \throws as the algorithm says, and what the door throws.
-  void observe(const RowView& row, double label, typename Steps::Door door) { steps_.observe(objective_, part_, row, label, door); }
+  void observe(const RowView& row, double label, typename Steps::Door& door) { steps_.observe(objective_, part_, row, label, door); }
 
   /// Released, may be shown.
   [[nodiscard]] std::span<const double> weights() const noexcept { return steps_.weights(); }

@@ -32,16 +32,15 @@ const NoiseMultiplier multiplier{std::sqrt(3.0)};  // three nodes: mu = 1
 const Delta delta{1e-2};
 
 /// Draws from a sum and keeps what it released.
-class WatchedStream {
+class WatchedStream final : public StreamReleaser<> {
  public:
   WatchedStream(GaussianContinualSum& sum, ReplayBits& bits) : sum_{sum}, bits_{bits} {}
 
-  template <class Sensitivity>
-  std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) {
+  std::vector<double> push(const GridVector& contribution, L2Sensitivity /*sensitivity*/) override {
     released_.push_back(sum_.push(contribution, bits_));
     return released_.back();
   }
-  [[nodiscard]] Grid grid() const { return sum_.grid(); }
+  [[nodiscard]] Grid grid() const override { return sum_.grid(); }
   [[nodiscard]] const std::vector<std::vector<double>>& released() const { return released_; }
 
  private:
@@ -106,8 +105,8 @@ void attack(Make make, const StreamShape<>& asked, const BanditRecord& one, cons
 TEST(BanditAudit, LinearBanditIsNearlyAsLeakyAsCharged) {
   const LinearBanditOptions options{.steps = Count{users}, .arms = Count{2}, .warm_up = Count{1}, .clip = ClippingNorm{0.7}};
   const auto make = [&] {
-    return LinearBandit{SquaredLoss{.label_bound = LabelBound{1.3}, .weight_radius = Radius{1}},
-                        LpBall{.p = LpExponent{1}, .radius = Radius{1}}, options, Count{1}};
+    return LinearBandit{SquaredLoss{.label_bound = LabelBound{1.3}, .weight_radius = Radius{1}}, LpBall{LpExponent{1}, Radius{1}}, options,
+                        Count{1}};
   };
   // A reward of 1.3 pushes -C into the block of arm 0.
   attack(make, shape(options, Count{1}), {{1}, {-1.3, 0}}, {{1}, {1.3, 0}}, {1, 0});

@@ -26,14 +26,15 @@ constexpr double alpha = 1e-9;
 const Grid grid{.log2_step = -40};
 
 /// Draws noise without a ledger, and watches learner 0 in the first round of each pass: all that the record takes part in.
-struct WatchedReleaser {
+struct WatchedReleaser final : LearnerReleaser {
+  WatchedReleaser(mechanisms::ReplayBits& source, std::optional<LearnerMechanism>& made) : bits{source}, mechanism{made} {}
   mechanisms::ReplayBits& bits;
   std::optional<LearnerMechanism>& mechanism;  ///< made once for all runs: that takes milliseconds
   std::optional<GossipPass> planned = {};
   double sum = 0;
   double smallest = INFINITY;
-  void begin(const GossipPass& pass) { planned = pass; }
-  std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
+  void begin(const GossipPass& pass) override { planned = pass; }
+  std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) override {
     if (!mechanism) mechanism.emplace(planned->release, query.grid, query.steps.size(), sensitivity);
     EXPECT_TRUE(mechanism->is_for(query, sensitivity));
     auto released = mechanism->release(query, bits);

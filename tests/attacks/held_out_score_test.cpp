@@ -44,17 +44,17 @@ std::vector<std::size_t> ends_of(const Dataset& data) {
 /// The weights of one training, and the score with which it is released.
 struct Training {
   std::string name;
-  std::function<std::vector<double>(const Dataset& data, ReleaserRef releaser)> learn;
+  std::function<std::vector<double>(const Dataset& data, Releaser& releaser)> learn;
   ScoreKind kind;
 };
 
 std::vector<Training> trainings() {
-  const auto least_squares = [](const Dataset& data, ReleaserRef releaser) {
+  const auto least_squares = [](const Dataset& data, Releaser& releaser) {
     const auto ends = ends_of(data);
     return ridge_weights(release_moments(
         data, {.noise_multiplier = one, .label_bound = LabelBound{1}, .public_count = Count{4}, .unit_ends = ends}, releaser));
   };
-  const auto constant = [](const Dataset& data, ReleaserRef releaser) {
+  const auto constant = [](const Dataset& data, Releaser& releaser) {
     const auto ends = ends_of(data);
     return std::vector<double>{0, constant_learner(data, {.noise_multiplier = one, .public_count = Count{4}, .unit_ends = ends}, releaser)};
   };
@@ -62,11 +62,12 @@ std::vector<Training> trainings() {
 }
 
 /// Keeps what another door releases.
-struct Kept {
-  ReleaserRef door;
+struct Kept final : Releaser {
+  explicit Kept(Releaser& inner) : door{inner} {}
+  Releaser& door;
   std::vector<double> released = {};
   double sigma = 0;
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     released = door.release(query, sensitivity, event);
     sigma = sensitivity.value() * std::get<Event::Gaussian>(event.node()).multiplier.value();
     return released;
@@ -89,7 +90,7 @@ struct Evidence {
 template <class Ask>
 std::vector<double> exact(std::size_t size, const Ask& ask) {
   ScriptedReleaser script{{std::vector<double>(size, 0.0)}};
-  ask(ReleaserRef{script});
+  ask(script);
   return mechanisms::to_reals(script.log().front().query);
 }
 
@@ -103,7 +104,7 @@ class Attack {
   Evidence run(bool is_trained_on) {
     Kept training{training_door_};
     const auto weights = training_.learn(owners(is_trained_on), training);
-    const auto score = [&](bool has_canary, ReleaserRef releaser) {
+    const auto score = [&](bool has_canary, Releaser& releaser) {
       const auto data = owners(has_canary);
       const auto ends = ends_of(data);
       static_cast<void>(release_score(
@@ -112,10 +113,9 @@ class Attack {
     Kept scoring{score_door_};
     score(!is_trained_on, scoring);
     const auto asked_of_training = [&](bool has_canary) {
-      return exact(training.released.size(),
-                   [&](ReleaserRef releaser) { static_cast<void>(training_.learn(owners(has_canary), releaser)); });
+      return exact(training.released.size(), [&](Releaser& releaser) { static_cast<void>(training_.learn(owners(has_canary), releaser)); });
     };
-    const auto asked_of_score = [&](bool has_canary) { return exact(2, [&](ReleaserRef releaser) { score(has_canary, releaser); }); };
+    const auto asked_of_score = [&](bool has_canary) { return exact(2, [&](Releaser& releaser) { score(has_canary, releaser); }); };
     Evidence found;
     found.add(training.released, asked_of_training(true), asked_of_training(false), training.sigma);
     found.add(scoring.released, asked_of_score(false), asked_of_score(true), scoring.sigma);

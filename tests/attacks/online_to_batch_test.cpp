@@ -39,10 +39,10 @@ constexpr double alpha = 1e-6;
 /// Passes pushes on to a sum, without a ledger, and adds up the prefix sums after 1, 2, 4, ... steps: these are the nodes that hold the
 /// first record, and their sum is the best statistic of it when their noise is alike.
 template <class Sum, class Bits>
-class AuditedStream {
+class AuditedStream final : public StreamReleaser<> {
  public:
   AuditedStream(Sum sum, Bits& bits) : sum_{std::move(sum)}, bits_{bits} {}
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, L2Sensitivity sensitivity) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, L2Sensitivity sensitivity) override {
     std::vector<double> released;
     if constexpr (mechanisms::AdaptiveContinualSum<Sum, L2Sensitivity, Bits>) {
       released = sum_.push(contribution, sensitivity, bits_);
@@ -53,7 +53,7 @@ class AuditedStream {
     if ((pushed_ & (pushed_ - 1)) == 0) statistic_ += released[0];
     return released;
   }
-  [[nodiscard]] Grid grid() const { return sum_.grid(); }
+  [[nodiscard]] Grid grid() const override { return sum_.grid(); }
   [[nodiscard]] double statistic() const noexcept { return statistic_; }
 
  private:

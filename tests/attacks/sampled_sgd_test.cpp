@@ -90,20 +90,20 @@ double best_threshold(const Mixture& p, const Mixture& q, std::mt19937_64& rando
 }
 
 /// Adds up the likelihood ratio of what another releaser releases.
-template <class R>
-struct WatchedSampling {
-  R& releaser;
+struct WatchedSampling final : SamplingReleaser {
+  WatchedSampling(SamplingReleaser& inner, const Mixture& first, const Mixture& second) : releaser{inner}, p{first}, q{second} {}
+  SamplingReleaser& releaser;
   const Mixture& p;
   const Mixture& q;
   double ratio = 0;
 
-  std::span<const std::size_t> draw_batch(std::size_t records) { return releaser.draw_batch(records); }
-  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::span<const std::size_t> draw_batch(std::size_t records) override { return releaser.draw_batch(records); }
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     auto released = releaser.release_sampled(query, sensitivity, event);
     ratio += std::log(p.density(released[0] / clip) / q.density(released[0] / clip));
     return released;
   }
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     return releaser.release(query, sensitivity, event);
   }
 };
@@ -142,7 +142,7 @@ Audit audit(const Sampler& sampler, const AnySampler& said, Adjacency adjacency,
     const Dataset data = records_of(signs);
     reference::Hits found{0, runs};
     for (std::uint64_t run = 0; run < runs; ++run) {
-      WatchedSampling<decltype(noisy)> releaser{noisy, p, q};
+      WatchedSampling releaser{noisy, p, q};
       static_cast<void>(sampled_sgd(data, LinearLoss{}, NoRegularizer{}, options, releaser));
       if (releaser.ratio > threshold) ++found.hits;
     }
@@ -208,18 +208,18 @@ double log_ratio_of_epoch(std::span<const double> released) {
 }
 
 /// Keeps what another releaser releases, in units of C.
-template <class R>
-struct KeptSampling {
-  R& releaser;
+struct KeptSampling final : SamplingReleaser {
+  explicit KeptSampling(SamplingReleaser& inner) : releaser{inner} {}
+  SamplingReleaser& releaser;
   std::vector<double> kept = {};
 
-  std::span<const std::size_t> draw_batch(std::size_t records) { return releaser.draw_batch(records); }
-  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::span<const std::size_t> draw_batch(std::size_t records) override { return releaser.draw_batch(records); }
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     auto released = releaser.release_sampled(query, sensitivity, event);
     kept.push_back(released[0] / clip);
     return released;
   }
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     return releaser.release(query, sensitivity, event);
   }
 };
@@ -273,7 +273,7 @@ Audit audit_of_epochs(const MakeReleaser& make_releaser, bool is_dealt_once) {
     const Dataset data = records_of(signs);
     reference::Hits found{0, epoch_runs};
     for (std::uint64_t run = 0; run < epoch_runs; ++run) {
-      KeptSampling<decltype(noisy)> releaser{noisy};
+      KeptSampling releaser{noisy};
       static_cast<void>(sampled_sgd(data, LinearLoss{}, NoRegularizer{}, options, releaser));
       if (log_ratio(releaser.kept) > threshold) ++found.hits;
     }
@@ -293,19 +293,19 @@ TEST(SampledSgdAudit, OfARecordThatAppearsInAllocatedEpochs) {
 }
 
 /// Charges epoch by epoch, and deals once for all epochs of a run.
-class DealsOnce {
+class DealsOnce final : public SamplingReleaser {
  public:
   DealsOnce(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
 
-  std::span<const std::size_t> draw_batch(std::size_t records) {
+  std::span<const std::size_t> draw_batch(std::size_t records) override {
     if (round_ % (rounds * epochs) == 0) epoch_.emplace(allocation.deal(records, bits_));
     return epoch_->batch(round_++ % rounds);
   }
-  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     if (round_ % rounds == 1) reservation_.spend(allocation.event(event));
     return detail::noise_of(query, event).release(query, sensitivity, bits_);
   }
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     return detail::spend_and_release(reservation_, bits_, query, sensitivity, event, event, nullptr);
   }
 

@@ -43,27 +43,28 @@ struct QuadraticLoss : LogisticLoss {
 };
 
 /// Keeps the last weights: an indicator of [-1, 1].
-struct WatchedBox {
+struct WatchedBox final : Regularizer {
+  explicit WatchedBox(double& weight) : last{weight} {}
   double& last;
-  [[nodiscard]] double value(std::span<const double> /*weights*/) const { return 0; }
-  void proximal(double /*step*/, std::span<double> target) const { last = target[0] = std::clamp(completed(target[0]), -1.0, 1.0); }
-  [[nodiscard]] double strong_convexity() const { return 0; }
+  [[nodiscard]] double value(std::span<const double> /*weights*/) const override { return 0; }
+  void proximal(double /*step*/, std::span<double> target) const override {
+    last = target[0] = std::clamp(completed(target[0]), -1.0, 1.0);
+  }
+  [[nodiscard]] double strong_convexity() const override { return 0; }
 };
-static_assert(Regularizer<WatchedBox>);
-
 /// Draws batches and noise, without a ledger, and adds up the log-likelihood ratio of what it releases.
 template <mechanisms::BatchSampler Sampler>
-class Attack {
+class Attack final : public SamplingReleaser {
  public:
   /// `noise_factor` times the noise that the event says: 1, or a violation. `others` is the side of the other records, or 0.
   Attack(Sampler sampler, mechanisms::ReplayBits& bits, double noise_factor, double others)
       : sampler_{std::move(sampler)}, bits_{bits}, noise_factor_{noise_factor}, others_{others} {}
 
-  std::span<const std::size_t> draw_batch(std::size_t size) { return batch_.hold(sampler_.draw(size, bits_)); }
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::span<const std::size_t> draw_batch(std::size_t size) override { return batch_.hold(sampler_.draw(size, bits_)); }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     return noise_of(query, event).release(query, L2Sensitivity{sensitivity.value() * noise_factor_}, bits_);
   }
-  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     const double z = pairwise_multiplier(event)->value() * noise_factor_;
     const auto released = noise_of(query, event).release(query, L2Sensitivity{sensitivity.value() * noise_factor_}, bits_);
     const double clip = event.adjacency() == Adjacency::replace_one ? sensitivity.value() / 2 : sensitivity.value();

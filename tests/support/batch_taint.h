@@ -59,12 +59,12 @@ struct LinearLoss : LogisticLoss {
 };
 
 /// Keeps first coordinates of what another releaser releases: for lower bounds from runs.
-template <class R>
-struct WatchedReleaser {
-  R& releaser;
+struct WatchedReleaser final : Releaser {
+  explicit WatchedReleaser(Releaser& inner) : releaser{inner} {}
+  Releaser& releaser;
   double sum = 0;
   double last = 0;
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     auto released = releaser.release(query, sensitivity, event);
     last = released[0];
     sum += last;
@@ -80,7 +80,7 @@ reference::Hits hits_of_releases(accounting::Reservation& reservation, const Bat
   NoisyBatchReleaser noisy{reservation, bits, pass};
   std::uint64_t count = 0;
   for (std::uint64_t k = 0; k < runs; ++k) {
-    WatchedReleaser<decltype(noisy)> releaser{noisy};
+    WatchedReleaser releaser{noisy};
     if (attack(releaser)) ++count;
   }
   return {.hits = count, .runs = runs};

@@ -218,10 +218,10 @@ void expect_plan_spent(const Options& options, std::uint64_t releases, const Run
 }
 
 /// Draws the noise of every release from a replay source, without a ledger, and adds up the first coordinates of what it released.
-class ReplayedReleaser {
+class ReplayedReleaser final : public Releaser {
  public:
   explicit ReplayedReleaser(mechanisms::ReplayBits& bits) : bits_{bits} {}
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     const mechanisms::Gaussian::Options options{.multiplier = std::get<Event::Gaussian>(event.node()).multiplier,
                                                 .sensitivity = sensitivity,
                                                 .grid = query.grid,

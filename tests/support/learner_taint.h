@@ -30,7 +30,7 @@ namespace surety::optimizers {
 using LearnerScript = std::function<std::vector<double>(std::size_t learner, std::uint64_t round)>;
 
 /// Replays a script and logs what was asked. What it returns does not depend on the data at all.
-class ScriptedLearnerReleaser {
+class ScriptedLearnerReleaser final : public LearnerReleaser {
  public:
   struct Request {
     std::size_t learner;
@@ -41,8 +41,9 @@ class ScriptedLearnerReleaser {
 
   explicit ScriptedLearnerReleaser(LearnerScript script) : script_{std::move(script)} {}
 
-  void begin(const GossipPass& pass) { passes_.push_back(pass); }
-  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
+  void begin(const GossipPass& pass) override { passes_.push_back(pass); }
+  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
+                                            L2Sensitivity sensitivity) override {
     log_.push_back({learner, round, query, sensitivity});
     return script_(learner, round);
   }
@@ -57,17 +58,17 @@ class ScriptedLearnerReleaser {
 };
 
 /// Keeps everything that learners send.
-template <Exchange X>
-class WatchedExchange {
+template <std::derived_from<Exchange> X>
+class WatchedExchange final : public Exchange {
  public:
   explicit WatchedExchange(X engine) : engine_{std::move(engine)} {}
-  [[nodiscard]] std::size_t learners() const { return engine_.learners(); }
-  [[nodiscard]] LearnerRange local() const { return engine_.local(); }
-  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) {
+  [[nodiscard]] std::size_t learners() const override { return engine_.learners(); }
+  [[nodiscard]] LearnerRange local() const override { return engine_.local(); }
+  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) override {
     sent_.insert(sent_.end(), parameters.begin(), parameters.end());
     engine_.exchange(round, matrix, parameters, mixed);
   }
-  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) {
+  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) override {
     sent_.insert(sent_.end(), parameters.begin(), parameters.end());
     return engine_.gather(parameters);
   }

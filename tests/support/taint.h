@@ -22,11 +22,11 @@
 namespace surety::optimizers {
 
 /// A domain that keeps every vector that it is asked to project: the iterates of an optimizer, from within.
-template <Projectable D>
-class WatchedDomain {
+template <std::derived_from<Projectable> D>
+class WatchedDomain final : public Projectable {
  public:
   explicit WatchedDomain(D domain) : domain_{std::move(domain)} {}
-  void project(std::span<double> weights) const {
+  void project(std::span<double> weights) const override {
     iterates_.emplace_back(weights.begin(), weights.end());
     domain_.project(weights);
   }
@@ -51,7 +51,7 @@ struct Trace {
 };
 
 /// `optimizer(data, domain, releaser)` returns every number of its result.
-template <class Optimizer, Projectable D>
+template <class Optimizer, std::derived_from<Projectable> D>
 Trace trace(const Optimizer& optimizer, const Dataset& data, const D& domain, const std::vector<std::vector<double>>& released) {
   const WatchedDomain watched{domain};
   ScriptedReleaser releaser{released};
@@ -62,7 +62,7 @@ Trace trace(const Optimizer& optimizer, const Dataset& data, const D& domain, co
 bool same_bits(std::span<const double> a, std::span<const double> b);
 
 /// Success when nothing but the queries' content differs between the runs on `data` and on its neighbour.
-template <class Optimizer, Projectable D>
+template <class Optimizer, std::derived_from<Projectable> D>
 ::testing::AssertionResult untainted(const Optimizer& optimizer, const Dataset& data, const Dataset& neighbour, const D& domain,
                                      const std::vector<std::vector<double>>& released) {
   const Trace a = trace(optimizer, data, domain, released);
@@ -92,7 +92,7 @@ double range_of_changes(std::span<const double> a, std::span<const double> b);
 
 /// The largest distance between the queries of the runs on `data` and on its neighbour, given the same releases, over the
 /// sensitivity that was claimed for them. At most 1, or the claim is wrong.
-template <class Optimizer, Projectable D>
+template <class Optimizer, std::derived_from<Projectable> D>
 double largest_sensitivity_ratio(const Optimizer& optimizer, const Dataset& data, const Dataset& neighbour, const D& domain,
                                  const std::vector<std::vector<double>>& released) {
   const Trace a = trace(optimizer, data, domain, released);

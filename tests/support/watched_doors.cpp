@@ -5,22 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <span>
 #include <stdexcept>
+#include <utility>
+#include <variant>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/mechanisms/choices/batch_sampler.h>
-#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
-#include <surety/optimizers/doors/batch_releaser.h>
-#include <surety/optimizers/doors/epoch_releaser.h>
-#include <surety/optimizers/doors/learner_releaser.h>
-#include <surety/optimizers/doors/perturbing_releaser.h>
-#include <surety/optimizers/doors/run.h>
-#include <surety/optimizers/doors/run_releaser.h>
-#include <surety/optimizers/doors/sampled_releaser.h>
-#include <surety/optimizers/doors/score_releaser.h>
-#include <surety/optimizers/doors/selector.h>
-#include <surety/optimizers/doors/vector_releaser.h>
+#include <surety/jobs/doors/releasers.h>
 
 namespace surety_test {
 
@@ -61,12 +54,12 @@ WatchedDoors::~WatchedDoors() {
 }
 
 struct Watch {
-  /// Lets `release` run, and keeps the outermost door's question. A script that is over, or does not fit, is seen when logs are compared.
+  /// Keeps the question that `release` answered. A script that is over, or does not fit, is seen when logs are compared.
   template <class Release>
   static std::vector<double> vector(std::string asked, const GridVector& query, double sensitivity, const Release& release,
                                     DoorEntry::Kind kind = DoorEntry::Kind::vector) {
-    if (watching == nullptr || watching->depth_ > 0) return release();
-    auto released = inside(release);
+    auto released = release();
+    if (watching == nullptr) return released;
     WatchedDoors& doors = *watching;
     doors.log_.push_back({kind, std::move(asked), mechanisms::to_reals(query), sensitivity});
     if (!doors.is_replay_) {
@@ -77,10 +70,8 @@ struct Watch {
     return next < doors.released_.size() && doors.released_[next].size() == released.size() ? doors.released_[next] : released;
   }
 
-  template <class Select>
-  static std::size_t scores(std::string asked, std::span<const double> scores, double range, const Select& select) {
-    if (watching == nullptr || watching->depth_ > 0) return select();
-    std::size_t selected = inside(select);
+  static std::size_t scores(std::string asked, std::span<const double> scores, double range, std::size_t selected) {
+    if (watching == nullptr) return selected;
     WatchedDoors& doors = *watching;
     doors.log_.push_back({DoorEntry::Kind::scores, std::move(asked), {scores.begin(), scores.end()}, range});
     if (!doors.is_replay_) {
@@ -91,19 +82,18 @@ struct Watch {
     return next < doors.selected_.size() && doors.selected_[next] < scores.size() ? doors.selected_[next] : selected;
   }
 
-  template <class Draw>
-  static std::vector<std::size_t> batch(std::size_t records, const Draw& draw) {
-    if (watching == nullptr) return draw();
+  static std::vector<std::size_t> batch(std::size_t records, std::span<const std::size_t> drawn) {
+    std::vector<std::size_t> batch{drawn.begin(), drawn.end()};
+    if (watching == nullptr) return batch;
     WatchedDoors& doors = *watching;
     if (!doors.is_replay_) {
-      auto drawn = draw();
-      doors.batches_.push_back(drawn);
+      doors.batches_.push_back(batch);
       doors.records_.push_back(records);
-      return drawn;
+      return batch;
     }
     const std::size_t next = doors.next_batch_++;
-    if (next >= doors.batches_.size()) return draw();
-    auto batch = doors.batches_[next];
+    if (next >= doors.batches_.size()) return batch;
+    batch = doors.batches_[next];
     while (!batch.empty() && batch.back() >= records) batch.pop_back();
     if (records > doors.records_[next] && next % 2 == 0) batch.push_back(records - 1);
     return batch;
@@ -115,17 +105,6 @@ struct Watch {
   /// Of a run of a search: its share of what is charged for all runs.
   static void charge_in_search(const Event& event) {
     if (watching != nullptr) watching->log_.push_back({DoorEntry::Kind::charge, std::string{in_search} + text_of(event), {}, 0});
-  }
-
- private:
-  template <class Call>
-  static auto inside(const Call& call) {
-    struct Depth {
-      Depth() { ++watching->depth_; }
-      ~Depth() { --watching->depth_; }
-    };
-    const Depth depth;
-    return call();
   }
 };
 
@@ -201,17 +180,186 @@ DoorDifference compare(const DoorLog& a, const DoorLog& b) {
 
 }  // namespace surety_test
 
-// ---- The functions between a door and who calls it ---------------------------------------------------------------------------------------
-//
-// The linker's --wrap=NAME sends calls of NAME from other objects to __wrap_NAME, and those of __real_NAME to NAME. Names are as the Itanium
-// ABI makes them, in which a member function is one whose first parameter is `this`. tests/CMakeLists.txt reads the names out of the lines
-// that begin with SURETY_WATCHED; one that no longer exists is seen by the test, in which a charge then has no release.
+// ---- The doors between a door and who asks it ---------------------------------------------------------------------------------------------
 
-using surety_test::DoorEntry;
-using surety_test::Watch;
+namespace surety_test {
+namespace {
+
+std::string what(std::string_view door, const Event& event, const GridVector& query, L2Sensitivity sensitivity) {
+  return fmt::format("{} {} of {}, sensitivity {}", door, text_of(event), shape_of(query), sensitivity.value());
+}
+
+/// Each holds the door that was made for the run, and lets it do all that it does.
+class WatchedReleaser final : public Releaser {
+ public:
+  WatchedReleaser(std::string_view name, std::unique_ptr<Releaser> inner) : name_{name}, inner_{std::move(inner)} {}
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    return Watch::vector(what(name_, event, query, sensitivity), query, sensitivity.value(),
+                         [&] { return inner_->release(query, sensitivity, event); });
+  }
+
+ private:
+  std::string_view name_;
+  std::unique_ptr<Releaser> inner_;
+};
+
+class WatchedRunReleaser final : public Releaser {
+ public:
+  explicit WatchedRunReleaser(std::unique_ptr<Releaser> inner) : inner_{"run", std::move(inner)} {}
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    Watch::charge_in_search(event);
+    return inner_.release(query, sensitivity, event);
+  }
+
+ private:
+  WatchedReleaser inner_;
+};
+
+class WatchedSamplingReleaser final : public SamplingReleaser {
+ public:
+  /// \param deals rounds of an epoch, which are not replayed: the same bits deal the same ones
+  WatchedSamplingReleaser(std::unique_ptr<SamplingReleaser> inner, bool deals) : inner_{std::move(inner)}, deals_{deals} {}
+  std::span<const std::size_t> draw_batch(std::size_t records) override {
+    const auto drawn = inner_->draw_batch(records);
+    if (deals_) return drawn;
+    batch_ = Watch::batch(records, drawn);
+    return batch_;
+  }
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    return Watch::vector(what(deals_ ? "round" : "sampled", event, query, sensitivity), query, sensitivity.value(),
+                         [&] { return inner_->release_sampled(query, sensitivity, event); });
+  }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    return Watch::vector(what("all", event, query, sensitivity), query, sensitivity.value(),
+                         [&] { return inner_->release(query, sensitivity, event); });
+  }
+
+ private:
+  std::unique_ptr<SamplingReleaser> inner_;
+  bool deals_;
+  std::vector<std::size_t> batch_;
+};
+
+class WatchedPerturbingReleaser final : public PerturbingReleaser {
+ public:
+  explicit WatchedPerturbingReleaser(std::unique_ptr<PerturbingReleaser> inner) : inner_{std::move(inner)} {}
+  std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) override {
+    const GridVector nothing{.grid = {.log2_step = 0}, .steps = {}};
+    return Watch::vector(
+        fmt::format("perturb {} of {} coordinates, sigma {}", text_of(event), dimension, sigma.value()), nothing, sigma.value(),
+        [&] { return inner_->perturb(dimension, sigma, event); }, DoorEntry::Kind::secret);
+  }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    return Watch::vector(what("release", event, query, sensitivity), query, sensitivity.value(),
+                         [&] { return inner_->release(query, sensitivity, event); });
+  }
+
+ private:
+  std::unique_ptr<PerturbingReleaser> inner_;
+};
+
+class WatchedLearnerReleaser final : public LearnerReleaser {
+ public:
+  explicit WatchedLearnerReleaser(std::unique_ptr<LearnerReleaser> inner) : inner_{std::move(inner)} {}
+  void begin(const GossipPass& pass) override { inner_->begin(pass); }
+  std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) override {
+    return Watch::vector(fmt::format("learner {} in round {} of {}, sensitivity {}", learner, round, shape_of(query), sensitivity.value()),
+                         query, sensitivity.value(), [&] { return inner_->release(learner, round, query, sensitivity); });
+  }
+
+ private:
+  std::unique_ptr<LearnerReleaser> inner_;
+};
+
+class WatchedSelector final : public Selector {
+ public:
+  explicit WatchedSelector(std::unique_ptr<Selector> inner) : inner_{std::move(inner)} {}
+  std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) override {
+    const double range = (change == ScoreChange::either_way ? 2 : 1) * sensitivity.value();
+    const std::size_t selected = inner_->select(scores, sensitivity, change, event);
+    return Watch::scores(fmt::format("select {} of {}, range {}", text_of(event), scores.size(), range), scores, range, selected);
+  }
+
+ private:
+  std::unique_ptr<Selector> inner_;
+};
+
+class WatchedStream final : public StreamReleaser<> {
+ public:
+  /// \param calibrated the sensitivity that the noise of the sum is for
+  WatchedStream(std::unique_ptr<StreamReleaser<>> inner, L2Sensitivity calibrated) : inner_{std::move(inner)}, calibrated_{calibrated} {}
+  std::vector<double> push(const GridVector& contribution, L2Sensitivity sensitivity) override {
+    return Watch::vector(fmt::format("push of {}, sensitivity {} of {}", shape_of(contribution), sensitivity.value(), calibrated_.value()),
+                         contribution, calibrated_.value(), [&] { return inner_->push(contribution, sensitivity); });
+  }
+  Grid grid() const override { return inner_->grid(); }
+
+ private:
+  std::unique_ptr<StreamReleaser<>> inner_;
+  L2Sensitivity calibrated_;
+};
+
+/// Stands in the place of the maker that jobs ask, and asks that one.
+class WatchedReleasers final : public jobs::ReleaserMaker {
+ public:
+  explicit WatchedReleasers(jobs::ReleaserMaker& made) : made_{made} {}
+
+  std::unique_ptr<Releaser> gaussian(accounting::Reservation& reservation, BitsRef bits) override {
+    return watched("release", made_.gaussian(reservation, bits));
+  }
+  std::unique_ptr<Releaser> of_vector(accounting::Reservation& reservation, BitsRef bits) override {
+    return watched("vector", made_.of_vector(reservation, bits));
+  }
+  std::unique_ptr<Releaser> of_batches(accounting::Reservation& reservation, BitsRef bits, const BatchPass& pass) override {
+    return watched("batch", made_.of_batches(reservation, bits, pass));
+  }
+  std::unique_ptr<Releaser> of_run(NoiseMultiplier run, Adjacency adjacency, BitsRef bits) override {
+    return std::make_unique<WatchedRunReleaser>(made_.of_run(run, adjacency, bits));
+  }
+  std::unique_ptr<Releaser> of_score(const accounting::Reservation& training, BitsRef bits) override {
+    return watched("score", made_.of_score(training, bits));
+  }
+  std::unique_ptr<SamplingReleaser> sampling(accounting::Reservation& reservation, BitsRef bits, const AnySampler& sampler) override {
+    return std::make_unique<WatchedSamplingReleaser>(made_.sampling(reservation, bits, sampler),
+                                                     std::holds_alternative<mechanisms::Allocation>(sampler));
+  }
+  std::unique_ptr<PerturbingReleaser> perturbing(accounting::Reservation& reservation, BitsRef bits) override {
+    return std::make_unique<WatchedPerturbingReleaser>(made_.perturbing(reservation, bits));
+  }
+  std::unique_ptr<LearnerReleaser> of_learners(accounting::Reservation& reservation, LearnerBits& bits) override {
+    return std::make_unique<WatchedLearnerReleaser>(made_.of_learners(reservation, bits));
+  }
+  std::unique_ptr<LearnerReleaser> of_learners(ChargedByFirstNode owner, LearnerBits& bits) override {
+    return std::make_unique<WatchedLearnerReleaser>(made_.of_learners(owner, bits));
+  }
+  std::unique_ptr<Selector> selector(accounting::Reservation& reservation, BitsRef bits) override {
+    return std::make_unique<WatchedSelector>(made_.selector(reservation, bits));
+  }
+  std::unique_ptr<StreamReleaser<>> of_stream(accounting::Reservation& reservation, BitsRef bits, mechanisms::GaussianContinualSum sum,
+                                              L2Sensitivity sensitivity) override {
+    const L2Sensitivity calibrated = sum.options().sensitivity;
+    return std::make_unique<WatchedStream>(made_.of_stream(reservation, bits, std::move(sum), sensitivity), calibrated);
+  }
+
+ private:
+  static std::unique_ptr<Releaser> watched(std::string_view name, std::unique_ptr<Releaser> inner) {
+    return std::make_unique<WatchedReleaser>(name, std::move(inner));
+  }
+
+  jobs::ReleaserMaker& made_;
+};
+
+}  // namespace
+}  // namespace surety_test
+
+// ---- Where they are put in ---------------------------------------------------------------------------------------------------------------
+//
+// The linker's --wrap=NAME sends calls of NAME from other objects to __wrap_NAME, and those of __real_NAME to NAME. Two names are enough: the
+// maker of all doors, and the charge itself, so that a door that was made elsewhere is seen by its charge, which then has no release. Names are
+// as the Itanium ABI makes them, in which a member function is one whose first parameter is `this`. tests/CMakeLists.txt reads them out of the
+// lines that begin with SURETY_WATCHED.
+
 using namespace surety;
-using namespace surety::optimizers;
-using mechanisms::BitsRef;
 
 // NOLINTBEGIN(bugprone-reserved-identifier)
 #define SURETY_WATCHED(result, name, symbol, ...)        \
@@ -222,90 +370,12 @@ using mechanisms::BitsRef;
 
 // clang-format off
 SURETY_WATCHED(void, spend, "_ZN6surety10accounting11Reservation5spendERKNS_5EventE", accounting::Reservation* self, const Event& event) {
-  Watch::charge(event);
+  surety_test::Watch::charge(event);
   real_spend(self, event);
 }
 
-SURETY_WATCHED(std::vector<double>, release, "_ZN6surety10optimizers13NoisyReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  return Watch::vector(fmt::format("release {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_release(self, query, sensitivity, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, run_release, "_ZN6surety10optimizers11RunReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", RunReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  Watch::charge_in_search(event);
-  return Watch::vector(fmt::format("run {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_run_release(self, query, sensitivity, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, score_release, "_ZN6surety10optimizers13ScoreReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", ScoreReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  return Watch::vector(fmt::format("score {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_score_release(self, query, sensitivity, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, vector_release, "_ZN6surety10optimizers19NoisyVectorReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyVectorReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  return Watch::vector(fmt::format("vector {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_vector_release(self, query, sensitivity, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, batch_release, "_ZN6surety10optimizers18NoisyBatchReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyBatchReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  return Watch::vector(fmt::format("batch {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_batch_release(self, query, sensitivity, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, epoch_release_sampled, "_ZN6surety10optimizers18NoisyEpochReleaser15release_sampledERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyEpochReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  return Watch::vector(fmt::format("round {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_epoch_release_sampled(self, query, sensitivity, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, epoch_release, "_ZN6surety10optimizers18NoisyEpochReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyEpochReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-  return Watch::vector(fmt::format("all {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_epoch_release(self, query, sensitivity, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, sampled_release, "_ZN6surety10optimizers6detail17spend_and_releaseERNS_10accounting11ReservationENS_10mechanisms7BitsRefERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventESF_PNS0_11SecretBatchE", accounting::Reservation& reservation, BitsRef bits, const GridVector& query, L2Sensitivity sensitivity, const Event& event, const Event& charged, SecretBatch* batch) {
-  return Watch::vector(fmt::format("{} {} charged {} of {}, sensitivity {}", batch == nullptr ? "all" : "sampled", surety_test::text_of(event),
-                                   surety_test::text_of(charged), surety_test::shape_of(query), sensitivity.value()),
-                       query, sensitivity.value(), [&] { return real_sampled_release(reservation, bits, query, sensitivity, event, charged, batch); });
-}
-
-SURETY_WATCHED(std::vector<double>, learner_release, "_ZN6surety10optimizers20NoisyLearnerReleaser7releaseEmmRKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEE", NoisyLearnerReleaser* self, std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
-  return Watch::vector(fmt::format("learner {} in round {} of {}, sensitivity {}", learner, round, surety_test::shape_of(query), sensitivity.value()), query,
-                       sensitivity.value(), [&] { return real_learner_release(self, learner, round, query, sensitivity); });
-}
-
-SURETY_WATCHED(std::vector<double>, perturb, "_ZN6surety10optimizers23NoisyPerturbingReleaser7perturbEmNS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyPerturbingReleaser* self, std::size_t dimension, L2Sensitivity sigma, const Event& event) {
-  const GridVector nothing{.grid = {.log2_step = 0}, .steps = {}};
-  return Watch::vector(fmt::format("perturb {} of {} coordinates, sigma {}", surety_test::text_of(event), dimension, sigma.value()), nothing, sigma.value(),
-                       [&] { return real_perturb(self, dimension, sigma, event); }, DoorEntry::Kind::secret);
-}
-
-SURETY_WATCHED(std::size_t, select, "_ZN6surety10optimizers13NoisySelector6selectESt4spanIKdLm18446744073709551615EENS_8QuantityINS_20ScoreSensitivityRuleEEENS_11ScoreChangeERKNS_5EventE", NoisySelector* self, std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-  const double range = (change == ScoreChange::either_way ? 2 : 1) * sensitivity.value();
-  return Watch::scores(fmt::format("select {} of {}, range {}", surety_test::text_of(event), scores.size(), range), scores, range,
-                       [&] { return real_select(self, scores, sensitivity, change, event); });
-}
-
-SURETY_WATCHED(std::size_t, shared_select, "_ZN6surety10optimizers14SharedSelector6selectESt4spanIKdLm18446744073709551615EENS_8QuantityINS_20ScoreSensitivityRuleEEENS_11ScoreChangeERKNS_5EventE", SharedSelector* self, std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-  const double range = (change == ScoreChange::either_way ? 2 : 1) * sensitivity.value();
-  return Watch::scores(fmt::format("select {} of {}, range {}", surety_test::text_of(event), scores.size(), range), scores, range,
-                       [&] { return real_shared_select(self, scores, sensitivity, change, event); });
-}
-
-SURETY_WATCHED(std::vector<double>, push, "_ZN6surety10mechanisms20GaussianContinualSum4pushERKNS_10GridVectorENS0_7BitsRefE", mechanisms::GaussianContinualSum* self, const GridVector& contribution, BitsRef bits) {
-  const double sensitivity = self->options().sensitivity.value();
-  return Watch::vector(fmt::format("push of {}, sensitivity {}", surety_test::shape_of(contribution), sensitivity), contribution, sensitivity,
-                       [&] { return real_push(self, contribution, bits); });
-}
-
-SURETY_WATCHED(std::vector<std::size_t>, poisson, "_ZNK6surety10mechanisms14PoissonBatches4drawEmNS0_7BitsRefE", const mechanisms::PoissonBatches* self, std::size_t records, BitsRef bits) {
-  return Watch::batch(records, [&] { return real_poisson(self, records, bits); });
-}
-
-SURETY_WATCHED(std::vector<std::size_t>, fixed, "_ZNK6surety10mechanisms16FixedSizeBatches4drawEmNS0_7BitsRefE", const mechanisms::FixedSizeBatches* self, std::size_t records, BitsRef bits) {
-  return Watch::batch(records, [&] { return real_fixed(self, records, bits); });
-}
-
-SURETY_WATCHED(std::vector<std::size_t>, truncated, "_ZNK6surety10mechanisms16TruncatedBatches4drawEmNS0_7BitsRefE", const mechanisms::TruncatedBatches* self, std::size_t records, BitsRef bits) {
-  return Watch::batch(records, [&] { return real_truncated(self, records, bits); });
+SURETY_WATCHED(jobs::ReleaserMaker&, releasers, "_ZN6surety4jobs9releasersEv") {
+  static surety_test::WatchedReleasers watched{real_releasers()};
+  return watched;
 }
 // clang-format on

@@ -1,9 +1,10 @@
 // The doors of production, watched: what is asked at each, what is charged, and in which order, while the command itself runs in this process.
 //
-// The program is linked so that calls of a door's release go through a function of watched_doors.cpp (the linker's --wrap; the names are
-// there). It lets the door do all that it does, charge and draw, and keeps what was asked. Told to replay, it returns what the last recorded
-// run was given in the place of what was drawn: released values are then held fixed while the data differ, and what is still different has
-// come past the noise. Nothing of this is in the library or in the command, which know no way to be told a release.
+// Every door of a run is made by one maker (jobs/doors/releasers.h), in whose place the program is linked with another one
+// (watched_doors.cpp): its doors hold those that the first one makes, let them do all that they do, charge and draw, and keep what was asked.
+// Told to replay, they return what the last recorded run was given in the place of what was drawn: released values are then held fixed while
+// the data differ, and what is still different has come past the noise. Nothing of this is in the library or in the command, which know no way
+// to be told a release.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +47,6 @@ class WatchedDoors {
   friend struct Watch;
   DoorLog log_;
   bool is_replay_ = false;
-  int depth_ = 0;  ///< of doors that call doors
   std::vector<std::vector<double>> released_;
   std::vector<std::size_t> selected_;
   std::vector<std::vector<std::size_t>> batches_;

@@ -4,7 +4,7 @@
 
 using namespace surety::optimizers;
 
-void perturb(const surety::optimizers::Dataset& data, const ObjectivePerturbationOptions& options, PerturbingReleaserRef releaser) {
+void perturb(const surety::optimizers::Dataset& data, const ObjectivePerturbationOptions& options, PerturbingReleaser& releaser) {
   (void)objective_perturbation(data, LogisticLoss{}, options, releaser);
   (void)objective_perturbation(data, HingeLoss{}, options, releaser);
 }

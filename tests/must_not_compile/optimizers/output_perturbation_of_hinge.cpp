@@ -5,7 +5,7 @@
 
 using namespace surety::optimizers;
 
-void perturb(const surety::optimizers::Dataset& data, const OutputPerturbationOptions& options, ReleaserRef releaser) {
+void perturb(const surety::optimizers::Dataset& data, const OutputPerturbationOptions& options, Releaser& releaser) {
   (void)output_perturbation(data, LogisticLoss{}, options, releaser);
   (void)output_perturbation(data, HingeLoss{}, options, releaser);
 }

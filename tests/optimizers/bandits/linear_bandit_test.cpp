@@ -23,7 +23,7 @@ namespace {
 
 const Grid grid{.log2_step = -30};
 const SquaredLoss loss{.label_bound = LabelBound{1.3}, .weight_radius = Radius{1}};
-const LpBall ball{.p = LpExponent{1}, .radius = Radius{1}};
+const LpBall ball{LpExponent{1}, Radius{1}};
 
 LinearBanditOptions options(std::uint64_t steps, std::uint64_t arms, std::uint64_t warm_up, Adjacency adjacency = Adjacency::replace_one) {
   return {.steps = Count{steps},

@@ -460,17 +460,17 @@ TEST(DoublingBandit, RefusesARuleThatForgetsItsEpochs) {
 // ---- A lower bound on epsilon. ----
 
 /// A continual sum as a stream that keeps what it released and has no ledger: for many runs.
-template <class Sum>
-struct Repeated {
+template <class Sum, class Sensitivity>
+struct Repeated final : StreamReleaser<Sensitivity> {
+  Repeated(Sum made, mechanisms::ReplayBits& source) : sum{std::move(made)}, bits{source} {}
   Sum sum;
   mechanisms::ReplayBits& bits;
   std::vector<std::vector<double>> released = {};
 
-  template <class Sensitivity>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) override {
     return released.emplace_back(sum.push(contribution, bits));
   }
-  [[nodiscard]] Grid grid() const { return sum.grid(); }
+  [[nodiscard]] Grid grid() const override { return sum.grid(); }
 };
 
 /// The bandit on a pair of streams whose first loss is the highest or the lowest and whose other losses are in the middle, so that their
@@ -485,7 +485,7 @@ double lower_bound_of_runs(const Sum& sum, double delta, Happened happened) {
   const auto hits = [&](double first_loss) {
     std::uint64_t count = 0;
     for (std::uint64_t run = 0; run < runs; ++run) {
-      Repeated<Sum> stream{sum, bits};
+      Repeated<Sum, Sensitivity> stream{sum, bits};
       ProjectionFreeBandit<Simplex, Sensitivity> bandit{simplex(), o, Count{2}, diagonal};
       bandit.observe(first_loss, stream);
       for (int t = 1; t < 8; ++t) bandit.observe(0.5, stream);

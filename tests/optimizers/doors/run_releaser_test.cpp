@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <concepts>
 #include <vector>
 
 #include <surety/mechanisms/bits/random_bits.h>
@@ -34,7 +35,7 @@ int allowed(double multiplier, int most) {
 }
 
 TEST(RunReleaser, AllowsWhatItsGaussianCostsAndNothingMore) {
-  static_assert(Releaser<RunReleaser>);
+  static_assert(std::derived_from<RunReleaser, Releaser>);
   EXPECT_EQ(allowed(2.5, 3), 1);  // itself, once, without a margin
   EXPECT_EQ(allowed(2.4999999999999996, 1), 0);
   for (const int steps : {2, 7, 30, 1000}) {

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <concepts>
 #include <vector>
 
 #include <surety/mechanisms/bits/random_bits.h>
@@ -31,7 +32,7 @@ TEST(NoisyReleaser, SpendsThenDrawsNoiseOfTheAskedScale) {
   auto reservation = reserve(folder, repeat(Count{2}, leaf));
   mechanisms::ReplayBits bits{11};
   NoisyReleaser releaser{reservation, bits};
-  static_assert(Releaser<decltype(releaser)>);
+  static_assert(std::derived_from<decltype(releaser), Releaser>);
   // The standard deviation of the root mean square of n draws is 1/sqrt(2n) = 0.16 %: six of them.
   constexpr std::size_t n = 200'000;
   auto query = zeros(n);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <concepts>
 #include <vector>
 
 #include <surety/mechanisms/bits/random_bits.h>
@@ -47,7 +48,7 @@ TEST(ScoreReleaser, ReleasesOneScoreOfWhatTheTrainingSpent) {
   auto reservation = reserve(folder, repeat(Count{4}, gaussian_of(6)));
   mechanisms::ReplayBits bits{1};
   ScoreReleaser door{reservation, bits};
-  static_assert(Releaser<ScoreReleaser>);
+  static_assert(std::derived_from<ScoreReleaser, Releaser>);
   EXPECT_TRUE(is_refused(door, gaussian_of(1e6)));  // nothing was spent
   NoisyReleaser training{reservation, bits};
   static_cast<void>(training.release(zeros(1), sensitivity, gaussian_of(6)));

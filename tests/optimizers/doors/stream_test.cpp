@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <optional>
 #include <vector>
 
@@ -75,7 +76,7 @@ TEST_F(NoisyStreamTest, RefusesAPushBeyondItsSensitivity) {
 
 // The noise of an adaptive sum follows what each push says.
 TEST_F(NoisyStreamTest, TellsAnAdaptiveSumItsSensitivities) {
-  static_assert(StreamReleaser<NoisyStream<AdaptiveTreeSum<ScaledGaussian>>>);
+  static_assert(std::derived_from<NoisyStream<AdaptiveTreeSum<ScaledGaussian>>, StreamReleaser<>>);
   const auto sum = adaptive_sum(Count{8});
   NoisyStream stream{reserve(sum.event()), bits_, sum, L2Sensitivity{1}};
   // Noise far below a grid step rounds to nothing; that of a large sensitivity does not.

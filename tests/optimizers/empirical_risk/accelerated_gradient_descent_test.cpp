@@ -45,20 +45,21 @@ AcceleratedGradientDescentOptions few_steps(Adjacency adjacency, Momentum moment
 
 /// An elastic net that shows the points that it is asked to map to a watched domain.
 template <class D>
-struct Shown {
+struct Shown final : Regularizer {
+  Shown(ElasticNet inner, const D& shown_to) : net{inner}, watched{shown_to} {}
   ElasticNet net;
   const D& watched;
-  [[nodiscard]] double value(std::span<const double> weights) const { return net.value(weights); }
-  void proximal(double step, std::span<double> target) const {
+  [[nodiscard]] double value(std::span<const double> weights) const override { return net.value(weights); }
+  void proximal(double step, std::span<double> target) const override {
     net.proximal(step, target);
     watched.project(target);
   }
-  [[nodiscard]] double strong_convexity() const { return net.strong_convexity(); }
+  [[nodiscard]] double strong_convexity() const override { return net.strong_convexity(); }
 };
 
 auto accelerated(const AcceleratedGradientDescentOptions& options) {
   return [=](const Dataset& data, const auto& domain, auto& releaser) {
-    const Shown<std::remove_cvref_t<decltype(domain)>> shown{ElasticNet{.l1 = Regularization{0.01}, .l2 = Regularization{0.2}}, domain};
+    const Shown<std::remove_cvref_t<decltype(domain)>> shown{ElasticNet{{.l1 = Regularization{0.01}, .l2 = Regularization{0.2}}}, domain};
     return accelerated_gradient_descent(data, LogisticLoss{}, shown, options, releaser).weights;
   };
 }
@@ -249,7 +250,7 @@ TEST(AcceleratedGradientDescent, WithoutNoiseItIsFastAndRight) {
     check(0.01, NoRegularizer{}, momentum, 30);
     check(0.01, L1Regularizer{Regularization{0.01}}, momentum, 30);
     check(0, L2Regularizer{Regularization{0.01}}, momentum, 30);
-    check(0.005, ElasticNet{.l1 = Regularization{0.002}, .l2 = Regularization{0.01}}, momentum, 30);
+    check(0.005, ElasticNet{{.l1 = Regularization{0.002}, .l2 = Regularization{0.01}}}, momentum, 30);
     check(0.01, Indicator{L2Ball{Radius{1}}}, momentum, 12);
   }
   check(0, NoRegularizer{}, Momentum::growing, 30);

@@ -340,7 +340,7 @@ RC_GTEST_PROP(GradientDescent, OnlyQueriesDependOnARecordWhateverIsReturned, ())
   // A regularizer in place of the domain, which shows its iterates.
   const auto proximal = [=](const Dataset& records, const auto& domain, auto& releaser) {
     const auto shown = [&](double step, std::span<double> weights) {
-      ElasticNet{.l1 = Regularization{0.1}, .l2 = Regularization{0.3}}.proximal(step, weights);
+      ElasticNet{{.l1 = Regularization{0.1}, .l2 = Regularization{0.3}}}.proximal(step, weights);
       domain.project(weights);
     };
     return detail::gradient_descent(records, LogisticLoss{}, shown, options, releaser).weights;

@@ -35,20 +35,21 @@ MirrorDescentOptions few_steps(Adjacency adjacency) {
 
 /// A geometry that shows all its points to a watched domain.
 template <class G, class D>
-struct Shown {
+struct Shown final : Geometry {
+  Shown(G inner, const D& shown_to) : geometry{inner}, watched{shown_to} {}
   G geometry;
   const D& watched;
-  [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const {
+  [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const override {
     auto point = geometry.mirror(costs);
     watched.project(point);
     return point;
   }
-  void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const {
+  void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const override {
     geometry.descend(point, gradient, smoothness);
     watched.project(point);
   }
-  [[nodiscard]] double range(std::size_t dimension) const { return geometry.range(dimension); }
-  [[nodiscard]] double squared_dual_noise(std::size_t dimension) const { return geometry.squared_dual_noise(dimension); }
+  [[nodiscard]] double range(std::size_t dimension) const override { return geometry.range(dimension); }
+  [[nodiscard]] double squared_dual_noise(std::size_t dimension) const override { return geometry.squared_dual_noise(dimension); }
 };
 
 const EuclideanGeometry ball{L2Ball{Radius{2}}};

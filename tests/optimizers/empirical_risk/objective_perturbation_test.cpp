@@ -194,19 +194,24 @@ TEST(ObjectivePerturbationMultiplier, IsTheLeast) {
 // ---- The algorithm ----
 
 /// Replays b and the released values, and logs what was asked.
-class ScriptedPerturbation : public ScriptedReleaser {
+class ScriptedPerturbation final : public PerturbingReleaser {
  public:
-  ScriptedPerturbation(std::vector<double> b, std::vector<double> released) : ScriptedReleaser{{std::move(released)}}, b_{std::move(b)} {}
-  std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) {
+  ScriptedPerturbation(std::vector<double> b, std::vector<double> released) : script_{{std::move(released)}}, b_{std::move(b)} {}
+  std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) override {
     EXPECT_EQ(dimension, b_.size());
     sigmas.push_back(sigma.value());
     events.push_back(event);
     return b_;
   }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    return script_.release(query, sensitivity, event);
+  }
+  [[nodiscard]] const std::vector<ScriptedReleaser::Request>& log() const { return script_.log(); }
   std::vector<double> sigmas;
   std::vector<Event> events;
 
  private:
+  ScriptedReleaser script_;
   std::vector<double> b_;
 };
 

@@ -57,7 +57,7 @@ TEST(Search, IsChargedAsAWholeBeforeItsFirstRun) {
     Charged charged{options};
     mechanisms::ReplayBits bits{1};
     bool was_charged = true;
-    const auto found = search(options, *charged, bits, [&](std::size_t, ReleaserRef, ReleaserRef) {
+    const auto found = search(options, *charged, bits, [&](std::size_t, Releaser&, Releaser&) {
       was_charged = was_charged && (*charged).released() == accounting::Releases::of(plan(options));
       return ScoredModel{.weights = {}, .score = 0};
     });
@@ -71,7 +71,7 @@ TEST(Search, DoesNothingThatTheReservationDoesNotHold) {
   Charged charged{options_of(SearchOrder::at_random, 3, 3)};
   mechanisms::ReplayBits bits{1};
   bool has_run = false;
-  const auto run = [&](std::size_t, ReleaserRef, ReleaserRef) {
+  const auto run = [&](std::size_t, Releaser&, Releaser&) {
     has_run = true;
     return ScoredModel{.weights = {}, .score = 0};
   };
@@ -89,7 +89,7 @@ TEST(Search, HoldsEachDoorOfARunToItsGaussian) {
   const auto releases = [&](double training, double scoring, int times) {
     Charged charged{options};
     mechanisms::ReplayBits bits{7};
-    const auto run = [&](std::size_t, ReleaserRef first, ReleaserRef second) {
+    const auto run = [&](std::size_t, Releaser& first, Releaser& second) {
       for (int k = 0; k < times; ++k) {
         static_cast<void>(first.release(zero, L2Sensitivity{1}, gaussian(NoiseMultiplier{training}, adjacency)));
         static_cast<void>(second.release(zero, L2Sensitivity{1}, gaussian(NoiseMultiplier{scoring}, adjacency)));
@@ -119,7 +119,7 @@ TEST(Search, RunsAGeometricNumberOfTimesWithCandidatesDrawnAfresh) {
   for (int k = 0; k < searches; ++k) {
     std::size_t last = 3;
     std::size_t count = 0;
-    static_cast<void>(search(options, *charged, bits, [&](std::size_t candidate, ReleaserRef, ReleaserRef) {
+    static_cast<void>(search(options, *charged, bits, [&](std::size_t candidate, Releaser&, Releaser&) {
       if (last < 3) ++pairs[last][candidate];
       last = candidate;
       ++count;
@@ -153,7 +153,7 @@ TEST(Search, RunsNoMoreThanItsCap) {
   std::vector<double> numbers(4);  // of searches with so many runs
   for (int k = 0; k < searches; ++k) {
     std::size_t count = 0;
-    static_cast<void>(search(options, *charged, bits, [&](std::size_t, ReleaserRef, ReleaserRef) {
+    static_cast<void>(search(options, *charged, bits, [&](std::size_t, Releaser&, Releaser&) {
       ++count;
       return ScoredModel{.weights = {}, .score = 0};
     }));
@@ -176,7 +176,7 @@ TEST(Search, TriesEachCandidateAtMostOnceInARandomOrder) {
   std::vector<int> firsts(9);
   for (int k = 0; k < searches; ++k) {
     std::vector<std::size_t> tried;
-    static_cast<void>(search(options, *charged, bits, [&](std::size_t candidate, ReleaserRef, ReleaserRef) {
+    static_cast<void>(search(options, *charged, bits, [&](std::size_t candidate, Releaser&, Releaser&) {
       tried.push_back(candidate);
       return ScoredModel{.weights = {}, .score = 0};
     }));
@@ -192,7 +192,7 @@ TEST(Search, KeepsTheBestRunWithItsCandidateAndItsWeights) {
   const auto best_of_scores = [&](const std::vector<double>& scores) {
     Charged charged{options};
     mechanisms::ReplayBits bits{3};
-    const auto found = search(options, *charged, bits, [&](std::size_t candidate, ReleaserRef, ReleaserRef) {
+    const auto found = search(options, *charged, bits, [&](std::size_t candidate, Releaser&, Releaser&) {
       return ScoredModel{.weights = {static_cast<double>(candidate)}, .score = scores.at(candidate)};
     });
     EXPECT_EQ(found.model.weights, std::vector<double>{static_cast<double>(found.candidate)});

@@ -161,11 +161,12 @@ TEST(ShapedDescent, OneRecordOfSeveralClassesMovesNothingButItsQueries) {
 }
 
 /// Releases what it is asked, and `common[j]` more in coordinate j of each class.
-struct WithCommonNoise {
+struct WithCommonNoise final : Releaser {
+  explicit WithCommonNoise(std::vector<double> of_all = {}) : common{std::move(of_all)} {}
   ExactReleaser exact = {};
   std::vector<double> common = {};
   bool is_first = true;
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     auto released = exact.release(query, sensitivity, event);
     if (!std::exchange(is_first, false)) {
       for (std::size_t j = 0; j < released.size(); ++j) released[j] += common[j % common.size()];
@@ -187,7 +188,7 @@ TEST(ShapedDescent, BySoftmaxLearnsNothingThatIsCommonToAllClasses) {
   options.derivative_bound = 100;  // no clip, which would move the optimum
   options.regularization = Regularization{0.01};
   const auto weights_with = [&](std::vector<double> common) {
-    WithCommonNoise releaser{.common = std::move(common)};
+    WithCommonNoise releaser{std::move(common)};
     return shaped_descent(data, LogisticLoss{}, options, releaser).weights;
   };
   const auto found = weights_with({0, 0, 0});
@@ -257,11 +258,12 @@ auto leaky(Leak leak) {
       for (std::size_t i = 0; i < data.size(); ++i) longest = std::max(longest, data.row(i).norm);
       options.derivative_bound = longest;
     }
-    struct Wrapped {
-      std::remove_reference_t<decltype(releaser)>& own;
+    struct Wrapped final : Releaser {
+      Wrapped(Releaser& inner, Leak planted) : own{inner}, leak{planted} {}
+      Releaser& own;
       Leak leak;
       bool is_first = true;
-      std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+      std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
         const bool is_matrix = std::exchange(is_first, false);
         const bool is_half = is_matrix && leak == Leak::half_matrix_sensitivity;
         auto released = own.release(query, is_half ? L2Sensitivity{sensitivity.value() / 1.5} : sensitivity, event);

@@ -53,7 +53,7 @@ SvrgOptions options(Sampler sampler, Adjacency adjacency, SvrgVariant variant = 
 constexpr std::size_t releases = 8;
 constexpr std::size_t batches = 6;
 
-template <Regularizer H>
+template <std::derived_from<Regularizer> H>
 auto run(const SvrgOptions& options, const H& regularizer) {
   return [=](const Dataset& data, auto& releaser) { return svrg(data, LogisticLoss{}, regularizer, options, releaser); };
 }

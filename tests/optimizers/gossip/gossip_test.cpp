@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <mutex>
 #include <numbers>
@@ -387,7 +388,7 @@ TEST(Gossip, SpendsItsPassesAndNoMore) {
     SharedBits bits{source};
     const auto once = [&] {
       NoisyLearnerReleaser releaser{reservation, bits};
-      static_assert(LearnerReleaser<decltype(releaser)>);
+      static_assert(std::derived_from<decltype(releaser), LearnerReleaser>);
       InProcessExchange engine{3};
       Mixing mixing = Mixing::ring(Count{3});
       return gossip(parts, LogisticLoss{}, ball, settings, mixing, engine, releaser);

@@ -51,9 +51,9 @@ struct Case {
   double radius;
 };
 
-const Case<EuclideanGeometry> ball{"ball", {L2Ball{Radius{1.3}}}, l2, l2, 1.3};
-const Case<SimplexGeometry> simplex{"simplex", {Simplex{Quantity<ScaleRule>{1.3}}}, l1, largest, 1.3};
-const Case<L1Geometry> l1_ball{"l1 ball", {Radius{1.3}}, l1, largest, 1.3};
+const Case<EuclideanGeometry> ball{"ball", EuclideanGeometry{L2Ball{Radius{1.3}}}, l2, l2, 1.3};
+const Case<SimplexGeometry> simplex{"simplex", SimplexGeometry{Simplex{Quantity<ScaleRule>{1.3}}}, l1, largest, 1.3};
+const Case<L1Geometry> l1_ball{"l1 ball", L1Geometry{Radius{1.3}}, l1, largest, 1.3};
 
 template <class Check>
 void with_each(const Check& check) {

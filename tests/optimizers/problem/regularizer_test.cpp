@@ -23,14 +23,14 @@ std::vector<double> drawn(std::size_t size, double scale, std::mt19937_64& rando
   return values;
 }
 
-template <Regularizer H>
+template <std::derived_from<Regularizer> H>
 std::vector<double> mapped(const H& h, double step, std::vector<double> target) {
   h.proximal(step, target);
   return target;
 }
 
 /// step h(v) + ||v - target||^2 / 2.
-template <Regularizer H>
+template <std::derived_from<Regularizer> H>
 double cost(const H& h, double step, std::span<const double> point, std::span<const double> target) {
   double sum = 0;
   for (std::size_t j = 0; j < point.size(); ++j) sum += (point[j] - target[j]) * (point[j] - target[j]);
@@ -43,7 +43,7 @@ void with_each(std::size_t size, const Check& check) {
   check("none", NoRegularizer{});
   check("l2", L2Regularizer{Regularization{0.7}});
   check("l1", L1Regularizer{Regularization{0.4}});
-  check("elastic net", ElasticNet{.l1 = Regularization{0.3}, .l2 = Regularization{1.1}});
+  check("elastic net", ElasticNet{{.l1 = Regularization{0.3}, .l2 = Regularization{1.1}}});
   check("ball", Indicator{L2Ball{Radius{1.3}}});
   check("l1 ball", Indicator{LpBall{LpExponent{1}, Radius{1.3}}});
   check("simplex", Indicator{Simplex{Quantity<ScaleRule>{1.5}}});
@@ -157,7 +157,7 @@ TEST(Regularizer, TheValueIsThatOfTheFormula) {
   EXPECT_EQ(NoRegularizer{}.value(w), 0);
   EXPECT_DOUBLE_EQ(L2Regularizer{Regularization{0.2}}.value(w), 2.5);
   EXPECT_DOUBLE_EQ(L1Regularizer{Regularization{0.2}}.value(w), 1.4);
-  EXPECT_DOUBLE_EQ((ElasticNet{.l1 = Regularization{0.2}, .l2 = Regularization{0.4}}.value(w)), 1.4 + 5);
+  EXPECT_DOUBLE_EQ((ElasticNet{{.l1 = Regularization{0.2}, .l2 = Regularization{0.4}}}.value(w)), 1.4 + 5);
   EXPECT_EQ(Indicator{L2Ball{Radius{5}}}.value(w), 0);
   EXPECT_EQ(Indicator{L2Ball{Radius{4.999}}}.value(w), infinity);
   EXPECT_DOUBLE_EQ((L2RegularizerOn{Regularization{0.2}, L2Ball{Radius{5}}}.value(w)), 2.5);
@@ -186,18 +186,17 @@ TEST(Regularizer, AnyDoubleIsATarget) {
 
 // The harness above sees the mistakes that are easily made: plant them.
 template <class Map>
-struct Planted {
+struct Planted final : Regularizer {
+  Planted(ElasticNet net, Map wrong) : h{net}, map{std::move(wrong)} {}
   ElasticNet h;
   Map map;
-  [[nodiscard]] double value(std::span<const double> weights) const { return h.value(weights); }
-  void proximal(double step, std::span<double> target) const { map(h, step, target); }
-  [[nodiscard]] double strong_convexity() const { return h.strong_convexity(); }
+  [[nodiscard]] double value(std::span<const double> weights) const override { return h.value(weights); }
+  void proximal(double step, std::span<double> target) const override { map(h, step, target); }
+  [[nodiscard]] double strong_convexity() const override { return h.strong_convexity(); }
 };
-template <class Map>
-Planted(ElasticNet, Map) -> Planted<Map>;
 
 TEST(Regularizer, AWrongMapIsWorseThanTheRightOne) {
-  const ElasticNet h{.l1 = Regularization{0.3}, .l2 = Regularization{1.1}};
+  const ElasticNet h{{.l1 = Regularization{0.3}, .l2 = Regularization{1.1}}};
   const double step = 0.6;
   const std::vector<double> target{2, -0.9, 0.1};
   const double least = cost(h, step, mapped(h, step, target), target);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -126,7 +127,7 @@ TEST(NoisySgd, SpendsItsPassesAndNoMore) {
   auto reservation = ledger.reserve({.event = found.event, .promise = target, .not_private = true});
   mechanisms::ReplayBits bits{11};
   NoisyBatchReleaser releaser{reservation, bits, pass(at(found.value))};
-  static_assert(Releaser<decltype(releaser)>);
+  static_assert(std::derived_from<decltype(releaser), Releaser>);
   EXPECT_EQ(run(at(found.value))(assemble(records), releaser).size(), 2U);
   EXPECT_TRUE(reservation.released() == accounting::Releases::of(found.event));
   EXPECT_TRUE(refuses([&] { static_cast<void>(run(at(found.value))(assemble(records), releaser)); }, ErrorCode::budget_exceeded, {}));

@@ -141,14 +141,14 @@ TEST(OnlineFrankWolfe, AsksForAStreamOfOnePushPerRecord) {
 
 /// A sum without a ledger that keeps what it released.
 template <class Sum>
-class WatchedStream {
+class WatchedStream final : public StreamReleaser<> {
  public:
   WatchedStream(Sum sum, mechanisms::ReplayBits& bits) : sum_{std::move(sum)}, bits_{bits} {}
-  std::vector<double> push(const GridVector& contribution, L2Sensitivity /*sensitivity*/) {
+  std::vector<double> push(const GridVector& contribution, L2Sensitivity /*sensitivity*/) override {
     released.push_back(sum_.push(contribution, bits_));
     return released.back();
   }
-  [[nodiscard]] Grid grid() const { return sum_.grid(); }
+  [[nodiscard]] Grid grid() const override { return sum_.grid(); }
 
   std::vector<std::vector<double>> released;
 

@@ -89,7 +89,7 @@ struct Played {
   bool feasible = true;
 };
 
-template <OnlineLearner L>
+template <std::derived_from<OnlineLearner> L>
 Played play(L& learner, const Adversary& next, std::uint64_t rounds, double scale) {
   Played played;
   std::vector<double> last;
@@ -318,11 +318,11 @@ TEST(OnlineLearner, StartsInTheDomainAndRefusesAGradientOfAnotherLength) {
 // ---- Planted mistakes, which the same bounds catch. ----
 
 /// Steps that do not shrink.
-class ConstantSteps {
+class ConstantSteps final : public OnlineLearner {
  public:
   explicit ConstantSteps(std::vector<double> start) : weights_{std::move(start)} {}
-  [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-  void update(const Feedback& feedback) {
+  [[nodiscard]] std::span<const double> predict() const noexcept override { return weights_; }
+  void update(const Feedback& feedback) override {
     for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] -= sign_ * feedback.gradient[j];
     ball.project(weights_);
   }

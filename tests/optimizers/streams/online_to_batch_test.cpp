@@ -33,7 +33,7 @@ const L2Ball ball{Radius{2}};
 constexpr double clip = 0.7;
 
 /// All iterates of a run with `learner`.
-template <OnlineLearner L>
+template <std::derived_from<OnlineLearner> L>
 auto run(const OnlineToBatchOptions& options, L learner) {
   return [=](const Dataset& data, auto& stream) { return iterates_of(OnlineToBatch{LogisticLoss{}, learner, options}, data, stream); };
 }
@@ -136,7 +136,7 @@ struct Largest {
 };
 
 /// One stream with a record replaced (ordinary, beyond the clip, opposite, at the first step) through one learner.
-template <OnlineLearner L>
+template <std::derived_from<OnlineLearner> L>
 void check_case(std::mt19937_64& random, OnlineToBatchOptions options, std::size_t features, L learner, Largest& largest, int c) {
   const std::size_t size = options.steps.value();
   const auto [data, neighbour, place] = drawn_neighbours(size, features, options.adjacency, random);

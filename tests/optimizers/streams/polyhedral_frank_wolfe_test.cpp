@@ -197,10 +197,11 @@ TEST(PolyhedralFrankWolfe, WithoutNoiseApproachesTheMinimum) {
 // ---- A lower bound from runs. ----
 
 /// Chooses with noise, without a ledger, and keeps the choices.
-struct WatchedSelector {
+struct WatchedSelector final : Selector {
+  explicit WatchedSelector(mechanisms::ReplayBits& source) : bits{source} {}
   mechanisms::ReplayBits& bits;
   std::vector<std::size_t> chosen = {};
-  std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
+  std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) override {
     const mechanisms::ExponentialMechanism mechanism{{.epsilon = std::get<Event::Exponential>(event.node()).epsilon,
                                                       .sensitivity = sensitivity,
                                                       .change = change,
