@@ -275,19 +275,14 @@ int page(std::span<char* const> arguments) {
                 fmt::format("{:.4f}", std::sqrt(2 * std::log(2 * p))), fmt::format("{:.1f}", std::sqrt(p))});
   }
   fmt::print(
-      "Section 5 of Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17]: where p is far above n, a bound "
-      "in\n"
+      "Section 5 of Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17]: where p is far above n, a bound in\n"
       "the Gaussian width of the domain in place of sqrt(p). DP-AccMD (its Algorithm 3, with one noisy gradient in both steps) beside the\n"
       "methods of its Table 3: mirror descent of Talwar, Thakurta, Zhang 2014, and their private Frank-Wolfe of 2015. The paper has no\n"
-      "experiment here; the instance is ours: logistic loss on the l1 ball of radius 10, rows of 4 entries +-1/2, one of them among the "
-      "first\n"
+      "experiment here; the instance is ours: logistic loss on the l1 ball of radius 10, rows of 4 entries +-1/2, one of them among the first\n"
       "4 features, whose sign is the label but for one label in 20, and p = 10 n. A first instance, of 20 entries with 10 features that\n"
-      "matter, was left: all methods stayed within 0.012 of the gap of 0. (epsilon, 1e-5)-DP under replace-one, each run charged and "
-      "audited;\n"
-      "gap of F to the least of it on the ball (found to 1.7e-3), mean (deviation) over seeds 1 to {}; *passes* are gradients evaluated "
-      "over\n"
-      "n. {} steps of both mirror descents, whose other constants are those of their bounds; T of Frank-Wolfe is the power of two that "
-      "makes\n"
+      "matter, was left: all methods stayed within 0.012 of the gap of 0. (epsilon, 1e-5)-DP under replace-one, each run charged and audited;\n"
+      "gap of F to the least of it on the ball (found to 1.7e-3), mean (deviation) over seeds 1 to {}; *passes* are gradients evaluated over\n"
+      "n. {} steps of both mirror descents, whose other constants are those of their bounds; T of Frank-Wolfe is the power of two that makes\n"
       "its bound least, and its choices are calibrated by zero-concentration. Nothing was tuned.\n\n## Gaussian width\n\n{}\n",
       seeds, mirror_steps, widths.markdown());
   Table table{{"method", "n", "p", "epsilon", "gap", "gap of 0", "passes", "audited epsilon"}};

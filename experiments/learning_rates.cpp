@@ -309,10 +309,8 @@ int page(std::span<char* const> arguments) {
       "honest noise, on the instance of [online-frank-wolfe](online-frank-wolfe.md) and with its methods: (1, 1/T)-DP under replace-one,\n"
       "each run charged and audited. SubOpt, mean (deviation) over seeds 1 to {}.\n\n"
       "## Figure 5.2: scale of the steps\n\n"
-      "T = 2000, d = 10. Scale 1 is the rule of that page for DP-TOFW, and for the others what was best there by hand; the largest scale "
-      "is\n"
-      "the last power of 2 that Frank-Wolfe may take. *Worst over best*: of the seven means; *near*: how many are at most 3 times the "
-      "best.\n"
+      "T = 2000, d = 10. Scale 1 is the rule of that page for DP-TOFW, and for the others what was best there by hand; the largest scale is\n"
+      "the last power of 2 that Frank-Wolfe may take. *Worst over best*: of the seven means; *near*: how many are at most 3 times the best.\n"
       "The paper says that DP-TOFW is robust against the scale beside NoisySFW (p = 1.5) and NoisySGD (p = infinity).\n\n",
       seeds);
   std::vector<std::string> header{"panel"};
@@ -330,8 +328,7 @@ int page(std::span<char* const> arguments) {
     return holds ? "holds" : "does not hold";
   };
   fmt::print(
-      "{}\nSaid of both sums and by worst over best, the claim {} for p = 1.5 and {} for p = infinity. Small steps leave\nFrank-Wolfe "
-      "where it starts, so the worst is near 1 for all and a better best makes the ratio larger.\n\n",
+      "{}\nSaid of both sums and by worst over best, the claim {} for p = 1.5 and {} for p = infinity. Small steps leave\nFrank-Wolfe where it starts, so the worst is near 1 for all and a better best makes the ratio larger.\n\n",
       scales.markdown({.file = "learning-rates", .keep = ".", .columns = {"panel", "1", "worst over best", "near", "4 over 1"}}),
       verdict(0, 1, 2), verdict(3, 4, 5));
   Table times{{"T", "d", "NoisySFW", "its ms", "DP-TOFW (tree)", "its ms", "DP-TOFW (buffered)", "its ms"}};
@@ -370,8 +367,7 @@ int page(std::span<char* const> arguments) {
   fmt::print(
       "## NoisySGD on batches drawn anew\n\n"
       "p = infinity, d = 10, T = 1000, {} seeds. Algorithm 2 of Bassily, Feldman, Guzman, Talwar, as we read it: n^2 steps on one record\n"
-      "drawn anew, sigma^2 = 8 T L^2 log(1/delta) / (n epsilon)^2 with T the steps, a step of R / (sqrt(T) sqrt(L^2 + d sigma^2)) and the "
-      "mean\n"
+      "drawn anew, sigma^2 = 8 T L^2 log(1/delta) / (n epsilon)^2 with T the steps, a step of R / (sqrt(T) sqrt(L^2 + d sigma^2)) and the mean\n"
       "iterate; beside it the NoisySGD of the page, ten passes of disjoint batches.\n\n{}\n",
       few, passes.markdown());
   header = {"setting", "run"};
@@ -383,8 +379,7 @@ int page(std::span<char* const> arguments) {
   }
   fmt::print(
       "## Theorem 3.3: strongly convex, the minimum inside\n\n"
-      "d = 5, {} seeds, buffered sums, the printed steps 1 / (t + 1); *unclipped* means a clip that no gradient reaches, as the theorems "
-      "have\n"
+      "d = 5, {} seeds, buffered sums, the printed steps 1 / (t + 1); *unclipped* means a clip that no gradient reaches, as the theorems have\n"
       "it. With theta at distance gamma = 1 from the boundary of the ball of radius 2 Theorem 3.3 bounds the gap by 1 / t and a noise of\n"
       "1 / t^2; with the boundary through theta the general bound is 1 / sqrt(t). SubOpt at T, its slope in T, and the cumulative regret\n"
       "(3.7) in units of loss(0) - loss(theta), from the first horizon to the last.\n\n{}",
@@ -399,8 +394,7 @@ int page(std::span<char* const> arguments) {
   for (const bool noisy : {false, true}) chosen.add(choices_row(noisy, few));
   fmt::print(
       "\n## Theorem 3.6: DP-POFW, the minimum inside\n\n"
-      "p = 1, d = 5, the ball of radius 2, theta at l1 distance 1 from its boundary, {} seeds, the printed steps, unclipped; longer "
-      "horizons,\n"
+      "p = 1, d = 5, the ball of radius 2, theta at l1 distance 1 from its boundary, {} seeds, the printed steps, unclipped; longer horizons,\n"
       "since every choice after a record is charged for it. Theorem 3.6 bounds the gap by 1 / t.\n\n{}",
       few, chosen.markdown());
   return 0;

@@ -203,11 +203,9 @@ void print_noise(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons
   }
   fmt::print(
       "## Noise of the paper\n\n"
-      "DP-TOFW on the binary tree of its Algorithm 5: plain Gaussian noise; generalized Gaussian noise in l_r (its Lemma 2.1), with "
-      "clipping\n"
+      "DP-TOFW on the binary tree of its Algorithm 5: plain Gaussian noise; generalized Gaussian noise in l_r (its Lemma 2.1), with clipping\n"
       "in l_r and the r of least kappa; and the noise of its Theorem 3.1 with what it costs, where 1 was claimed. The radial law of its\n"
-      "Algorithm 4 is refused: noise of deviation sqrt(sigma) for its sigma and its bounds on this instance, as Gaussian noise, would "
-      "cost\n"
+      "Algorithm 4 is refused: noise of deviation sqrt(sigma) for its sigma and its bounds on this instance, as Gaussian noise, would cost\n"
       "epsilon = {}.\n\n{}\n",
       fmt::join(literal, ", "),
       table.markdown({.file = "online-frank-wolfe-noise",
@@ -237,10 +235,8 @@ void print_polyhedral(std::uint64_t seeds, const std::vector<std::uint64_t>& hor
   }
   fmt::print(
       "## The l1 ball\n\n"
-      "p = 1, which the paper's table has not: vertices chosen privately, DP-POFW (its Algorithm 2, calibrated by zero-concentration), "
-      "beside\n"
-      "DP-TOFW on sums with the rule above; {} seeds. The clip of the choices is T^(1/4) / (10 d) in l-infinity. Every choice after a "
-      "record\n"
+      "p = 1, which the paper's table has not: vertices chosen privately, DP-POFW (its Algorithm 2, calibrated by zero-concentration), beside\n"
+      "DP-TOFW on sums with the rule above; {} seeds. The clip of the choices is T^(1/4) / (10 d) in l-infinity. Every choice after a record\n"
       "is charged for it, so that choices see the data through much noise until T is in the hundred thousands.\n\n{}",
       seeds,
       table.markdown({.file = "online-frank-wolfe-l1",
@@ -294,23 +290,18 @@ int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
   fmt::print("{}", heading("Streaming Frank-Wolfe, linear regression in l_p geometry", "scripts/experiment online_frank_wolfe"));
   fmt::print(
       "Table 5.1 of Han, Liang, Liang, Wang, Yao, Zhang, *On Private Online Convex Optimization*: T records of d coordinates, (1, 1/T)-DP\n"
-      "under replace-one. *buffered* and *tree* are the paper's DP-TOFW (its Algorithms 1 and 5; \"OFW\" in its table) with honest noise, "
-      "on\n"
+      "under replace-one. *buffered* and *tree* are the paper's DP-TOFW (its Algorithms 1 and 5; \"OFW\" in its table) with honest noise, on\n"
       "the buffered Toeplitz factorization in place of the binary tree, and on the tree; *NoisySFW* is Algorithm 3 of Bassily, Guzman and\n"
-      "Nandi and *NoisySGD* Algorithm 2 of Bassily, Feldman, Guzman and Talwar, the paper's baselines for p = 1.5 and p = infinity, here "
-      "on\n"
+      "Nandi and *NoisySGD* Algorithm 2 of Bassily, Feldman, Guzman and Talwar, the paper's baselines for p = 1.5 and p = infinity, here on\n"
       "disjoint batches in a public order; *gradient descent* reads all records at each of 30 steps. SubOpt = (loss(w) - loss(theta)) /\n"
       "(loss(0) - loss(theta)) on 10,000 fresh rows: mean (deviation) over seeds 1 .. {}. `experiments/online_frank_wolfe.cpp` defines\n"
       "everything. All coordinates of theta are equal here: the paper draws them from a normal law, but the losses that its table implies\n"
       "are those of equal ones.\n\n"
       "One public rule for all cells: step scale s = 1/4 + d / (2 sqrt(T)), clip C = T^(1/4) d^(1/p - 3/2) / 4 for gradients of half the\n"
-      "loss. It is a formula for what was good on these very instances, beginning with the best of s = 0.1, 0.25, 0.5, 1 and of four "
-      "clips;\n"
+      "loss. It is a formula for what was good on these very instances, beginning with the best of s = 0.1, 0.25, 0.5, 1 and of four clips;\n"
       "no list was kept of all that was tried, and no other instances were held out. Clip and steps of NoisySFW, NoisySGD and gradient\n"
-      "descent (`offline_clip`, `offline_step` and a step scale of 0.15) are the best of some that were tried by hand, four seeds of "
-      "these\n"
-      "instances at T = 1000 and 10000. A private run would have to pay for either choice; the paper's figures, too, are each method's "
-      "best\n"
+      "descent (`offline_clip`, `offline_step` and a step scale of 0.15) are the best of some that were tried by hand, four seeds of these\n"
+      "instances at T = 1000 and 10000. A private run would have to pay for either choice; the paper's figures, too, are each method's best\n"
       "over a grid of learning rates.\n\n",
       seeds);
   Table table{{"p", "d", "T", "printed", "buffered", "tree", "no noise", "printed baseline", "NoisySFW", "NoisySGD", "gradient descent"}};

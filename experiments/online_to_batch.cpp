@@ -476,9 +476,7 @@ void report_real_data(std::uint64_t seeds) {
     return;
   }
   fmt::print(
-      "## Real data\n\nAccuracy on records held out; seeds order the records. Weights in the ball of radius 20, the best of 5, 10, 20, 50 "
-      "and "
-      "100 on these\nvery data: a choice that a private run would have to pay for.\n\n");
+      "## Real data\n\nAccuracy on records held out; seeds order the records. Weights in the ball of radius 20, the best of 5, 10, 20, 50 and 100 on these\nvery data: a choice that a private run would have to pay for.\n\n");
   Table data{{"data", "seeds", "records", "features with the constant one", "held out", "more frequent class"}};
   const std::string path{folder};
   const Rows training = read_ijcnn1(path + "/ijcnn1.trn.bz2");
@@ -500,25 +498,16 @@ int run(std::uint64_t seeds, const std::vector<std::size_t>& chosen) {
   fmt::print("{}", heading("Private online-to-batch", "scripts/experiment online_to_batch"));
   fmt::print(
       "Means (deviations) over seeds 1 .. {}, for real data 1 .. {}; `experiments/online_to_batch.cpp` defines everything. Gap: loss(w) -\n"
-      "loss(best) on 20,000 fresh records. Every row but the first two is Differentially-Private Online-to-Batch, Algorithm 1 of Zhang, "
-      "Tran,\n"
-      "Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses*, which has no tables or figures: the instances are ours. "
-      "*printed\n"
-      "noise* is that of its formula (6), for epsilon = 1: its audited epsilon says how much of the budget it wastes. *following scale* "
-      "takes\n"
-      "its noise from the released iterates (tree); with G and H true nothing is clipped, *clipped* takes the clip for G and a tenth of H. "
-      "The\n"
-      "others clip gradient differences at 0.5 (logistic) or 1 (least squares) and use the buffered factorization. *optimistic* is its "
-      "Section\n"
-      "3, *strongly convex* its Section 4; *coin betting, k = 3* has the regularisers of Section 5 and a tree; *pure* is (1, 0)-DP by "
-      "K-norm\n"
+      "loss(best) on 20,000 fresh records. Every row but the first two is Differentially-Private Online-to-Batch, Algorithm 1 of Zhang, Tran,\n"
+      "Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses*, which has no tables or figures: the instances are ours. *printed\n"
+      "noise* is that of its formula (6), for epsilon = 1: its audited epsilon says how much of the budget it wastes. *following scale* takes\n"
+      "its noise from the released iterates (tree); with G and H true nothing is clipped, *clipped* takes the clip for G and a tenth of H. The\n"
+      "others clip gradient differences at 0.5 (logistic) or 1 (least squares) and use the buffered factorization. *optimistic* is its Section\n"
+      "3, *strongly convex* its Section 4; *coin betting, k = 3* has the regularisers of Section 5 and a tree; *pure* is (1, 0)-DP by K-norm\n"
       "nodes, its Appendix C.2.\n\n"
-      "What was chosen by looking: clip and step of DP-SGD and DP-FTRL are the best of 18 settings each (three clips, six steps) on "
-      "instances\n"
-      "0, 1, 2 and 6, the first three and the seventh below, with seeds that were not written down; that is an advantage over the other "
-      "rows,\n"
-      "which one rule serves, the best of 6 on the same four instances: steps no longer than those of gradients of a tenth of the "
-      "clip.\n\n",
+      "What was chosen by looking: clip and step of DP-SGD and DP-FTRL are the best of 18 settings each (three clips, six steps) on instances\n"
+      "0, 1, 2 and 6, the first three and the seventh below, with seeds that were not written down; that is an advantage over the other rows,\n"
+      "which one rule serves, the best of 6 on the same four instances: steps no longer than those of gradients of a tenth of the clip.\n\n",
       seeds, fewer);
   fmt::print("## Instances\n\n*Aim*: what the gap of subgradient descent, optimistic and strongly convex must be at most.\n\n");
   Table instances{{"instance", "gap of the zero vector", "aim"}};

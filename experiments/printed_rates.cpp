@@ -222,10 +222,8 @@ int page(std::span<char* const> arguments) {
   }
   fmt::print(
       "Tables 1 and 2 of Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17], for the methods that are\n"
-      "here: the bound as the table has it, without constants, logarithms of delta, and mu; the gap measured and what it is over the "
-      "bound,\n"
-      "at two n; gradients of one record that were evaluated, over n. Table 3 is [high-dimension](high-dimension.md). The instance is "
-      "ours:\n"
+      "here: the bound as the table has it, without constants, logarithms of delta, and mu; the gap measured and what it is over the bound,\n"
+      "at two n; gradients of one record that were evaluated, over n. Table 3 is [high-dimension](high-dimension.md). The instance is ours:\n"
       "logistic loss, x on the unit sphere of R^10. (1, 1e-3)-DP under zero-out, exact calibration, each run charged and audited; mean\n"
       "(deviation) over seeds 1 to {}. Steps, epochs and batches are those of [empirical-risk](empirical-risk.md), for both n.\n\n"
       "## Table 1: lambda = 0.01\n\n{}\n## Table 2: convex\n\n{}",

@@ -309,19 +309,13 @@ BasePolytope<GraphicMatroid> spanning_trees() {
 int run(const Plan& plan) {
   fmt::print("{}", heading("Bandit convex optimization without projections", "scripts/experiment projection_free_bandit"));
   fmt::print(
-      "PrivateBandit, Algorithm 1 of Ene, Nguyen, Vladu, *Projection-Free Bandit Optimization with Privacy Guarantees*, which has no "
-      "tables\n"
-      "or figures: the instances are ours. Regret per step, mean (standard deviation) over {} seeds. Losses |<a_t, x - x*>|, a_t uniform "
-      "on\n"
+      "PrivateBandit, Algorithm 1 of Ene, Nguyen, Vladu, *Projection-Free Bandit Optimization with Privacy Guarantees*, which has no tables\n"
+      "or figures: the instances are ours. Regret per step, mean (standard deviation) over {} seeds. Losses |<a_t, x - x*>|, a_t uniform on\n"
       "the unit sphere; regret is against x*, whose losses are 0. epsilon = 1 under replace-one of a loss function, with delta = 1/T for\n"
-      "Gaussian noise and 0 for the others; the audited epsilon is the largest over seeds and horizons, at that delta. *tree* is the "
-      "paper's\n"
-      "aggregation (its Algorithms 3 to 5) with exact calibration, *buffered* a factorization in its place; *printed* has the noise of "
-      "the\n"
-      "paper's own formulas. The slope is that of log regret over log T, by least squares; the paper's bound has slope 3/4. Seconds are "
-      "the\n"
-      "processor's for one run of the longest horizon, calibration, ledger and audit included. "
-      "Parameters are those of line 1 of Algorithm 1, with losses clipped\n"
+      "Gaussian noise and 0 for the others; the audited epsilon is the largest over seeds and horizons, at that delta. *tree* is the paper's\n"
+      "aggregation (its Algorithms 3 to 5) with exact calibration, *buffered* a factorization in its place; *printed* has the noise of the\n"
+      "paper's own formulas. The slope is that of log regret over log T, by least squares; the paper's bound has slope 3/4. Seconds are the\n"
+      "processor's for one run of the longest horizon, calibration, ledger and audit included. Parameters are those of line 1 of Algorithm 1, with losses clipped\n"
       "to [0, L (D + zeta)]; inside the domain those of `options_inside`. Nothing is tuned on these instances.\n\n",
       plan.seeds);
   table("Simplex, n = 5", simplex, 5, QueryRegion::around, plan);

@@ -110,8 +110,7 @@ std::string noise_cell(const Passes& passes, double epsilon) {
 int run(std::uint64_t seeds, const std::vector<std::string>& names) {
   fmt::print("{}", heading("Allocated batches against Poisson batches", "scripts/experiment secret_batches"));
   fmt::print(
-      "DP-SGD, (epsilon, 1e-5)-DP under zero-out. *allocated*: each record is dealt to one of the t batches of an epoch by a draw of its "
-      "own;\n"
+      "DP-SGD, (epsilon, 1e-5)-DP under zero-out. *allocated*: each record is dealt to one of the t batches of an epoch by a draw of its own;\n"
       "*Poisson*: it joins each of as many batches by a coin of rate 1 / t. Batches have the same expected size, n / t.\n"
       "`experiments/secret_batches.cpp` defines everything.\n\n"
       "## The least noise multiplier, allocated and Poisson\n\n");

@@ -189,16 +189,11 @@ int page(std::span<char* const> arguments) {
     table.add(std::move(row));
   }
   fmt::print(
-      "Section 5 of Zhang, Tran, Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses* [ZTC22]: a start x_0 that is given, "
-      "and\n"
-      "Theorem 11, whose bound falls with the distance of x_0 from the best point. The instance is ours: least squares, T = 10,000, d = "
-      "10,\n"
-      "weights in the ball of radius 4, (1, 1e-6)-DP under replace-one, each run charged and audited; gap, mean (deviation) over seeds 1 "
-      "to\n"
-      "{}. Options are those of [online-to-batch](online-to-batch.md), fixed before; *pull* is on the regularisers xi_t and nu_t of "
-      "Theorem 10,\n"
-      "whose constant the paper leaves open. Coordinates are shifted by x_0, which is public: the charge is the same from every "
-      "start.\nRows of a stronger pull were added after a first look.\n\n{}\n"
+      "Section 5 of Zhang, Tran, Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses* [ZTC22]: a start x_0 that is given, and\n"
+      "Theorem 11, whose bound falls with the distance of x_0 from the best point. The instance is ours: least squares, T = 10,000, d = 10,\n"
+      "weights in the ball of radius 4, (1, 1e-6)-DP under replace-one, each run charged and audited; gap, mean (deviation) over seeds 1 to\n"
+      "{}. Options are those of [online-to-batch](online-to-batch.md), fixed before; *pull* is on the regularisers xi_t and nu_t of Theorem 10,\n"
+      "whose constant the paper leaves open. Coordinates are shifted by x_0, which is public: the charge is the same from every start.\nRows of a stronger pull were added after a first look.\n\n{}\n"
       "At this budget the distance hardly shows: the learners reach the noise from every start, and the pull that would keep a good start\n"
       "good is too weak beside it up to 100 times.\n",
       seeds, table.markdown());

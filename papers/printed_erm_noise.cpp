@@ -71,8 +71,7 @@ Event printed_accelerated_mirror_descent_noise(const PrintedErm& problem, const 
   if (step == MirrorStep::as_printed) {
     throw Error{
         ErrorCode::unsupported,
-        "the printed y-step uses the exact gradient, must use the noisy one: it releases a function of the data without noise, which "
-        "no epsilon covers"};
+        "the printed y-step uses the exact gradient, must use the noisy one: it releases a function of the data without noise, which no epsilon covers"};
   }
   return printed_gradient_descent_noise(problem, target);
 }

@@ -45,9 +45,9 @@ PrintedNoise<NoiseScale> printed_pure_noise(Count steps, Count features, Epsilon
   Event event = accounting::tree(steps, k_norm(NormName::l2, features, scale, adjacency));
   const Enclosure epsilon = accounting::best_epsilon(event, Delta{0}).value;
   if (epsilon.upper > target.value() * (1 + 1e-9)) {
-    throw Error{ErrorCode::unsupported, fmt::format("the printed pure noise for epsilon = {} costs epsilon = {:.4g}: it is for one node, a "
-                                                    "record is in {}",
-                                                    target.value(), epsilon.upper, accounting::tree_levels(steps).value())};
+    throw Error{ErrorCode::unsupported,
+                fmt::format("the printed pure noise for epsilon = {} costs epsilon = {:.4g}: it is for one node, a record is in {}",
+                            target.value(), epsilon.upper, accounting::tree_levels(steps).value())};
   }
   return {.scale = scale, .event = std::move(event), .epsilon = epsilon};
 }

@@ -776,10 +776,10 @@ PartFacts GroupMeansPart::facts() const {
       {.query = describe(means_.statistic()),
        .noise = std::string{name(noise_.value())},
        .standard_deviation = statistics::standard_deviation(noise_.value()),
-       .noise_is_on = fmt::format("the sum of each group of ({} - {}), to which a unit adds its mean there, and {:.6g} times that on the "
-                                  "number of its units, of which those above {:.6g} are shown",
-                                  *column_of(means_.statistic()), frame.origin(), 1 / (static_cast<double>(frame.weight()) * step),
-                                  means_.units(static_cast<double>(threshold_))),
+       .noise_is_on = fmt::format(
+           "the sum of each group of ({} - {}), to which a unit adds its mean there, and {:.6g} times that on the number of its units, of which those above {:.6g} are shown",
+           *column_of(means_.statistic()), frame.origin(), 1 / (static_cast<double>(frame.weight()) * step),
+           means_.units(static_cast<double>(threshold_))),
        .l1_sensitivity = means_.l1_sensitivity().value(),
        .l2_sensitivity = means_.l2_sensitivity().value(),
        .grid_step = step,

@@ -76,10 +76,9 @@ void Statistic::validate() const {
     }
   }
   if (std::holds_alternative<CountOf>(of) && has_public_count()) {
-    invalid(
-        fmt::format("the number of records is public under {}, so count() needs no noise: add a condition, or use add-or-remove-one, which "
-                    "keeps the number private",
-                    name(adjacency)));
+    invalid(fmt::format(
+        "the number of records is public under {}, so count() needs no noise: add a condition, or use add-or-remove-one, which keeps the number private",
+        name(adjacency)));
   }
 }
 

@@ -24,8 +24,7 @@ bool has_gaussian(const Event& event) {
 }
 
 constexpr std::string_view theorem_without_gaussians =
-    "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes "
-    "few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
+    "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
 
 std::string theorem_of(std::string_view accountant, const Event& event) {
   const bool is_other = accountant == ClosedForm::name && !has_gaussian(event);
@@ -55,8 +54,7 @@ class Notes {
     add("randomized_response under zero-out: a zeroed record answers as one of the categories, or at random; charged as a replaced one.");
   }
   void visit(const Event::Law& /*node*/, Adjacency /*adjacency*/) {
-    add("law(loss, mass, ...): the law of the loss where the record is there (replaced: where the first one is); in the other order the "
-        "reversed pair.");
+    add("law(loss, mass, ...): the law of the loss where the record is there (replaced: where the first one is); in the other order the reversed pair.");
   }
   void visit(const Event::Profile& /*node*/, Adjacency /*adjacency*/) { both_orders("curve"); }
   void visit(const Event::RenyiCurve& /*node*/, Adjacency /*adjacency*/) { both_orders("renyi"); }
@@ -71,8 +69,7 @@ class Notes {
     add("discrete noise: the query is one integer; its worst neighbours differ by the sensitivity s (log-concave noise).");
   }
   void visit(const Event::Exponential& /*node*/, Adjacency /*adjacency*/) {
-    add("exponential(eps): any choice whose privacy loss has range at most eps; choices between two candidates are the worst of them, "
-        "and those of different ranges may come in any order (Dong, Durfee, Rogers 2020).");
+    add("exponential(eps): any choice whose privacy loss has range at most eps; choices between two candidates are the worst of them, and those of different ranges may come in any order (Dong, Durfee, Rogers 2020).");
   }
   void visit(const Event::RecordSum& /*node*/, Adjacency adjacency) {
     add(fmt::format("record_sum(z): z is the standard deviation over C, the most that one record can contribute in l2 norm{}.",
@@ -97,13 +94,11 @@ class Notes {
     if (adjacency == Adjacency::replace_one) {
       add("poisson under replace-one: the worst two records lie opposite each other at the full bound; either is in the batch or not.");
     }
-    add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A "
-        "shuffled data set is not that.");
+    add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A shuffled data set is not that.");
     if (adjacency == Adjacency::zero_out) {
       add(zeroed_acts_as_absent(node.event)
               ? "poisson under zero-out of noise added to a sum: a zeroed record contributes what an absent one does."
-              : "poisson under zero-out of a release that is no noise added to a sum: it may show who was in the batch, so only the chance "
-                "to be in it counts.");
+              : "poisson under zero-out of a release that is no noise added to a sum: it may show who was in the batch, so only the chance to be in it counts.");
     }
     visit(node.event);
   }
@@ -120,13 +115,11 @@ class Notes {
     visit(node.event);
   }
   void visit(const Event::Cyclic& node, Adjacency /*adjacency*/) {
-    add("cyclic(b, T, q, e): a record's group depends on the record alone, never on its place, and it is drawn with probability q in the "
-        "rounds of its group; a record that replaces another one takes its group.");
+    add("cyclic(b, T, q, e): a record's group depends on the record alone, never on its place, and it is drawn with probability q in the rounds of its group; a record that replaces another one takes its group.");
     visit(node.event);
   }
   void visit(const Event::Allocated& node, Adjacency adjacency) {
-    add("allocated(t, e): each record takes part in exactly one of t rounds, drawn for it alone, uniformly and independently of all else; "
-        "positions, permutations and balanced deals are not that.");
+    add("allocated(t, e): each record takes part in exactly one of t rounds, drawn for it alone, uniformly and independently of all else; positions, permutations and balanced deals are not that.");
     if (node.participations.value() > 1) {
       add("allocated(t, k, e): in exactly k of them, all sets of k rounds being equally likely; both bounds are proved, and apart.");
     }
@@ -136,8 +129,7 @@ class Notes {
     visit(node.event);
   }
   void visit(const Event::TruncatedPoisson& node, Adjacency adjacency) {
-    add("truncated_poisson(q, m, n, e): a Poisson batch of more than m of the n records loses the surplus, uniformly, and nobody sees "
-        "whom.");
+    add("truncated_poisson(q, m, n, e): a Poisson batch of more than m of the n records loses the surplus, uniformly, and nobody sees whom.");
     if (adjacency == Adjacency::add_or_remove_one) add("truncated_poisson under add-or-remove-one: for any number of records up to n.");
     visit(node.event);
   }
@@ -146,9 +138,7 @@ class Notes {
     visit(node.event);
   }
   void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {
-    add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is "
-        "published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed "
-        "number of runs is a composition.");
+    add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed number of runs is a composition.");
     visit(node.event);
   }
   template <class Leaf>

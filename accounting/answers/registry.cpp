@@ -57,39 +57,35 @@ constexpr Basis composition_rests_on[]{{"promises", any}};
 template <class A>
 constexpr AccountantRow row;
 template <>
-constexpr AccountantRow row<ClosedForm>{ClosedForm::name,
-                                        "Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose "
-                                        "curve is known exactly (Balle, Wang 2018).",
-                                        closed_form_rests_on, "50 us; 5 us a release of other kinds"};
+constexpr AccountantRow row<ClosedForm>{
+    ClosedForm::name,
+    "Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known exactly (Balle, Wang 2018).",
+    closed_form_rests_on, "50 us; 5 us a release of other kinds"};
 template <>
-constexpr AccountantRow row<Choices>{Choices::name,
-                                     "a choice is post-processing of one bit whose losses lie its range apart (Dong, Durfee, Rogers 2020); "
-                                     "which bit is worst depends on the "
-                                     "losses so far, and the best such strategy is enclosed on a grid.",
-                                     choices_rests_on, "up to some seconds"};
+constexpr AccountantRow row<Choices>{
+    Choices::name,
+    "a choice is post-processing of one bit whose losses lie its range apart (Dong, Durfee, Rogers 2020); which bit is worst depends on the losses so far, and the best such strategy is enclosed on a grid.",
+    choices_rests_on, "up to some seconds"};
 template <>
-constexpr AccountantRow row<Contour>{Contour::name,
-                                     "the curve is an inversion integral of the moment generating function of the privacy loss; both "
-                                     "directions are composed, the larger counts "
-                                     "(Zhu, Dong, Wang 2022).",
-                                     contour_rests_on, "0.1 to 10 ms a different part"};
+constexpr AccountantRow row<Contour>{
+    Contour::name,
+    "the curve is an inversion integral of the moment generating function of the privacy loss; both directions are composed, the larger counts (Zhu, Dong, Wang 2022).",
+    contour_rests_on, "0.1 to 10 ms a different part"};
 template <>
 constexpr AccountantRow row<PrivacyLoss>{
     PrivacyLoss::name,
-    "the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), composed by transforms "
-    "(Doroshenko et al. 2022).",
+    "the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), composed by transforms (Doroshenko et al. 2022).",
     grid_rests_on, "ms to minutes, as the width asks"};
 template <>
-constexpr AccountantRow row<Participation>{Participation::name,
-                                           "with so little noise whoever sees a batch sees whether the record is in it; the cost is that "
-                                           "of the Gaussian releases of those batches, "
-                                           "averaged over how many there are.",
-                                           participation_rests_on, "50 us a number of participations"};
+constexpr AccountantRow row<Participation>{
+    Participation::name,
+    "with so little noise whoever sees a batch sees whether the record is in it; the cost is that of the Gaussian releases of those batches, averaged over how many there are.",
+    participation_rests_on, "50 us a number of participations"};
 template <>
-constexpr AccountantRow row<Renyi>{Renyi::name,
-                                   "Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, "
-                                   "Steinke 2020). An upper bound only.",
-                                   renyi_rests_on, "ms"};
+constexpr AccountantRow row<Renyi>{
+    Renyi::name,
+    "Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only.",
+    renyi_rests_on, "ms"};
 template <>
 constexpr AccountantRow row<Zcdp>{
     Zcdp::name, "rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only.",
@@ -97,16 +93,13 @@ constexpr AccountantRow row<Zcdp>{
 template <>
 constexpr AccountantRow row<Tuning>{
     Tuning::name,
-    "an outcome of rank u is published with phi'(u) times its density, phi the generating function of the number of runs; neighbours rank "
-    "an "
-    "outcome no lower than the trade-off of one run says, and the best order of outcomes is bounded by the curve of a run.",
+    "an outcome of rank u is published with phi'(u) times its density, phi the generating function of the number of runs; neighbours rank an outcome no lower than the trade-off of one run says, and the best order of outcomes is bounded by the curve of a run.",
     tuning_rests_on, "10 ms; of other runs their laws on a grid, 0.3 s"};
 template <>
-constexpr AccountantRow row<Composition::Optimal>{Composition::Optimal::name,
-                                                  "every release is at most as hard as one bit that is right with odds e^epsilon, or with "
-                                                  "probability delta shows everything; those compose "
-                                                  "exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).",
-                                                  composition_rests_on, "up to 0.1 s"};
+constexpr AccountantRow row<Composition::Optimal>{
+    Composition::Optimal::name,
+    "every release is at most as hard as one bit that is right with odds e^epsilon, or with probability delta shows everything; those compose exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).",
+    composition_rests_on, "up to 0.1 s"};
 template <>
 constexpr AccountantRow row<Composition::Advanced>{
     Composition::Advanced::name, "the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only.",

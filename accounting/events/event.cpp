@@ -30,10 +30,11 @@ void require_bound_per_record(const Event& event, std::string_view batch) {
   if (event.adjacency() != Adjacency::replace_one || event.has_sampling()) return;
   const auto* unbounded = without_bound_per_record(event);
   if (unbounded == nullptr) return;
-  throw Error{ErrorCode::invalid_argument,
-              fmt::format("adjacency is replace-one, must be add-or-remove-one or zero-out for {} of {}, which does not say what one "
-                          "record can contribute; record_sum(z), with z the noise over the bound C on one record, does",
-                          batch, describe(*unbounded))};
+  throw Error{
+      ErrorCode::invalid_argument,
+      fmt::format(
+          "adjacency is replace-one, must be add-or-remove-one or zero-out for {} of {}, which does not say what one record can contribute; record_sum(z), with z the noise over the bound C on one record, does",
+          batch, describe(*unbounded))};
 }
 
 /// The first part that is neither a Gaussian release nor, where they are allowed, a batch of such; null where all are.

@@ -286,9 +286,9 @@ std::vector<Event> undominated(const Event::Parallel& parallel) {
     if (found.size() > most_waiting) break;
   }
   if (found.size() > most_parts) {
-    throw Error{ErrorCode::unsupported, fmt::format("a parallel event has {} different parts of which none costs at most as another, "
-                                                    "must have at most {}",
-                                                    found.size() > most_waiting ? "too many" : std::to_string(found.size()), most_parts)};
+    throw Error{ErrorCode::unsupported,
+                fmt::format("a parallel event has {} different parts of which none costs at most as another, must have at most {}",
+                            found.size() > most_waiting ? "too many" : std::to_string(found.size()), most_parts)};
   }
   return found;
 }

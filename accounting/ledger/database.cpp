@@ -169,9 +169,9 @@ void Connection::end_write_ahead_log() const {
   if (writes_to_the_file()) return;
   throw Error{
       ErrorCode::environment,
-      fmt::format("cannot use the ledger '{0}': another program has switched it to a write-ahead log, which cannot be ended now; close "
-                  "that program, or run: sqlite3 '{0}' 'PRAGMA journal_mode = DELETE'",
-                  one_line(name_))};
+      fmt::format(
+          "cannot use the ledger '{0}': another program has switched it to a write-ahead log, which cannot be ended now; close that program, or run: sqlite3 '{0}' 'PRAGMA journal_mode = DELETE'",
+          one_line(name_))};
 }
 
 Statement::Statement(const Connection& connection, std::string_view sql) : connection_{connection} {

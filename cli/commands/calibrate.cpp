@@ -39,10 +39,9 @@ std::optional<RiskTarget> risk_target(const CalibrateOptions& options) {
   if (!options.advantage && !is_rate) {
     for (const auto& [given, option] : {std::pair{&options.epsilon, "--epsilon"}, {&options.delta, "--delta"}}) {
       if (!*given) {
-        invalid(
-            fmt::format("{} is required, or in place of --epsilon and --delta either --advantage or --true-positive-rate and "
-                        "--false-positive-rate",
-                        option));
+        invalid(fmt::format(
+            "{} is required, or in place of --epsilon and --delta either --advantage or --true-positive-rate and --false-positive-rate",
+            option));
       }
     }
     return std::nullopt;

@@ -150,8 +150,7 @@ Command ledger_command() {
   create_command.options.add("--delta", options->delta, "The budget's delta", number());
   create_command.options.add(
       "--filter", options->filter,
-      "The rule that every later run must pass: renyi (for all noise, secret batches and pure releases), gaussian (costs least, for "
-      "Gaussian noise alone), zcdp, or basic (for pure and approximate releases, also at delta = 0)",
+      "The rule that every later run must pass: renyi (for all noise, secret batches and pure releases), gaussian (costs least, for Gaussian noise alone), zcdp, or basic (for pure and approximate releases, also at delta = 0)",
       one_of({"renyi", "gaussian", "zcdp", "basic"}));
   create_command.options.add("--order", options->order,
                              "The order of a renyi filter; without it, the one that admits the most Gaussian releases", number());

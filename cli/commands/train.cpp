@@ -251,11 +251,7 @@ Command train_command(const PlannedArguments& given) {
   add_algorithm_options(command, state->tables, chosen.value_or(state->options.algorithm), chosen.has_value(), state->lists_algorithms,
                         given.words);
   command.footer =
-      "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a "
-      "label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a "
-      "file or from standard input (-), and stop at the end or after --steps records. Rows are scaled to unit l2 norm together with a "
-      "constant 1; a column without bounds enters as asinh(x). Choosing options by looking at private results spends budget that no ledger "
-      "sees: the defaults are public.";
+      "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a file or from standard input (-), and stop at the end or after --steps records. Rows are scaled to unit l2 norm together with a constant 1; a column without bounds enters as asinh(x). Choosing options by looking at private results spends budget that no ledger sees: the defaults are public.";
   if (command.is_help_short) command.footer.clear();
   command.footer +=
       "Examples:\n"

@@ -25,8 +25,7 @@ Command surety_command(const PlannedArguments& given) {
   Command surety{
       .name = "surety",
       .summary =
-          "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private "
-          "statistics, train private models.",
+          "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private statistics, train private models.",
       .footer =
           "Exit codes: 0 fine, 1 budget exceeded or promise broken, 2 usage, 3 bad data, 4 damaged ledger,\n"
           "5 environment (full disk, no entropy), 6 unreachable target, or no answer in the memory and time allowed, 70 internal.\n"

@@ -234,9 +234,7 @@ Command simulate_command(const Arguments& words) {
   add_algorithm_options(command, state->tables, said.value_or(""), said.has_value(), state->lists_algorithms, words);
 
   command.footer =
-      "What is promised is joint differential privacy: everything but a user's own arm. A record is a user's context with the reward that "
-      "each arm would bring. For projection-free a record is a user's loss function |<a, x - x*>|, and all points played are protected. "
-      "The users are simulated; the noise is what real ones would get.\n"
+      "What is promised is joint differential privacy: everything but a user's own arm. A record is a user's context with the reward that each arm would bring. For projection-free a record is a user's loss function |<a, x - x*>|, and all points played are protected. The users are simulated; the noise is what real ones would get.\n"
       "Examples:\n"
       "  surety simulate --instance sparse --algorithm hdb --epsilon 1 --delta 1e-4 --ledger bandit.db\n"
       "  surety simulate --instance dense --algorithm ucb --exploration 0 --epsilon 1 --delta 1e-4 --ledger bandit.db --replay-seed 1\n"

@@ -83,8 +83,7 @@ void require_options_of_loss(const TrainPlan& plan) {
   if (!is_squared) return;
   if (!label_range(plan.problem)) {
     refuse_plan(
-        "@label-bound is missing: squared loss needs a public bound on the labels' magnitude, or @label-bounds, from where to where they "
-        "lie");
+        "@label-bound is missing: squared loss needs a public bound on the labels' magnitude, or @label-bounds, from where to where they lie");
   }
   if (!plan.problem.radius && !plan.problem.clip)
     refuse_plan("@radius or @clip is missing: the gradient of squared loss is bounded only where the weights are");
@@ -162,18 +161,17 @@ void add_l1(FieldTable& table, std::optional<double>& l1) {
 void add_tune(FieldTable& table, TrainPlan& shared, std::string standard) {
   table.group("Private tuning");
   table
-      .add("tune", shared.search.tune,
-           "Run candidates, so many as are expected of a secret random number, and keep the one of the best noisy score on the held-out "
-           "part",
-           WholeNumber{2, most_tuned_candidates})
+      .add(
+          "tune", shared.search.tune,
+          "Run candidates, so many as are expected of a secret random number, and keep the one of the best noisy score on the held-out part",
+          WholeNumber{2, most_tuned_candidates})
       .standard("no search");
   table
       .add("tune-over", shared.search.tune_over, "option=value,value,...: what candidates differ in; may be repeated, for all combinations")
       .standard(std::move(standard));
   table.add(
       "tune-by", shared.search.tune_by,
-      "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs "
-      "less noise",
+      "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs less noise",
       OneOfWords{{"cheapest", "random", "split"}});
   table
       .add("tune-most", shared.search.tune_most, "Of a random number of runs: no more than these, a public number that is above @tune",
@@ -182,9 +180,7 @@ void add_tune(FieldTable& table, TrainPlan& shared, std::string standard) {
   table
       .add(
           "answer-at", shared.search.answer_at,
-          "Publish the model then, and neither before nor after: a time, as 2026-11-24T06:00Z, or how long from now, as +90m. How long the "
-          "search took would show how many runs it had. Refused before the charge where @tune-most runs of made-up records do not fit; a "
-          "search that is late all the same publishes nothing, and stays charged")
+          "Publish the model then, and neither before nor after: a time, as 2026-11-24T06:00Z, or how long from now, as +90m. How long the search took would show how many runs it had. Refused before the charge where @tune-most runs of made-up records do not fit; a search that is late all the same publishes nothing, and stays charged")
       .standard("as soon as the search is done");
   table.group("Problem and algorithm");
 }

@@ -108,20 +108,18 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
              OneOfWords{{"last", "average"}})
         .standard("the mean of the last half");
     table
-        .add("clip-by", own.clip_by,
-             "With @unit: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each "
-             "clipped, and @records is a public guess of the rows used",
-             OneOfWords{{"unit", "row"}})
+        .add(
+            "clip-by", own.clip_by,
+            "With @unit: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each clipped, and @records is a public guess of the rows used",
+            OneOfWords{{"unit", "row"}})
         .standard("unit");
     add_timeout(table, own);
     table.group("Secret batches");
     table
-        .add("sampling", own.sampling,
-             "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, "
-             "zero-out); "
-             "truncated: poisson, of "
-             "at most @largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
-             OneOfWords{{"poisson", "allocated", "truncated", "fixed"}})
+        .add(
+            "sampling", own.sampling,
+            "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, zero-out); truncated: poisson, of at most @largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
+            OneOfWords{{"poisson", "allocated", "truncated", "fixed"}})
         .standard("poisson");
     add_batch_size(table, own.batch_size, "1/200 of the records trained on; of n units 4 sqrt(n), if that is more");
     table.add("largest-batch", own.largest_batch, "Of @sampling truncated: what is drawn beyond so many records is left out, at random",

@@ -224,11 +224,10 @@ void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
   const double most = *usable_ + quantile_of_count * usable_deviation_;
   const auto known = static_cast<double>(known_count().value());
   if (most >= known / 2) return;
-  refuse(ErrorCode::bad_data,
-         "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be half of them; the others "
-         "are damaged, or have a "
-         "missing cell or an unknown label. The run stops here, and all that it planned stays charged",
-         one_line(plan_.source.path), std::max(*usable_, 0.0), known, plan_.has_unit() ? "units" : "records", std::max(most, 0.0));
+  refuse(
+      ErrorCode::bad_data,
+      "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be half of them; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged",
+      one_line(plan_.source.path), std::max(*usable_, 0.0), known, plan_.has_unit() ? "units" : "records", std::max(most, 0.0));
 }
 
 std::vector<double> FileRun::scored(std::vector<double> weights, const accounting::Reservation* reservation, mechanisms::BitsRef bits) {
@@ -318,17 +317,16 @@ void FileRun::split_kept(const KeptRows& kept) {
 
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
   table.group("Data");
-  table.add("held-out", own.held_out,
-            "The share of records kept for scores, by a public pseudo-random split; under add-or-remove-one equal records stay "
-            "together, so scores are then of another mix of classes",
-            AnyNumber{});
+  table.add(
+      "held-out", own.held_out,
+      "The share of records kept for scores, by a public pseudo-random split; under add-or-remove-one equal records stay together, so scores are then of another mix of classes",
+      AnyNumber{});
   table.add("split-seed", own.split_seed, "The seed of that split", WholeNumber{});
   table
-      .add("score", own.score,
-           "What is released of how the model does on that part, within the charge, where all releases of the training are Gaussian: "
-           "brier, log-loss of "
-           "probabilities of at least 0.01, error-rate, squared-error, none",
-           OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
+      .add(
+          "score", own.score,
+          "What is released of how the model does on that part, within the charge, where all releases of the training are Gaussian: brier, log-loss of probabilities of at least 0.01, error-rate, squared-error, none",
+          OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
       .standard("brier; of squared loss squared-error, of hinge losses error-rate");
   add_form(table, shared.source.form_is_public);
   table.group("Problem and algorithm");
@@ -336,10 +334,9 @@ void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
 
 void add_count(FieldTable& table, SplitPlan& own) {
   table.group("Data");
-  table.add("count-records", own.count_records,
-            "Count in private how many usable records are trained on, for a hundredth of the budget, and stop before the training where "
-            "they are fewer than half; what was planned "
-            "stays charged");
+  table.add(
+      "count-records", own.count_records,
+      "Count in private how many usable records are trained on, for a hundredth of the budget, and stop before the training where they are fewer than half; what was planned stays charged");
   table.group("Problem and algorithm");
 }
 

@@ -40,10 +40,9 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
 };
 
 void add_classes(FieldTable& table, Problem& problem) {
-  table.add("classes", problem.classes,
-            "Several texts of the label's column, as text,text,..., one with a comma in quotes: a score for each, "
-            "under one charge; a record of another text "
-            "counts as damaged");
+  table.add(
+      "classes", problem.classes,
+      "Several texts of the label's column, as text,text,..., one with a comma in quotes: a score for each, under one charge; a record of another text counts as damaged");
   table.add(
       "classes-by", problem.classes_by,
       "What scores of several classes are: one-against-the-rest, log-odds of each, or softmax, of all together",

@@ -29,9 +29,10 @@ void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientInterva
     lower.push_back(found->centre[i] - found->half_width[i]);
     upper.push_back(found->centre[i] + found->half_width[i]);
   }
-  facts.lines.emplace_back("intervals", fmt::format("of all coefficients at once, with confidence {} over the noise: about the same fit of "
-                                                    "these records without noise",
-                                                    confidence.value()));
+  facts.lines.emplace_back(
+      "intervals",
+      fmt::format("of all coefficients at once, with confidence {} over the noise: about the same fit of these records without noise",
+                  confidence.value()));
   for (std::size_t i = 0; i < lower.size(); ++i) {
     facts.lines.emplace_back(fmt::format("  w[{}]", i), fmt::format("in [{:.4g}, {:.4g}]", lower[i], upper[i]));
   }
@@ -57,9 +58,7 @@ void tell_population(TrainingFacts& facts, const std::optional<PopulationInterva
     return;
   }
   constexpr std::string_view needs =
-      "records are independent, labels linear in the features as they enter, their errors of one variance, and hardly any record is "
-      "clipped, damaged or "
-      "beyond the label's bounds";
+      "records are independent, labels linear in the features as they enter, their errors of one variance, and hardly any record is clipped, damaged or beyond the label's bounds";
   facts.lines.emplace_back("population", fmt::format("of all coefficients at once, with confidence {} over noise and sampling, where {}",
                                                      confidence.value(), needs));
   std::vector<double> lower;

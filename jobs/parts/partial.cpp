@@ -208,8 +208,7 @@ Partial merged(Partial a, const Partial& b) {
   if (a.parts != b.parts || a.totals.size() != b.totals.size()) invalid("partials of one ticket differ in what they are parts of");
   if (a.source != b.source) {
     invalid(
-        "one partial was read from CSV and one from Arrow, must be from one kind: which rows of an owner are kept follows from their bytes "
-        "there");
+        "one partial was read from CSV and one from Arrow, must be from one kind: which rows of an owner are kept follows from their bytes there");
   }
   std::vector<std::uint32_t> both;
   std::set_intersection(a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end(), std::back_inserter(both));

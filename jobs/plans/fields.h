@@ -16,8 +16,7 @@ namespace surety::jobs {
 
 /// Of `form-is-public`, wherever records are read.
 inline constexpr std::string_view form_is_public_help =
-    "Say that the form of every record is public: a damaged one is then an error that names its row and shows its cell. "
-    "Without it, nothing that a record holds is shown or stops a run";
+    "Say that the form of every record is public: a damaged one is then an error that names its row and shows its cell. Without it, nothing that a record holds is shown or stops a run";
 
 /// What a field's value must be, beyond its type; quantities are looked at where the plan is prepared.
 struct AnyText {};

@@ -34,30 +34,30 @@ void ReadingFields::add_limits(FieldTable& table) {
 
 void ReadingFields::add_csv(FieldTable& table) {
   table.add("delimiter", delimiter, "CSV: the character between cells, where it is no comma: ';', 'tab', 'space' or another one");
-  table.add("decimal", decimal,
-            "CSV: the character before the decimals of a number in a cell, '.' or ','; a cell with the other one is no number. Options are "
-            "written with points");
-  table.add("columns", columns,
-            "CSV: name,name,...: the names of the columns of a file without a header, whose first line is then a record. One with a comma "
-            "stands in double quotes");
+  table.add(
+      "decimal", decimal,
+      "CSV: the character before the decimals of a number in a cell, '.' or ','; a cell with the other one is no number. Options are written with points");
+  table.add(
+      "columns", columns,
+      "CSV: name,name,...: the names of the columns of a file without a header, whose first line is then a record. One with a comma stands in double quotes");
   table
-      .add("quoted-lines", quoted_lines,
-           "CSV: how many line ends a cell in double quotes holds at most. Where it would hold more, its first line ends a damaged record "
-           "and the next line begins another, so that a quote that nobody closes hides no more than that",
-           WholeNumber{0, std::uint64_t{1} << 53})
+      .add(
+          "quoted-lines", quoted_lines,
+          "CSV: how many line ends a cell in double quotes holds at most. Where it would hold more, its first line ends a damaged record and the next line begins another, so that a quote that nobody closes hides no more than that",
+          WholeNumber{0, std::uint64_t{1} << 53})
       .standard(fmt::format("{}", data::CsvFormat{}.quoted_lines));
 }
 
 void ReadingFields::add_missing(FieldTable& table) {
-  table.add("missing", missing,
-            "CSV: column=value: what an empty cell of that column counts as, and one that is no number where numbers are used; known "
-            "without looking at the data. May be repeated. A record with a wrong number of cells stays a damaged one");
+  table.add(
+      "missing", missing,
+      "CSV: column=value: what an empty cell of that column counts as, and one that is no number where numbers are used; known without looking at the data. May be repeated. A record with a wrong number of cells stays a damaged one");
 }
 
 void ReadingFields::add_complete(FieldTable& table) {
-  table.add("complete", complete,
-            "CSV: name,name,...: promise that no cell of these columns is missing, so that a sum or a mean under replace-one needs no "
-            "private count. One that is there all the same counts as 0, clamped; with @form-is-public it is an error");
+  table.add(
+      "complete", complete,
+      "CSV: name,name,...: promise that no cell of these columns is missing, so that a sum or a mean under replace-one needs no private count. One that is there all the same counts as 0, clamped; with @form-is-public it is an error");
 }
 
 void ReadingFields::add_schema(FieldTable& table) {

@@ -23,10 +23,7 @@ namespace {
 
 constexpr int schema_version = 1;
 constexpr const char* about =
-    "Names and form only, from the header line: no record was read. Fill in type (number, text or date), bounds ([lower, upper]), "
-    "categories "
-    "([text, ...]), missing (what an empty cell counts as), complete (true: no cell is missing) and drop from public knowledge, never from "
-    "the records.";
+    "Names and form only, from the header line: no record was read. Fill in type (number, text or date), bounds ([lower, upper]), categories ([text, ...]), missing (what an empty cell counts as), complete (true: no cell is missing) and drop from public knowledge, never from the records.";
 
 std::string sha256_of(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};

@@ -97,17 +97,17 @@ void TableFields::add(FieldTable& table, std::vector<std::string> formats) {
   table.add("features", features, "LIBSVM: the number of features", WholeNumber{1, max_features});
   table.add("drop", drop, "CSV: a column that is no feature; may be repeated");
   table.add("bounds", bounds, "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [-1, 1]; may be repeated");
-  table.add("categories", categories,
-            "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
-            "a comma stands in quotes");
-  table.add("rows", rows,
-            "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the "
-            "columns, for columns with bounds or categories, whose rows are then no longer than 1",
-            OneOfWords{{"unit", "scaled"}});
-  table.add("terms", terms,
-            "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as @algorithm auto "
-            "chooses, else linear",
-            OneOfWords{{"linear", "additive", "auto"}});
+  table.add(
+      "categories", categories,
+      "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with a comma stands in quotes");
+  table.add(
+      "rows", rows,
+      "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the columns, for columns with bounds or categories, whose rows are then no longer than 1",
+      OneOfWords{{"unit", "scaled"}});
+  table.add(
+      "terms", terms,
+      "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as @algorithm auto chooses, else linear",
+      OneOfWords{{"linear", "additive", "auto"}});
   table.add("pairs", pairs, "CSV: first:second, two columns with bounds whose product is a feature, too; may be repeated");
 }
 
@@ -143,11 +143,7 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
         said.rows != "unit" || said.terms != "auto" || !said.pairs.empty() || context.reading.is_about_csv()) {
       refuse_plan(
-          "@label, @features, @drop, @bounds, @categories, @rows, @terms, @pairs, @delimiter, @decimal, @columns, @missing and @schema "
-          "were "
-          "said when the "
-          "record "
-          "file was converted");
+          "@label, @features, @drop, @bounds, @categories, @rows, @terms, @pairs, @delimiter, @decimal, @columns, @missing and @schema were said when the record file was converted");
     }
     if (!context.classes.empty()) refuse_plan("@classes is for CSV files, whose label is a text");
     if (said.data == TextReader::standard_input) refuse_plan("the data file is -, must be a file for @format records");

@@ -29,9 +29,9 @@ OwnerRule rule_of(const std::string& column, const std::optional<std::string>& e
 
 void UnitFields::add(FieldTable& table) {
   table
-      .add("unit", column,
-           "CSV: the column that names the owner of a row. What is promised is then promised to an owner with all rows, of which @most are "
-           "used; names are compared byte by byte")
+      .add(
+          "unit", column,
+          "CSV: the column that names the owner of a row. What is promised is then promised to an owner with all rows, of which @most are used; names are compared byte by byte")
       .standard("the ledger's, else one row");
   table.add("most", most, "How many rows of a @unit are used, at most: chosen by a secret hash of that unit's rows alone",
             WholeNumber{1, std::uint64_t{1} << 53});

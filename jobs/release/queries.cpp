@@ -91,9 +91,7 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
   const auto query = trimmed(text);
   if (open == std::string::npos || !query.ends_with(')')) {
     said.refuse(
-        "@query is '{}', must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), "
-        "median(column), quantile(column, fraction), "
-        "histogram(column), keys(column) or distinct(column, ...)",
+        "@query is '{}', must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column), keys(column) or distinct(column, ...)",
         one_line(text));
   }
   const auto column = std::string_view{text}.substr(open + 1, text.rfind(')') - open - 1);
@@ -172,8 +170,7 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
   if (is_of_several) {
     if (said.key_bounds || said.key_bins) {
       said.refuse(
-          "@key-bounds and @key-bins are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": "
-          "9}})");
+          "@key-bounds and @key-bins are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": 9}})");
     }
     said.refuse("@keys is missing: the groups are public, a list for each of the {} columns of @by", said.by.size());
   }
@@ -568,55 +565,37 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 }  // namespace
 
 void QueryFields::add(FieldTable& table) {
-  table.add("query", queries,
-            "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), "
-            "quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...), "
-            "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
-            "noise of its own. "
-            "Or a JSON object, as in @queries");
+  table.add(
+      "query", queries,
+      "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...), and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in @queries");
   table.add(
       "queries", file,
-      "A JSON file of queries for one charge: a list of objects with \"query\" and, as needed, \"where\", \"bounds\": [lower, upper], "
-      "\"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", "
-      "\"most_per_group\" (of several "
-      "columns \"by\": [...] and \"keys\": [[...], {\"bounds\": [lower, upper], \"bins\": 9}]), and "
-      "\"weight\": with weight "
-      "4 a query has "
-      "half "
-      "the noise of one with weight 1");
+      "A JSON file of queries for one charge: a list of objects with \"query\" and, as needed, \"where\", \"bounds\": [lower, upper], \"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", \"most_per_group\" (of several columns \"by\": [...] and \"keys\": [[...], {\"bounds\": [lower, upper], \"bins\": 9}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1");
   table.add(
       "where", where,
-      "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as "
-      "'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and "
-      "present(column) ask for it. A column that @schema calls a date is compared with days: 'admission>=2017-06-01'");
+      "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as 'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and present(column) ask for it. A column that @schema calls a date is compared with days: 'admission>=2017-06-01'");
   table.add("bounds", bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
-  table.add("clip-unit-sum", clip_unit_sum,
-            "Sum, in the place of @bounds: lower,upper, known without looking at the data, to which what all used rows of a unit add up to "
-            "is clipped");
+  table.add(
+      "clip-unit-sum", clip_unit_sum,
+      "Sum, in the place of @bounds: lower,upper, known without looking at the data, to which what all used rows of a unit add up to is clipped");
   table.add("bins", bins, "Histogram: this many cells of equal width between the bounds", WholeNumber{2, most_cells});
-  table.add("categories", categories,
-            "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
-            "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
+  table.add(
+      "categories", categories,
+      "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
   table.add(
       "candidates", candidates,
-      "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with "
-      "whole numbers among them where both bounds are",
+      "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with whole numbers among them where both bounds are",
       WholeNumber{2, Candidates::most});
-  table.add("most-keys", most_keys,
-            "Keys, discovered groups and different texts: how many of a unit count, at most; as many as its rows unless given. Keys are "
-            "texts that nobody listed, "
-            "each shown where more units hold it than a threshold, at delta > 0",
-            WholeNumber{1, std::uint64_t{1} << 20});
+  table.add(
+      "most-keys", most_keys,
+      "Keys, discovered groups and different texts: how many of a unit count, at most; as many as its rows unless given. Keys are texts that nobody listed, each shown where more units hold it than a threshold, at delta > 0",
+      WholeNumber{1, std::uint64_t{1} << 20});
   table.add(
       "by", by,
-      "Each statistic for each group of this column, or of up to three: 'sex,region', where @keys, or @key-bounds and @key-bins of one, "
-      "say which there are. A name with a comma stands in quotes");
+      "Each statistic for each group of this column, or of up to three: 'sex,region', where @keys, or @key-bounds and @key-bins of one, say which there are. A name with a comma stands in quotes");
   table.add(
       "keys", keys,
-      "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns "
-      "a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that "
-      "nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. "
-      "Of a unit @most-keys groups count");
+      "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. Of a unit @most-keys groups count");
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
   table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
   table.add(

@@ -107,8 +107,7 @@ Instant parse_answer_time(std::string_view text, Instant now) {
   }
   if (!found) {
     refuse_plan(
-        "@answer-at is '{}', must be a time with its offset, as 2026-11-24T06:00Z or 2026-11-24T06:00:00+01:00, or how long "
-        "from now, as +90m or +1d12h",
+        "@answer-at is '{}', must be a time with its offset, as 2026-11-24T06:00Z or 2026-11-24T06:00:00+01:00, or how long from now, as +90m or +1d12h",
         one_line(text));
   }
   if (*found <= now) refuse_plan("@answer-at is {}, must be later than now, {}", text_of(*found), text_of(now));
@@ -134,10 +133,10 @@ void AnswerTime::require_room(std::uint64_t runs, milliseconds longest) const {
 
 void AnswerTime::require_early() const {
   if (wall_clock_now() < at_) return;
-  throw Error{ErrorCode::environment,
-              fmt::format("the search was not done at {}, when it had to answer: nothing is published, and all that was "
-                          "planned stays charged",
-                          text_of(at_))};
+  throw Error{
+      ErrorCode::environment,
+      fmt::format("the search was not done at {}, when it had to answer: nothing is published, and all that was planned stays charged",
+                  text_of(at_))};
 }
 
 void AnswerTime::wait() const {

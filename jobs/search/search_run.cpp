@@ -143,11 +143,12 @@ class TunedRun final : public TrainingRun {
             "{}: the best by a noisy score on the held-out part of {} of {} candidates, each of which is missed with probability {:.2f}",
             candidates_[chosen_].text, runs, candidates_.size(), missed));
     if (answer_) facts.lines.emplace_back("answered", fmt::format("at {}, which was said before", text_of(answer_->at())));
-    facts.lines.emplace_back("price",
-                             fmt::format("noise is {:.3f} times that of a run without a search; one run with this noise would cost "
-                                         "epsilon = {:.4g}, the search costs {:.4g}",
-                                         noise_factor_, cost_of_one_, known.noise.epsilon.upper) +
-                                 (is_split_for_the_budget_ ? "; the ledger's budget holds no random number of runs" : ""));
+    facts.lines.emplace_back(
+        "price",
+        fmt::format(
+            "noise is {:.3f} times that of a run without a search; one run with this noise would cost epsilon = {:.4g}, the search costs {:.4g}",
+            noise_factor_, cost_of_one_, known.noise.epsilon.upper) +
+            (is_split_for_the_budget_ ? "; the ledger's budget holds no random number of runs" : ""));
     std::vector<std::string> texts;
     for (const auto& candidate : candidates_) texts.push_back(candidate.text);
     facts.fields["tuning"] = {{"candidates", texts},

@@ -107,11 +107,12 @@ BufferedCodec::BufferedCodec(const FactorizedSumOptions& options, Buffers buffer
   const double sigma_room = 0x1p54 / (options.multiplier.value() * sensitivity.enclosure().upper);
   shift_ = std::min(60, std::ilogb(std::min(room, sigma_room)));
   if (shift_ < 0) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("headroom * sensitivity is {} grid steps, must be at most {:.0f} for a buffered sum over {} steps with noise "
-                            "multiplier {}: take a coarser grid",
-                            largest_, std::floor(static_cast<double>(largest_) * std::ldexp(1.0, shift_)), options.steps.value(),
-                            options.multiplier.value())};
+    throw Error{
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "headroom * sensitivity is {} grid steps, must be at most {:.0f} for a buffered sum over {} steps with noise multiplier {}: take a coarser grid",
+            largest_, std::floor(static_cast<double>(largest_) * std::ldexp(1.0, shift_)), options.steps.value(),
+            options.multiplier.value())};
   }
   unit_ = std::ldexp(1.0, options.grid.log2_step.value() - shift_);
 
@@ -123,9 +124,9 @@ BufferedCodec::BufferedCodec(const FactorizedSumOptions& options, Buffers buffer
   if (!(rounding_charge_ <= linear_sensitivity_)) {
     throw Error{
         ErrorCode::invalid_argument,
-        fmt::format("rounding adds {:.3g} times the sensitivity of the encoded stream, must be at most 1: fewer steps, coordinates or "
-                    "headroom, or a smaller multiplier",
-                    rounding_charge_ / linear_sensitivity_)};
+        fmt::format(
+            "rounding adds {:.3g} times the sensitivity of the encoded stream, must be at most 1: fewer steps, coordinates or headroom, or a smaller multiplier",
+            rounding_charge_ / linear_sensitivity_)};
   }
 }
 

@@ -162,9 +162,9 @@ Grid continual_grid(Factorization factorization, Count steps, L2Sensitivity sens
   if (fits < 10) {
     throw Error{
         ErrorCode::invalid_argument,
-        fmt::format("noise multiplier {} with headroom {} over {} steps leaves 2^{} grid steps for the sensitivity, must be at least "
-                    "2^10 for factorization {}",
-                    multiplier, headroom, steps.value(), fits, name(factorization))};
+        fmt::format(
+            "noise multiplier {} with headroom {} over {} steps leaves 2^{} grid steps for the sensitivity, must be at least 2^10 for factorization {}",
+            multiplier, headroom, steps.value(), fits, name(factorization))};
   }
   return {.log2_step = std::ilogb(sensitivity.value()) - std::min(fits, 38)};
 }

@@ -72,9 +72,11 @@ ToeplitzCodec::ToeplitzCodec(const FactorizedSumOptions& options)
   std::reverse(coefficients_.begin(), coefficients_.end());
   const std::int64_t room = std::min<std::int64_t>(largest_sum / sum, std::numeric_limits<std::int32_t>::max());
   if (largest_ > room) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("headroom * sensitivity is {} grid steps, must be at most {} for {} steps of a "
-                                                         "Toeplitz factorization: take a coarser grid",
-                                                         largest_, room, options.steps.value())};
+    throw Error{
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "headroom * sensitivity is {} grid steps, must be at most {} for {} steps of a Toeplitz factorization: take a coarser grid",
+            largest_, room, options.steps.value())};
   }
   constexpr mpfr_prec_t precision = 192;
   encoded_sensitivity_ =

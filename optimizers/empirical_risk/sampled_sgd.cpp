@@ -86,9 +86,11 @@ void add_mean_gradient(const Dataset& data, ObjectiveRef objective, std::span<co
 
 Event batch_release(const SampledSgdOptions& options) {
   if (options.microbatch.value() > 1 && options.adjacency != Adjacency::replace_one) {
-    throw Error{ErrorCode::unsupported, fmt::format("adjacency is {}, must be replace-one for microbatches of {} records: one record "
-                                                    "changes the whole contribution of a microbatch",
-                                                    name(options.adjacency), options.microbatch.value())};
+    throw Error{
+        ErrorCode::unsupported,
+        fmt::format(
+            "adjacency is {}, must be replace-one for microbatches of {} records: one record changes the whole contribution of a microbatch",
+            name(options.adjacency), options.microbatch.value())};
   }
   if (options.adjacency == Adjacency::replace_one) {
     return record_sum(options.noise_multiplier, options.adjacency);

@@ -48,9 +48,9 @@ enum class FirstStep {
                                                      FirstStep first_step = FirstStep::of_equal_weight) {
   require_fixed_places(target.adjacency);
   if (radius == PrintedRadius::of_the_algorithm) {
-    throw Error{ErrorCode::unsupported,
-                "the printed radius has r^2 of scale 2 sigma, must be 2 sigma^2: its noise has standard deviation sqrt(sigma), for which "
-                "no guarantee is proved"};
+    throw Error{
+        ErrorCode::unsupported,
+        "the printed radius has r^2 of scale 2 sigma, must be 2 sigma^2: its noise has standard deviation sqrt(sigma), for which no guarantee is proved"};
   }
   const NoiseMultiplier z = printed_noise_multiplier(steps, target);
   return accounting::tree(steps, gaussian(first_step == FirstStep::as_printed ? NoiseMultiplier{z.value() / 2} : z, target.adjacency));

@@ -307,9 +307,8 @@ Box::Box(Options bounds) : bounds_{std::move(bounds)} {
   for (std::size_t i = 0; i < lower.size(); ++i) {
     if (!(std::isfinite(upper[i] - lower[i]) && lower[i] <= upper[i])) {
       throw Error{ErrorCode::invalid_argument,
-                  fmt::format("bounds of coordinate {} of a box are {} and {}, must be finite, in order, and of "
-                              "finite difference",
-                              i, lower[i], upper[i])};
+                  fmt::format("bounds of coordinate {} of a box are {} and {}, must be finite, in order, and of finite difference", i,
+                              lower[i], upper[i])};
     }
   }
 }

@@ -55,9 +55,9 @@ void RecordStream::require_private_form(ObjectiveRef objective) const {
 void RecordCollector::add(const RowView& row, double label) {
   data_.add(row, label);
   if (data_.size() > most_numbers_ / numbers_a_record_) {
-    throw Error{ErrorCode::bad_data, fmt::format("the data hold more than {} numbers (records times features), must hold fewer unless "
-                                                 "--no-limits is given",
-                                                 most_numbers_)};
+    throw Error{ErrorCode::bad_data,
+                fmt::format("the data hold more than {} numbers (records times features), must hold fewer unless --no-limits is given",
+                            most_numbers_)};
   }
 }
 

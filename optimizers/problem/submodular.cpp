@@ -17,8 +17,7 @@ std::vector<double> table_of(std::size_t size, const SubmodularPolytope::Value& 
   if (size == 0) throw Error{ErrorCode::invalid_argument, "number of elements is 0, must be at least 1"};
   if (size > SubmodularPolytope::most_elements) {
     throw Error{ErrorCode::unsupported,
-                fmt::format("number of elements is {}, must be at most {}: that a function is submodular is found by "
-                            "looking at all sets",
+                fmt::format("number of elements is {}, must be at most {}: that a function is submodular is found by looking at all sets",
                             size, SubmodularPolytope::most_elements)};
   }
   std::vector<double> values(std::size_t{1} << size);

@@ -190,15 +190,12 @@ TEST(Account, SaysWhatAnAttackerGets) {
 TEST(Account, TellsEachRefusalToWhoAsksForExplanations) {
   const Words question = account("users(2, allocated(100, record_sum(0.3)))");
   const std::string refusal =
-      "no accountant has a theorem for users(2, allocated(100, record_sum(0.3))): privacy-loss: it has no dominating pair here under "
-      "replace-one; "
-      "there is one under add-or-remove-one and zero-out";
+      "no accountant has a theorem for users(2, allocated(100, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out";
   expect_refused(question, 2, {refusal + "\n"});
   expect_refused(question + Words{"--explain"}, 2,
                  {refusal + " (it has no closed form; choices: ", "; contour has no answer for it: ", "; the renyi accountant has no ",
-                  "; the zcdp accountant has no ", "; tuning: ",
-                  "; composition theorems know it by no (epsilon, delta) of its own; privacy-loss "
-                  "and renyi may)\n"});
+                  "; the zcdp accountant has no ",
+                  "; tuning: ", "; composition theorems know it by no (epsilon, delta) of its own; privacy-loss and renyi may)\n"});
 }
 
 TEST(Account, RefusesRiskBesideOtherQuestions) {

@@ -80,8 +80,7 @@ TEST_F(Algorithms, RefuseAnOptionOfOthersByTheirNames) {
   expect_refused_untouched(words("train", "svrg") + Words{"--geometry", "l1"}, 2, {"--geometry is for mirror-descent, not for svrg"});
   expect_refused_untouched(
       words("train", "gossip") + Words{"--threads", "2"}, 2,
-      {"--threads is for shaped-descent, gradient-descent, accelerated-gradient-descent, mirror-descent, svrg, svrg++, "
-       "output-perturbation, objective-perturbation, sufficient-statistics, not for gossip"});
+      {"--threads is for shaped-descent, gradient-descent, accelerated-gradient-descent, mirror-descent, svrg, svrg++, output-perturbation, objective-perturbation, sufficient-statistics, not for gossip"});
 }
 
 TEST_F(Algorithms, OfOneNameHaveDefaultsOfTheirOwn) {

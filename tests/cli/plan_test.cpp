@@ -64,8 +64,8 @@ TEST_F(Plan, OfAReleaseIsTheSameRunWhenItIsReadBack) {
 
 TEST_F(Plan, OfSeveralQueriesHoldsThemAllAndNoFile) {
   const auto data = small_data();
-  write(path("queries.json"), json_text("[{'query': 'mean(x)', 'bounds': [-3, 3], 'weight': 2},"
-                                        " {'query': 'count()', 'by': 'label', 'keys': ['0', '1']}]"));
+  write(path("queries.json"),
+        json_text("[{'query': 'mean(x)', 'bounds': [-3, 3], 'weight': 2}, {'query': 'count()', 'by': 'label', 'keys': ['0', '1']}]"));
   const Words words{"release", data,       "--queries",    path("queries.json"), "--epsilon",
                     "0.7",     "--ledger", path("run.db"), "--replay-seed",      "9"};
   const auto plan = planned(words);

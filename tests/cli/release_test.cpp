@@ -295,10 +295,10 @@ TEST_F(Release, GivesDamagedCellsTheirStatedValuesAndNoWord) {
 
 TEST_F(Release, AnswersSeveralQueriesInOneCharge) {
   const auto truth = truth_of_randhie();
-  write(path("queries.json"),
-        json_text("[{'query': 'count()', 'where': 'mdvis>0'}, {'query': 'sum(mdvis)', 'bounds': [0, 20], 'weight': 4},"
-                  " {'query': 'mean(mdvis)', 'bounds': [0, 20], 'by': 'hlthg', 'keys': ['1', '0', 'none']},"
-                  " {'query': 'histogram(mdvis)', 'bounds': [0, 1], 'bins': 2, 'by': 'hlthg', 'key_bounds': [0, 1], 'key_bins': 2}]"));
+  write(
+      path("queries.json"),
+      json_text(
+          "[{'query': 'count()', 'where': 'mdvis>0'}, {'query': 'sum(mdvis)', 'bounds': [0, 20], 'weight': 4}, {'query': 'mean(mdvis)', 'bounds': [0, 20], 'by': 'hlthg', 'keys': ['1', '0', 'none']}, {'query': 'histogram(mdvis)', 'bounds': [0, 1], 'bins': 2, 'by': 'hlthg', 'key_bounds': [0, 1], 'key_bins': 2}]"));
   const auto report = report_of({"release", randhie, "--queries", path("queries.json"), "--epsilon", "1", "--ledger", path("run.db")});
   const auto& queries = report["queries"];
   ASSERT_EQ(queries.size(), 4U);

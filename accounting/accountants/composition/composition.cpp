@@ -85,10 +85,11 @@ void check_work(const Composition::Optimal& accountant, std::span<const Promise>
   }
   const double releases = total_count(promises);
   if (2.0 * accountant.points * releases > most_work || releases > accountant.points) {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("optimal composition of {} releases of different epsilons on {} grid points is too much; advanced, zcdp and "
-                            "privacy-loss may answer",
-                            releases, accountant.points)};
+    throw Error{
+        ErrorCode::unsupported,
+        fmt::format(
+            "optimal composition of {} releases of different epsilons on {} grid points is too much; advanced, zcdp and privacy-loss may answer",
+            releases, accountant.points)};
   }
 }
 

@@ -109,10 +109,10 @@ Batched batched(const Event& event) {
     if (found.count > 0) no_theorem_for(event, "has batches of more than one kind");
     const double multiplier = (one() / sqrt(squared)).enclosure().lower;
     if (!(multiplier <= Participation::largest_multiplier)) {
-      no_theorem_for(leaf,
-                     fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
-                                 "how well",
-                                 multiplier, Participation::largest_multiplier));
+      no_theorem_for(
+          leaf,
+          fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say how well",
+                      multiplier, Participation::largest_multiplier));
     }
     found = {found.outside, squared, count.value(), batch->rate};
   }

@@ -485,10 +485,11 @@ class AllocatedEpoch::Numbers {
   }
 
   [[noreturn]] void refuse() const {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("allocated({}, gaussian({})) has too little noise, or too few rounds, for the density of its losses to be "
-                            "computed; poisson(1 / rounds, ...) is another sampler, and one round is the gaussian itself",
-                            t_, multiplier_)};
+    throw Error{
+        ErrorCode::unsupported,
+        fmt::format(
+            "allocated({}, gaussian({})) has too little noise, or too few rounds, for the density of its losses to be computed; poisson(1 / rounds, ...) is another sampler, and one round is the gaussian itself",
+            t_, multiplier_)};
   }
 
   void choose_plan() {

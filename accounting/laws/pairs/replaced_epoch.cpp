@@ -150,8 +150,7 @@ class ReplacedEpoch::Numbers {
     }
     const long double scale = 4 * half_period / (pi * pi);
     const long double modulus = half_period / 2 - scale * cosines;
-    const long double modulus_error =
-        alias_of_modulus + scale * (cosine_error + line.cosines) + 64 * u * half_period;
+    const long double modulus_error = alias_of_modulus + scale * (cosine_error + line.cosines) + 64 * u * half_period;
     const long double sign = 4 / pi * sines;
     const long double sign_error = alias_of_sign + 4 / pi * (sine_error + line.sines) + 64 * u;
     const long double delta = 0.5L * ((1 - ratio) + modulus);

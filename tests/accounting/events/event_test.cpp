@@ -704,8 +704,7 @@ TEST(EventRange, OfEveryParameterIsNamed) {
       {"best_of(capped_geometric_runs, 2, ", ", gaussian(1))", "cap is {}, must be at most 1000000", {"1000001", "9007199254740992"}},
       {"best_of(",
        ", 2, gaussian(1))",
-       "law of the number of runs is '{}', must be poisson_runs, geometric_runs, logarithmic_runs, negative_binomial_runs or "
-       "capped_geometric_runs",
+       "law of the number of runs is '{}', must be poisson_runs, geometric_runs, logarithmic_runs, negative_binomial_runs or capped_geometric_runs",
        {"poisson", "uniform"}},
       {"allocated(", ", gaussian(1))", "rounds is {}, " + whole, not_whole},
       {"allocated(5, ", ", gaussian(1))", "participations is {}, " + whole, not_whole},

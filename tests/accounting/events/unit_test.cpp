@@ -71,8 +71,7 @@ TEST(UnitOfPrivacy, IsAnotherOneWhereAnyPartOfItsRuleIs) {
           "p",
           Count{2},
           {.empty = EmptyUnit::each, .delimiter = '\t', .place = OwnerRule::Place{3, 4}, .record_bytes = std::nullopt, .quoted_lines = 3}}),
-      "one p of at most 2 rows (names byte by byte, rows without one: each a unit, delimiter a tab, column 3 of 4 without a header, "
-      "records of any length, cells of at most 3 line ends)");
+      "one p of at most 2 rows (names byte by byte, rows without one: each a unit, delimiter a tab, column 3 of 4 without a header, records of any length, cells of at most 3 line ends)");
 }
 
 TEST(UnitOfPrivacy, OfBeforeIsTakenForTheDefaultAndSaysSo) {

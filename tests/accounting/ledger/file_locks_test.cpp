@@ -170,10 +170,10 @@ TEST_F(FileLocks, EndWithTheProcessWhateverCopiesOfItLive) {
   if (dying == 0) {
     const Database writer{path(), ledger_file_system()};
     // What does not fit into memory is written before the commit, and needs the journal.
-    const bool has_written = writer.run(
-                                 "PRAGMA cache_size = 1; BEGIN EXCLUSIVE; UPDATE t SET x = 7; INSERT INTO t SELECT "
-                                 "zeroblob(4000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) "
-                                 "SELECT i FROM n)") == SQLITE_OK;
+    const bool has_written =
+        writer.run(
+            "PRAGMA cache_size = 1; BEGIN EXCLUSIVE; UPDATE t SET x = 7; INSERT INTO t SELECT zeroblob(4000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) SELECT i FROM n)") ==
+        SQLITE_OK;
     if (::fork() == 0) {
       // The copy keeps what it inherited until the test is over.
       ::close(ready[0]);

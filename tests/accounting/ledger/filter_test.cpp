@@ -233,9 +233,9 @@ TEST(RenyiFilter, RefusesByNameWhatHasNoCurve) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
-    EXPECT_STREQ(error.what(),
-                 "no filter of kind renyi is proved for parallel(gaussian(2), approx(0.5, 1e-07)); "
-                 "no other kind is, so a ledger with this budget cannot hold it");
+    EXPECT_STREQ(
+        error.what(),
+        "no filter of kind renyi is proved for parallel(gaussian(2), approx(0.5, 1e-07)); no other kind is, so a ledger with this budget cannot hold it");
   }
   for (const char* text : {"approx(0.1, 1e-9)", "poisson(0.1, approx(0.1, 1e-9))"}) {
     EXPECT_THROW(static_cast<void>(renyi(1, 1e-5).admits(all_of(text))), Error) << text;

@@ -46,9 +46,9 @@ TEST_F(LedgerReport, OfAnAuditEndsInItsVerdict) {
   EXPECT_TRUE(report.starts_with("adjacency    add-or-remove-one\nunit         one row\nreleased     gaussian(9)\nepsilon      in ["))
       << report;
   expect_holds(report, "  the first [2J verdict      kept\n  charged    nothing (settled, stop ");
-  expect_holds(report,
-               "  the second\n  charged    gaussian(9) (not settled: running or killed, counts in full)\n  promise    epsilon = 1.25 at "
-               "delta = 1e-06: kept, ");
+  expect_holds(
+      report,
+      "  the second\n  charged    gaussian(9) (not settled: running or killed, counts in full)\n  promise    epsilon = 1.25 at delta = 1e-06: kept, ");
   expect_holds(report, "\nbudget       epsilon = 3 at delta = 1e-05; ");
   expect_holds(report, " (gaussian filter)\nverdict      each of 2 promises is kept by itself; together the 2 runs cost epsilon <= ");
   EXPECT_TRUE(is_kept(found, std::nullopt) && is_kept(found, Epsilon{1.25}));

@@ -608,8 +608,7 @@ TEST_F(LedgerTest, ALedgerProtectsOneUnit) {
   EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
   EXPECT_STREQ(
       error.what(),
-      "unit of the plan is one row, must be the ledger's, one patient of at most 5 rows (names byte by byte, rows without one: one "
-      "unit): they differ in whose rows they are, how many rows are used");
+      "unit of the plan is one row, must be the ledger's, one patient of at most 5 rows (names byte by byte, rows without one: one unit): they differ in whose rows they are, how many rows are used");
   EXPECT_EQ(code_of([&] { ledger.check(plan(1, 40)); }), ErrorCode::invalid_argument);
   EXPECT_EQ(code_of([&] { static_cast<void>(Ledger::open_or_create(path(), adjacency)); }), ErrorCode::invalid_argument);
   static_cast<void>(Ledger::open_or_create(path(), adjacency, patient).reserve({.event = leaf(40), .unit = patient}));
@@ -935,8 +934,7 @@ TEST_F(LedgerTest, RunsInAWriteAheadLogAreTakenIntoTheFile) {
   static_cast<void>(Ledger::create(folder() / "young.db", adjacency));
   // A process that was killed after it had charged four runs into the log that another program had asked for.
   const std::string sql = fmt::format(
-      "PRAGMA journal_mode = WAL; ATTACH '{}' AS old; BEGIN; DELETE FROM entry; INSERT INTO entry SELECT * FROM old.entry; "
-      "REPLACE INTO head SELECT * FROM old.head; COMMIT",
+      "PRAGMA journal_mode = WAL; ATTACH '{}' AS old; BEGIN; DELETE FROM entry; INSERT INTO entry SELECT * FROM old.entry; REPLACE INTO head SELECT * FROM old.head; COMMIT",
       path().string());
   ASSERT_EQ(run_in_child([&] {
               sqlite3* database = nullptr;

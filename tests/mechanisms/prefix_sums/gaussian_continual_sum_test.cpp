@@ -316,8 +316,7 @@ TEST(ContinualGrid, RefusesWhatHasNoRoom) {
   } catch (const Error& error) {
     EXPECT_STREQ(
         error.what(),
-        "noise multiplier 1000000 with headroom 4 over 1000 steps leaves 2^1 grid steps for the sensitivity, must be at least 2^10 "
-        "for factorization toeplitz");
+        "noise multiplier 1000000 with headroom 4 over 1000 steps leaves 2^1 grid steps for the sensitivity, must be at least 2^10 for factorization toeplitz");
   }
 }
 

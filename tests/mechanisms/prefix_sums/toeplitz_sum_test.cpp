@@ -197,9 +197,9 @@ TEST(ToeplitzSum, IsOneGaussianRelease) {
 TEST(ToeplitzSum, RefusesWhatDoesNotFit) {
   auto wrong = options(1 << 14);
   wrong.grid.log2_step = -23;
-  EXPECT_EQ(refusal_of_options(wrong),
-            "headroom * sensitivity is 33554432 grid steps, must be at most 29737067 for 16384 steps of a Toeplitz factorization: take a "
-            "coarser grid");
+  EXPECT_EQ(
+      refusal_of_options(wrong),
+      "headroom * sensitivity is 33554432 grid steps, must be at most 29737067 for 16384 steps of a Toeplitz factorization: take a coarser grid");
   wrong = options((1 << 24) + 1);
   EXPECT_EQ(refusal_of_options(wrong), "number of steps is 16777217, must be at most 2^24 for a factorized sum");
   wrong = options(10);

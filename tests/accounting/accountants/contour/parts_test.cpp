@@ -20,8 +20,7 @@ Loss loss_of(const std::string& text) { return collect(parse_event(text, Adjacen
 
 TEST(ContourLoss, GathersBatchesOfOneKindAndMergesGaussianReleases) {
   const auto loss = loss_of(
-      "compose(gaussian(2), repeat(3, poisson(0.1, gaussian(2))), poisson(0.1, gaussian(2)), poisson(0.2, gaussian(1)), "
-      "parallel(gaussian(1), gaussian(2)), poisson(1, gaussian(2)))");
+      "compose(gaussian(2), repeat(3, poisson(0.1, gaussian(2))), poisson(0.1, gaussian(2)), poisson(0.2, gaussian(1)), parallel(gaussian(1), gaussian(2)), poisson(1, gaussian(2)))");
   EXPECT_DOUBLE_EQ(loss.mu_squared, 1.5);
   ASSERT_EQ(loss.parts.size(), 2U);
   EXPECT_EQ(loss.parts[0].rate, 0.1);
