@@ -27,8 +27,8 @@ class Files : public CommandTest {
             "1",     "--epsilon", "1",       "--delta", "1e-5",        "--ledger",     ledger,    "--model", model};
   }
   [[nodiscard]] static Words gossip(const std::string& data, const std::string& ledger, const std::string& model) {
-    return {"train",   data, "--label",    "label",    "--algorithm", "gossip", "--learners", "1",    "--records", "20", "--radius", "1",
-            "--delta", "0",  "--topology", "complete", "--epsilon",   "1",      "--ledger",   ledger, "--model",   model};
+    return {"train",   data,   "--label",    "label",    "--algorithm", "gossip", "--learners", "1",    "--records", "20", "--radius", "1",
+            "--delta", "1e-5", "--topology", "complete", "--epsilon",   "1",      "--ledger",   ledger, "--model",   model};
   }
   [[nodiscard]] static Words release(const std::string& data, const std::string& ledger) {
     return {"release", data, "--query", "sum(x)", "--bounds", "-3,3", "--epsilon", "1", "--ledger", ledger};

@@ -191,8 +191,7 @@ TEST_F(Release, TakesTheLeastNoiseForChoicesAmongOtherQueries) {
     EXPECT_TRUE(code == 0 || code == 1) << event;
     return code == 0;
   };
-  for (const auto& [counts, medians, better] :
-       std::vector<std::tuple<int, int, std::string>>{{2, 2, "laplace"}, {6, 2, "laplace"}, {10, 30, "gaussian"}}) {
+  for (const auto& [counts, medians, better] : std::vector<std::tuple<int, int, std::string>>{{2, 2, "laplace"}, {10, 30, "gaussian"}}) {
     Words queries;
     for (int k = 0; k < counts; ++k) queries = queries + Words{"--query", "count() where x>" + std::to_string(k)};
     for (int k = 0; k < medians; ++k) {

@@ -247,6 +247,8 @@ TEST_F(PrintedText, OfWhatWasReleasedIsRepeatedOnOneLine) {
         const auto json = nlohmann::json::parse(said.out, nullptr, false);
         EXPECT_FALSE(json.is_discarded()) << said.out;
       }
+      // The ledger holds the same whatever was printed, and an audit of it takes longer with each run.
+      if (format != std::string{"table"}) continue;
       for (const Words& later : {Words{"audit", path("run.db"), "--delta", "1e-6"}, Words{"ledger", "list", path("run.db")},
                                  Words{"ledger", "show", path("run.db")}, Words{"ledger", "show", path("run.db"), "1"}}) {
         EXPECT_EQ(run(later + Words{"--json"}, true).code, 1 - static_cast<int>(later.front() != "audit"))

@@ -147,7 +147,7 @@ TEST(Search, RunsNoMoreThanItsCap) {
   auto options = options_of(SearchOrder::at_random, 2, 3);
   options.most_runs = Count{3};
   EXPECT_EQ(plan(options), best_of(Runs::capped_geometric(2, Count{3}), gaussian(NoiseMultiplier{2.5}, adjacency)));
-  constexpr int searches = 800;
+  constexpr int searches = 150;  // each solves for its law, ten milliseconds
   Charged charged{options, searches};
   mechanisms::ReplayBits bits{43};
   std::vector<double> numbers(4);  // of searches with so many runs

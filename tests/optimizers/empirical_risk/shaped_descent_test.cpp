@@ -307,7 +307,7 @@ TEST(ShapedDescent, PlansAndSpendsWhatItAsksFor) {
 
 // Without noise it finds the optimum, whatever the scales of the features are, on any number of threads.
 TEST(ShapedDescent, FindsTheOptimumWithoutNoise) {
-  const Dataset data = logistic_problem(3000, 4, 7);
+  const Dataset data = logistic_problem(500, 4, 7);
   auto options = few_steps(Adjacency::zero_out);
   options.noise_multiplier = NoiseMultiplier{1e-3};
   options.public_count = std::nullopt;
