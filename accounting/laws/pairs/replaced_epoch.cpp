@@ -31,7 +31,10 @@ constexpr std::size_t restart = 32;
 /// Units of a term of the transform's sums, all of whose operations are on numbers that are not negative.
 constexpr long double units_of_error = 64;
 /// Cells of a law on either side of 0, and the mass that may be left beyond them.
-constexpr int cells_of_law = 112;
+constexpr int cells_of_law = 320;
+/// The same where a loss takes so many nodes, that is tens of milliseconds.
+constexpr int cells_of_dear_law = 112;
+constexpr double dear = 4000;
 constexpr double mass_beyond = 1e-13;
 
 Complex times(const Complex& x, const Complex& y) {
@@ -329,14 +332,15 @@ class ReplacedEpoch::Numbers {
     // Nothing is left of a law that was not made to its end.
     law_ = {};
     law_.most = largest();
+    Beyond from = beyond(0);
+    const int count = from.nodes > dear ? cells_of_dear_law : cells_of_law;
     // Narrower where more of the mass is.
     const auto place_of = [&](int i) {
-      const double share = static_cast<double>(i) / cells_of_law;
-      return i == cells_of_law ? law_.most : law_.most * share * (1 + 2 * share * share) / 3;
+      const double share = static_cast<double>(i) / count;
+      return i == count ? law_.most : law_.most * share * (1 + 2 * share * share) / 3;
     };
-    Beyond from = beyond(0);
     double at = 0;
-    for (int i = 1; i <= cells_of_law; ++i) {
+    for (int i = 1; i <= count; ++i) {
       const double next = place_of(i);
       const Beyond to = beyond(next);
       law_.cells.push_back({at, next, from.p - to.p, from.other - to.other, from.p_error + to.p_error, from.other_error + to.other_error});
