@@ -33,6 +33,7 @@ class Penalty final : public optimizers::Regularizer {
   optimizers::ElasticNet net_;
   std::optional<optimizers::L2RegularizerOn<optimizers::L2Ball>> on_ball_;
 };
+
 /// On each coordinate of a sum of clipped gradients.
 [[nodiscard]] inline double summed_sigma(NoiseMultiplier multiplier, ClippingNorm clip, Adjacency adjacency) {
   return multiplier.value() * mechanisms::sensitivity_of_clipped_sum(clip, adjacency).value();
