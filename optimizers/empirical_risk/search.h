@@ -66,7 +66,7 @@ using SearchRun = std::function<ScoredModel(std::size_t candidate, Releaser& tra
 /// \source docs/proofs/tuning.md.
 [[nodiscard]] SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits,
                                   const SearchRun& run);
-/// The same with doors that `make` makes: `RunReleaser`s, or what holds them.
+/// The same with doors that `make` makes. \pre these are `RunReleaser`s, or hold one that draws each answer: the search is charged whatever they do.
 using MakeRunReleaser = std::function<std::unique_ptr<Releaser>(NoiseMultiplier run, Adjacency adjacency, mechanisms::BitsRef bits)>;
 [[nodiscard]] SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits,
                                   const SearchRun& run, const MakeRunReleaser& make);

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/composition/answers.h>
+#include <surety/accounting/accountants/composition/bit_answers.h>
 #include <surety/accounting/accountants/composition/epsilon_grid.h>
 #include <surety/accounting/accountants/composition/sums.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -144,7 +144,7 @@ Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promis
   if (is_extreme(promises)) return at_most(sum_of_epsilons(promises).enclosure().upper);
   if (parts.count_of_epsilon.size() == 1) {
     const auto& [each, k] = *parts.count_of_epsilon.begin();
-    const auto found = Answers{k, each}.epsilon(target);
+    const auto found = BitAnswers{k, each}.epsilon(target);
     const double largest = sum_of_epsilons(promises).enclosure().upper;
     return {std::min(found.lower, largest), std::min(found.upper, largest)};
   }
@@ -168,7 +168,7 @@ Enclosure delta(const Composition::Optimal& accountant, std::span<const Promise>
   }
   if (parts.count_of_epsilon.size() == 1) {
     const auto& [each, k] = *parts.count_of_epsilon.begin();
-    return with(Answers{k, each}.delta(epsilon.value())).enclosure();
+    return with(BitAnswers{k, each}.delta(epsilon.value())).enclosure();
   }
   check_work(accountant, promises);
   if (sum_of_epsilons(promises).enclosure().upper <= epsilon.value()) return with(zero()).enclosure();

@@ -1,12 +1,12 @@
 #include <surety/accounting/laws/pairs/pairs.h>
 
-#include <surety/accounting/laws/pairs/parts_of.h>
+#include <surety/accounting/laws/pairs/parts_of_event.h>
 
 namespace surety::accounting::privacy_loss {
 
 BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt, Reach reach) {
   BothDirections directions;
-  PartsOf{directions, others, tilt, reach}.visit(event, 1);
+  PartsOfEvent{directions, others, tilt, reach}.visit(event, 1);
   return directions;
 }
 

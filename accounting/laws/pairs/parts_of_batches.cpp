@@ -11,7 +11,7 @@
 #include <surety/accounting/laws/pairs/batch_pair.h>
 #include <surety/accounting/laws/pairs/finite_law.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
-#include <surety/accounting/laws/pairs/parts_of.h>
+#include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
 #include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/interval.h>
@@ -20,11 +20,11 @@
 
 namespace surety::accounting::privacy_loss {
 
-void PartsOf::operator()(const Event::SampledWithoutReplacement& e) {
+void PartsOfEvent::operator()(const Event::SampledWithoutReplacement& e) {
   sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
 }
 
-void PartsOf::operator()(const Event::Users& e) {
+void PartsOfEvent::operator()(const Event::Users& e) {
   if (const auto multiplier = gaussian_multiplier(*leaf_)) return gaussian(multiplier->lower, multiplier->upper, 1);
   if (const auto* epoch = std::get_if<Event::Allocated>(&e.event.node())) return users_of_epoch(e.records.value(), *epoch);
   const auto* batch = std::get_if<Event::PoissonSampled>(&e.event.node());
@@ -47,7 +47,7 @@ void PartsOf::operator()(const Event::Users& e) {
   add(part(Mixing::remove), part(Mixing::add));
 }
 
-void PartsOf::operator()(const Event::TruncatedPoisson& e) {
+void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
   const auto multiplier = gaussian_multiplier(e.event);
   if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
   const auto pair = poisson_pair(e.event);
@@ -102,9 +102,9 @@ void PartsOf::operator()(const Event::TruncatedPoisson& e) {
   add(part(Mixing::remove), part(Mixing::add));
 }
 
-LossLaw PartsOf::no_mixture(LossLaw law) { return public_mixture({{law, {0.5, 0.5}}, {law, {0.5, 0.5}}}, Side::lower); }
+LossLaw PartsOfEvent::no_mixture(LossLaw law) { return public_mixture({{law, {0.5, 0.5}}, {law, {0.5, 0.5}}}, Side::lower); }
 
-LossLaw PartsOf::public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>& shares, Side side) {
+LossLaw PartsOfEvent::public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>& shares, Side side) {
   std::vector<LossLaw> laws;
   std::vector<double> weights;
   double error = 0;
@@ -124,7 +124,7 @@ LossLaw PartsOf::public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>
   return mixture;
 }
 
-void PartsOf::gaussian(double least, double most, double rate) {
+void PartsOfEvent::gaussian(double least, double most, double rate) {
   const bool same = least == most;
   const LossLaw removed_upper{GaussianBase{least}, Mixing::remove, rate};
   const LossLaw removed_lower{GaussianBase{most}, Mixing::remove, rate};
@@ -135,7 +135,7 @@ void PartsOf::gaussian(double least, double most, double rate) {
   add({removed_upper, removed_lower, same, count_}, {added_upper, added_lower, same, count_});
 }
 
-void PartsOf::sampled(const Event& inner, double rate, bool fixed_size) {
+void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
   const auto entries = Releases::of(inner).entries();
   // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
   if (fixed_size && rate < 1 && splits_its_batch(inner)) {
@@ -144,13 +144,13 @@ void PartsOf::sampled(const Event& inner, double rate, bool fixed_size) {
   if (const auto multiplier = gaussian_multiplier(inner)) {
     return sampled_gaussian(*multiplier, rate, fixed_size, !fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite);
   }
-  if (rate == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(inner, count_);
+  if (rate == 1) return PartsOfEvent{out_, others_, tilt_, reach_}.visit(inner, count_);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
     // A record takes part in one of them, and joins the batch whatever the others do.
     std::vector<Event> parts;
     for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
-    return PartsOf{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
+    return PartsOfEvent{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
   }
   const auto has_no_pair_to_mix = [](const Event& leaf) {
     // The law from below of a vector that moves is not to be reversed.
@@ -167,7 +167,7 @@ void PartsOf::sampled(const Event& inner, double rate, bool fixed_size) {
   if (const auto* given = std::get_if<Event::Law>(&entries.front().leaf.node()); given != nullptr && is_in_or_out)
     return sampled(*given, rate);
   BothDirections one;
-  PartsOf{one, others_, tilt_, reach_}.visit(inner, 1);
+  PartsOfEvent{one, others_, tilt_, reach_}.visit(inner, 1);
   if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
   if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
   ReleaseLaws removed = one.remove.front();
@@ -195,7 +195,7 @@ void PartsOf::sampled(const Event& inner, double rate, bool fixed_size) {
   add(std::move(removed), std::move(added));
 }
 
-void PartsOf::sampled_gaussian(const Enclosure& multiplier, double rate, bool fixed_size, bool is_opposite) {
+void PartsOfEvent::sampled_gaussian(const Enclosure& multiplier, double rate, bool fixed_size, bool is_opposite) {
   const double least = multiplier.lower;
   const double most = multiplier.upper;
   if (is_opposite) {
@@ -215,7 +215,7 @@ void PartsOf::sampled_gaussian(const Enclosure& multiplier, double rate, bool fi
       {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
 }
 
-void PartsOf::sampled(const Event::Law& given, double rate) {
+void PartsOfEvent::sampled(const Event::Law& given, double rate) {
   if (!has_finite_losses(given.atoms)) no_pair_but_perhaps_others("has no dominating pair here");
   out_.symmetric = false;
   const auto part = [&](Mixing mixing) {
@@ -227,7 +227,7 @@ void PartsOf::sampled(const Event::Law& given, double rate) {
   add(part(Mixing::remove), part(Mixing::add));
 }
 
-void PartsOf::shared(const Event& inner, double rate, bool fixed_size) {
+void PartsOfEvent::shared(const Event& inner, double rate, bool fixed_size) {
   const auto pair = makes_none() ? nullptr : pair_of_batch(inner);
   if (makes_none()) static_cast<void>(parts_of_batch(inner));
   const double less = std::nextafter(rate, 0.0);
@@ -255,16 +255,16 @@ void PartsOf::shared(const Event& inner, double rate, bool fixed_size) {
   add(part(Mixing::remove, rate, Mixing::remove, rate), part(Mixing::add, rate, Mixing::add, rate));
 }
 
-std::shared_ptr<const BatchPair> PartsOf::pair_of_batch(const Event& inner) const {
+std::shared_ptr<const BatchPair> PartsOfEvent::pair_of_batch(const Event& inner) const {
   using Key = std::pair<const LeafCurves*, Event>;
   static auto& kept = *new LastFew<Key, std::shared_ptr<const BatchPair>>;
   return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(batch_pair(parts_of_batch(inner))); });
 }
 
-Parts PartsOf::parts_of_batch(const Event& inner) const {
+Parts PartsOfEvent::parts_of_batch(const Event& inner) const {
   // Gaussian releases are one, and what is concentrated adds up.
   BothDirections found;
-  PartsOf parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle};
+  PartsOfEvent parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle};
   std::vector<Event> gaussians;
   Interval concentrated{0, precision};
   double number = 0;
@@ -302,7 +302,7 @@ Parts PartsOf::parts_of_batch(const Event& inner) const {
   return found.remove;
 }
 
-void PartsOf::revealed(const BothDirections& one, double rate) {
+void PartsOfEvent::revealed(const BothDirections& one, double rate) {
   out_.symmetric = out_.symmetric && one.symmetric;
   out_.has_choice = out_.has_choice || one.has_choice;
   const auto of = [&](ReleaseLaws part) {
@@ -316,7 +316,7 @@ void PartsOf::revealed(const BothDirections& one, double rate) {
   add(of(one.remove.front()), of(one.add.front()));
 }
 
-LossLaw PartsOf::reveal(LossLaw law, double rate, int side) {
+LossLaw PartsOfEvent::reveal(LossLaw law, double rate, int side) {
   law.mixing = Mixing::revealed;
   law.rate = rate;
   if (law.infinite_mass == 0) return law;

@@ -12,7 +12,7 @@
 #include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/pairs.h>
-#include <surety/accounting/laws/pairs/parts_of.h>
+#include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_sum.h>
@@ -59,12 +59,12 @@ LossLaw replaced_from_above(std::uint64_t rounds, double multiplier) {
 
 }  // namespace
 
-void PartsOf::operator()(const Event::Deterministic& e) { PartsOf{out_, others_, tilt_, reach_}.visit(e.event, count_); }
+void PartsOfEvent::operator()(const Event::Deterministic& e) { PartsOfEvent{out_, others_, tilt_, reach_}.visit(e.event, count_); }
 
-void PartsOf::operator()(const Event::Shuffled& e) {
+void PartsOfEvent::operator()(const Event::Shuffled& e) {
   const std::uint64_t records = e.batches.records().value();
   const std::uint64_t size = e.batches.size().value();
-  if (records == size) return PartsOf{out_, others_, tilt_, reach_}.visit(e.event, count_);
+  if (records == size) return PartsOfEvent{out_, others_, tilt_, reach_}.visit(e.event, count_);
   out_.symmetric = false;
   if (const auto multiplier = gaussian_multiplier(e.event)) {
     const std::uint64_t batches = (records + size - 1) / size;
@@ -95,7 +95,7 @@ void PartsOf::operator()(const Event::Shuffled& e) {
   for (std::size_t i = 0; i < inner.remove.size(); ++i) add(of(inner.remove[i], Mixing::remove), of(inner.add[i], Mixing::add));
 }
 
-void PartsOf::operator()(const Event::Allocated& e) {
+void PartsOfEvent::operator()(const Event::Allocated& e) {
   const auto multiplier = gaussian_multiplier(e.event);
   if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
   const std::uint64_t rounds = e.rounds.value();
@@ -114,7 +114,7 @@ void PartsOf::operator()(const Event::Allocated& e) {
              times <= most_participations ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
 }
 
-void PartsOf::epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t count) {
+void PartsOfEvent::epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t count) {
   const bool same = multiplier.lower == multiplier.upper;
   const auto of = [&](double of_bound, bool from_above) -> BaseLaw {
     if (reach_ == Reach::middle) {
@@ -130,7 +130,7 @@ void PartsOf::epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uin
   add(part(Mixing::remove), part(Mixing::add));
 }
 
-void PartsOf::replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t times) {
+void PartsOfEvent::replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t times) {
   const double least = 2 * multiplier.lower;
   const double most = 2 * multiplier.upper;
   if (times == 1 && (makes_none() || has_fourier_sums(rounds, least, most))) {
@@ -158,7 +158,7 @@ void PartsOf::replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds,
   add(shown, shown);
 }
 
-bool PartsOf::has_fourier_sums(std::uint64_t rounds, double least, double most) {
+bool PartsOfEvent::has_fourier_sums(std::uint64_t rounds, double least, double most) {
   try {
     for (const double of_bound : {least, most}) {
       const auto epoch = replaced_epoch(static_cast<double>(rounds), of_bound);
@@ -172,7 +172,7 @@ bool PartsOf::has_fourier_sums(std::uint64_t rounds, double least, double most) 
   }
 }
 
-void PartsOf::epochs_from_above(double multiplier, std::uint64_t rounds, std::uint64_t count) {
+void PartsOfEvent::epochs_from_above(double multiplier, std::uint64_t rounds, std::uint64_t count) {
   if (rounds == 1) {
     const LossLaw law{GaussianBase{multiplier}};
     return add({law, std::nullopt, false, count}, {law, std::nullopt, false, count});
@@ -185,8 +185,8 @@ void PartsOf::epochs_from_above(double multiplier, std::uint64_t rounds, std::ui
   add({LossLaw{upper, Mixing::remove}, std::nullopt, false, count}, {LossLaw{upper, Mixing::add}, std::nullopt, false, count});
 }
 
-void PartsOf::from_below(double multiplier, std::uint64_t rounds, double times, const std::vector<DealtRecords>& ways,
-                         const std::optional<AtomsBase>& seen) {
+void PartsOfEvent::from_below(double multiplier, std::uint64_t rounds, double times, const std::vector<DealtRecords>& ways,
+                              const std::optional<AtomsBase>& seen) {
   const Upper whole = Upper{Exact{multiplier}} * sqrt(Upper{Exact{static_cast<double>(rounds)}}) / Exact{times};
   const LossLaw sum{GaussianBase{whole.value()}};
   LossLaw removed = sum;
@@ -221,7 +221,7 @@ void PartsOf::from_below(double multiplier, std::uint64_t rounds, double times, 
   add({nothing(), removed, false, count_}, {nothing(), added, false, count_});
 }
 
-void PartsOf::users_of_epoch(std::uint64_t records, const Event::Allocated& e) {
+void PartsOfEvent::users_of_epoch(std::uint64_t records, const Event::Allocated& e) {
   const auto multiplier = gaussian_multiplier(e.event);
   if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
   if (poisson_pair(e.event) == PoissonPair::opposite) no_pair_for(*leaf_, "has no dominating pair here under replace-one");

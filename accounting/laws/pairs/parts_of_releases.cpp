@@ -13,7 +13,7 @@
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/moved_vector.h>
 #include <surety/accounting/laws/pairs/pairs.h>
-#include <surety/accounting/laws/pairs/parts_of.h>
+#include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/last_few.h>
@@ -81,27 +81,27 @@ AtomsBase randomized_response(double truth, double categories) {
 
 }  // namespace
 
-void PartsOf::operator()(const Event::RandomizedResponse& e) {
+void PartsOfEvent::operator()(const Event::RandomizedResponse& e) {
   both(LossLaw{randomized_response(e.truth.value(), static_cast<double>(e.categories.value()))});
 }
 
-void PartsOf::operator()(const Event::Pure& e) { both(LossLaw{two_atoms(e.epsilon.value())}); }
+void PartsOfEvent::operator()(const Event::Pure& e) { both(LossLaw{two_atoms(e.epsilon.value())}); }
 
-void PartsOf::operator()(const Event::Approximate& e) {
+void PartsOfEvent::operator()(const Event::Approximate& e) {
   LossLaw law{two_atoms(e.epsilon.value())};
   law.infinite_mass = e.delta.value();
   both(law);
 }
 
-void PartsOf::operator()(const Event::DiscreteGaussian& e) {
+void PartsOfEvent::operator()(const Event::DiscreteGaussian& e) {
   both(LossLaw{DiscreteGaussianBase{e.sigma.value(), static_cast<double>(e.sensitivity.value())}});
 }
 
-void PartsOf::operator()(const Event::DiscreteLaplace& e) {
+void PartsOfEvent::operator()(const Event::DiscreteLaplace& e) {
   both(LossLaw{DiscreteLaplaceBase{e.scale.value(), static_cast<double>(e.sensitivity.value())}});
 }
 
-void PartsOf::operator()(const Event::Exponential& e) {
+void PartsOfEvent::operator()(const Event::Exponential& e) {
   const double range = e.epsilon.value();
   if (range == 0) return both(LossLaw{two_atoms(0)});
   const LossLaw upper{BoundedRangeBase{range}};
@@ -110,7 +110,7 @@ void PartsOf::operator()(const Event::Exponential& e) {
   add({upper, lower, false, count_}, {upper, lower, false, count_});
 }
 
-void PartsOf::operator()(const Event::KNorm& e) {
+void PartsOfEvent::operator()(const Event::KNorm& e) {
   if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
   AtomsBase atoms = two_atoms(1 / e.scale.value());
   atoms.loss_error = share_of_units(1 / e.scale.value());
@@ -120,7 +120,7 @@ void PartsOf::operator()(const Event::KNorm& e) {
   add({upper, lower, false, count_}, {upper, lower, false, count_});
 }
 
-void PartsOf::operator()(const Event::Concentrated& e) {
+void PartsOfEvent::operator()(const Event::Concentrated& e) {
   const Exact each{e.rho.value()};
   if (each.value == 0 && e.xi.value() == 0) return both(nothing());
   const Exact times{static_cast<double>(count_)};
@@ -131,7 +131,7 @@ void PartsOf::operator()(const Event::Concentrated& e) {
   add(part, part);
 }
 
-void PartsOf::operator()(const Event::RenyiCurve& e) {
+void PartsOfEvent::operator()(const Event::RenyiCurve& e) {
   const auto times = static_cast<double>(count_);
   double rho = infinity;
   double end = infinity;
@@ -147,7 +147,7 @@ void PartsOf::operator()(const Event::RenyiCurve& e) {
   add({nothing(), below, false, each}, {nothing(), below, false, each});
 }
 
-void PartsOf::operator()(const Event::Profile& e) {
+void PartsOfEvent::operator()(const Event::Profile& e) {
   std::vector<Corner> corners;
   for (const auto& [epsilon, delta] : e.points.all()) corners.push_back({epsilon, static_cast<long double>(delta)});
   const auto law = [&](int direction) { return with_infinite(polygon_law(corners, direction), corners.back().value, direction); };
@@ -155,7 +155,7 @@ void PartsOf::operator()(const Event::Profile& e) {
   add(part, part);
 }
 
-void PartsOf::operator()(const Event::Law& e) {
+void PartsOfEvent::operator()(const Event::Law& e) {
   out_.symmetric = false;
   const auto part = [&](bool reversed) {
     const LossLaw upper = finite_law(e.atoms, reversed, +1);
@@ -164,7 +164,7 @@ void PartsOf::operator()(const Event::Law& e) {
   add(part(false), part(true));
 }
 
-void PartsOf::operator()(const Event::Mixture& e) {
+void PartsOfEvent::operator()(const Event::Mixture& e) {
   const auto multiplier = gaussian_multiplier(e.event);
   if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
   const bool opposite = poisson_pair(e.event) == PoissonPair::opposite;
@@ -182,7 +182,7 @@ void PartsOf::operator()(const Event::Mixture& e) {
   add(part(Mixing::remove), part(Mixing::add));
 }
 
-void PartsOf::operator()(const Event::GeneralizedGaussian& e) {
+void PartsOfEvent::operator()(const Event::GeneralizedGaussian& e) {
   const Exact z{e.multiplier.value()};
   const Upper each = (Upper{Exact{e.r.value()}} - Exact{1}) / (Lower{2} * Exact{z} * Exact{z});
   const Upper rho = Exact{static_cast<double>(count_)} * each;
@@ -193,16 +193,16 @@ void PartsOf::operator()(const Event::GeneralizedGaussian& e) {
   add({nothing(), lower, false, times}, {nothing(), lower, false, times});
 }
 
-std::optional<LossLaw> PartsOf::along(const Event::KNorm& e) const {
+std::optional<LossLaw> PartsOfEvent::along(const Event::KNorm& e) const {
   if (e.norm != NormName::l2) return LossLaw{LaplaceBase{e.scale.value()}};
   return moved({2, static_cast<double>(e.dimension.value()), e.scale.value(), false});
 }
 
-std::optional<LossLaw> PartsOf::along(const Event::GeneralizedGaussian& e) const {
+std::optional<LossLaw> PartsOfEvent::along(const Event::GeneralizedGaussian& e) const {
   return moved({e.r.value(), static_cast<double>(e.dimension.value()), e.multiplier.value(), true});
 }
 
-std::optional<LossLaw> PartsOf::moved(const VectorNoise& noise) const {
+std::optional<LossLaw> PartsOfEvent::moved(const VectorNoise& noise) const {
   if (makes_none()) return nothing();
   static auto& kept = *new LastFew<std::array<double, 4>, LossLaw>;
   const LossLaw law =
@@ -211,7 +211,7 @@ std::optional<LossLaw> PartsOf::moved(const VectorNoise& noise) const {
   return law;
 }
 
-LossLaw PartsOf::moved_from_above(const Event::KNorm& e, const LossLaw& pure) {
+LossLaw PartsOfEvent::moved_from_above(const Event::KNorm& e, const LossLaw& pure) {
   const double dimension = static_cast<double>(e.dimension.value());
   const double scale = e.scale.value();
   constexpr double most_dimensions = 1e6;
@@ -222,13 +222,13 @@ LossLaw PartsOf::moved_from_above(const Event::KNorm& e, const LossLaw& pure) {
   return kept.of({dimension, scale}, [&] { return moved_vector(dimension, scale); });
 }
 
-ReleaseLaws PartsOf::concentrated(double rho, double xi) const {
+ReleaseLaws PartsOfEvent::concentrated(double rho, double xi) const {
   if (!(rho < largest_rho)) no_pair_but_perhaps_others(fmt::format("has rho {}, must be below {}", rho, largest_rho));
   if (!(xi < largest_rho)) no_pair_but_perhaps_others(fmt::format("has xi {}, must be below {}", xi, largest_rho));
   return of_divergences(zcdp(Epsilon{xi}, Rho{rho}, Adjacency::zero_out), rho, xi + end_of_concentrated(rho));
 }
 
-ReleaseLaws PartsOf::of_divergences(const Event& releases, double rho, double end) const {
+ReleaseLaws PartsOfEvent::of_divergences(const Event& releases, double rho, double end) const {
   if (makes_none()) return {LossLaw{AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0}}, nothing(), false, 1};
   using Key = std::pair<const LeafCurves*, Event>;
   static auto& kept = *new LastFew<Key, std::shared_ptr<const ReleaseLaws>>;

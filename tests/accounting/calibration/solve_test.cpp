@@ -127,25 +127,5 @@ TEST(Solve, EndsWhereTheAnswersEnd) {
   EXPECT_EQ(nowhere.message, "too little noise");
 }
 
-TEST(ParameterOf, KnowsWhatANameStandsFor) {
-  const auto multiplier = parameter_of("repeat(7, gaussian(x))", adjacency, "x");
-  EXPECT_EQ(multiplier.name, "noise multiplier");
-  EXPECT_FALSE(multiplier.whole || multiplier.cost_rises);
-  const auto count = parameter_of("repeat(x, gaussian(2))", adjacency, "x");
-  EXPECT_TRUE(count.whole && count.cost_rises);
-}
-
-TEST(ParameterOf, RefusesWhatCannotBeSolvedFor) {
-  EXPECT_TRUE(refusal_of([] {
-                return parameter_of("gaussian(2)", adjacency, "x");
-              }).says(ErrorCode::invalid_argument, "the name to solve for is 'x'"));
-  EXPECT_TRUE(refusal_of([] {
-                return parameter_of("k_norm(l2, x, 3)", adjacency, "x");
-              }).says(ErrorCode::invalid_argument, "stands for a dimension, which cannot be solved for"));
-  EXPECT_TRUE(refusal_of([] {
-                return parameter_of("repeat(x, gaussian(x))", adjacency, "x");
-              }).says(ErrorCode::invalid_argument, "stands for a count and for a noise multiplier"));
-}
-
 }  // namespace
 }  // namespace surety::solve_test

@@ -97,6 +97,41 @@ TEST(Selector, IsAskedForChoices) {
   EXPECT_EQ(script.log()[0].change, ScoreChange::one_way);
 }
 
+/// Says what it was asked.
+class PerturbingEcho final : public PerturbingReleaser {
+ public:
+  std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& /*event*/) override {
+    return std::vector<double>(dimension, sigma.value());
+  }
+  std::vector<double> release(const GridVector& asked, L2Sensitivity /*sensitivity*/, const Event& /*event*/) override {
+    return mechanisms::to_reals(asked);
+  }
+};
+
+TEST(PerturbingReleaser, IsAskedForPerturbationsAndReleases) {
+  PerturbingEcho echo;
+  PerturbingReleaser& releaser = echo;
+  EXPECT_EQ(releaser.perturb(2, L2Sensitivity{3}, event), (std::vector<double>{3, 3}));
+  EXPECT_EQ(static_cast<Releaser&>(releaser).release(query(8), sensitivity, event), std::vector<double>{1});
+}
+
+class LearnerEcho final : public LearnerReleaser {
+ public:
+  void begin(const GossipPass& pass) override { rounds = pass.rounds; }
+  std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& /*query*/, L2Sensitivity bound) override {
+    return {static_cast<double>(learner), static_cast<double>(round), bound.value()};
+  }
+  std::uint64_t rounds = 0;
+};
+
+TEST(LearnerReleaser, IsAskedForPassesAndReleases) {
+  LearnerEcho echo;
+  LearnerReleaser& releaser = echo;
+  releaser.begin({.rounds = 9, .release = event, .pass = event});
+  EXPECT_EQ(echo.rounds, 9U);
+  EXPECT_EQ(releaser.release(2, 3, query(1), sensitivity), (std::vector<double>{2, 3, 0.5}));
+}
+
 TEST(LearnerBits, DrawsFromTheBitsOfTheLearner) {
   mechanisms::ReplayBits source{3};
   mechanisms::ReplayBits same{3};

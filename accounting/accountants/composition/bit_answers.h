@@ -53,9 +53,9 @@ namespace surety::accounting::composing {
 
 /// k answers, each right with odds e^epsilon under P and wrong with them under Q. Outcome i (of 0 .. k right answers under P) has
 /// P-mass p_i = C(k, i) e^(i epsilon) / (1 + e^epsilon)^k and loss (2 i - k) epsilon.
-class Answers {
+class BitAnswers {
  public:
-  Answers(double k, double epsilon) : k_{k}, epsilon_{epsilon}, odds_{exp(number(epsilon))} {
+  BitAnswers(double k, double epsilon) : k_{k}, epsilon_{epsilon}, odds_{exp(number(epsilon))} {
     const double right = 1 / (1 + std::exp(-epsilon));
     // Below this p is at most e^-72 of its largest, far less than 1 less any delta of double.
     low_ = std::max(least(), std::floor(k * right - 12 * std::sqrt(k * right * (1 - right))) - 50);

@@ -1,4 +1,4 @@
-#include <surety/accounting/laws/pairs/parts_of.h>
+#include <surety/accounting/laws/pairs/parts_of_event.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ double tilted_mean_at(double tilt, const Parts& parts) {
   return total;
 }
 
-void PartsOf::visit(const Event& event, std::uint64_t times) {
+void PartsOfEvent::visit(const Event& event, std::uint64_t times) {
   const auto entries = Releases::of(event).entries();
   for (const auto& [leaf, count] : entries) {
     if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
@@ -51,7 +51,7 @@ void PartsOf::visit(const Event& event, std::uint64_t times) {
   }
 }
 
-void PartsOf::operator()(const Event::BestOf&) {
+void PartsOfEvent::operator()(const Event::BestOf&) {
   if (makes_none() && !others_.know_search(*leaf_)) no_pair_for(*leaf_, "is a search whose curve nobody knows");
   const LossLaw upper = makes_none() ? nothing() : search_pair(*leaf_, others_);
   const SearchLaws lower = makes_none() ? SearchLaws{} : attained_search(*leaf_, tilt_, others_);
@@ -60,9 +60,9 @@ void PartsOf::operator()(const Event::BestOf&) {
   add({upper, lower.remove, false, count_}, {upper, lower.add, false, count_});
 }
 
-void PartsOf::operator()(const Event::Parallel& e) {
+void PartsOfEvent::operator()(const Event::Parallel& e) {
   const auto parts = undominated(e);
-  if (parts.size() == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(parts.front(), count_);
+  if (parts.size() == 1) return PartsOfEvent{out_, others_, tilt_, reach_}.visit(parts.front(), count_);
   std::vector<BothDirections> all;
   std::size_t chosen = 0;
   for (const auto& part : parts) {
@@ -107,38 +107,38 @@ void PartsOf::operator()(const Event::Parallel& e) {
   }
 }
 
-void PartsOf::no_pair_but_perhaps_others(std::string_view why) const {
+void PartsOfEvent::no_pair_but_perhaps_others(std::string_view why) const {
   if (makes_none()) no_pair_for(*leaf_, why);
   const auto known_by = others_.also_known_by(*leaf_);
   no_pair_for(*leaf_, fmt::format("{}{}{}", why, known_by.empty() ? "" : "; alone it is known to ", known_by));
 }
 
-BothDirections PartsOf::directions_of(const Event& event) {
+BothDirections PartsOfEvent::directions_of(const Event& event) {
   BothDirections found;
-  PartsOf{found, others_, tilt_, reach_}.visit(event, 1);
+  PartsOfEvent{found, others_, tilt_, reach_}.visit(event, 1);
   out_.has_choice = out_.has_choice || found.has_choice;
   return found;
 }
 
-std::uint64_t PartsOf::product(std::uint64_t inner, std::uint64_t outer) const {
+std::uint64_t PartsOfEvent::product(std::uint64_t inner, std::uint64_t outer) const {
   if (inner > Releases::max_count / outer) no_pair_for(*leaf_, "has more than 2^53 releases");
   return inner * outer;
 }
 
-LossLaw PartsOf::largest_of_curves(std::vector<LossLaw> laws) {
+LossLaw PartsOfEvent::largest_of_curves(std::vector<LossLaw> laws) {
   if (laws.size() == 1) return laws.front();
   return LossLaw{MaximumBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws))}};
 }
 
-double PartsOf::tilted_mean(const Parts& parts) const { return makes_none() ? 0 : tilted_mean_at(tilt_, parts); }
+double PartsOfEvent::tilted_mean(const Parts& parts) const { return makes_none() ? 0 : tilted_mean_at(tilt_, parts); }
 
-bool PartsOf::is_slow(const LossLaw& law) {
+bool PartsOfEvent::is_slow(const LossLaw& law) {
   return std::holds_alternative<PublicMixtureBase>(law.base) || std::holds_alternative<MaximumBase>(law.base) ||
          std::holds_alternative<GaussianMixtureBase>(law.base) || std::holds_alternative<AllocatedBase>(law.base) ||
          std::holds_alternative<AllocatedRatioBase>(law.base) || std::holds_alternative<ReplacedBase>(law.base);
 }
 
-void PartsOf::add(ReleaseLaws removed, ReleaseLaws added) {
+void PartsOfEvent::add(ReleaseLaws removed, ReleaseLaws added) {
   for (const auto* part : {&removed, &added}) {
     if (makes_none() && is_slow(part->upper)) continue;
     // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.

@@ -27,11 +27,11 @@ namespace surety::accounting::privacy_loss {
 [[nodiscard]] double tilted_mean_at(double tilt, const Parts& parts);
 
 /// Visits the releases of an event and adds the laws of each. Single releases are in parts_of_releases.cpp, what is drawn in batches in
-/// parts_of_batches.cpp, rounds of an epoch in parts_of_epochs.cpp, and the rest in parts_of.cpp.
-class PartsOf {
+/// parts_of_batches.cpp, rounds of an epoch in parts_of_epochs.cpp, and the rest in parts_of_event.cpp.
+class PartsOfEvent {
  public:
   /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
-  PartsOf(BothDirections& out, const LeafCurves& others, double tilt, Reach reach)
+  PartsOfEvent(BothDirections& out, const LeafCurves& others, double tilt, Reach reach)
       : out_{out}, others_{others}, tilt_{tilt}, reach_{reach} {}
   void visit(const Event& event, std::uint64_t times);
   void operator()(const Event::Gaussian& e) { gaussian(e.multiplier.value(), e.multiplier.value(), 1); }
