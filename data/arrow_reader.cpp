@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/called_off.h>
 
 namespace surety::data {

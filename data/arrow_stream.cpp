@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/keyed_texts.h>
 
 namespace surety::data {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/numbers/escaped_text.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/escaped_text.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::data {
 

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/called_off.h>
 #include <surety/data/keyed_texts.h>
 

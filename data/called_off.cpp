@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::data {
 namespace {

@@ -1,7 +1,7 @@
 // Reading that is called off: whoever waits for a pass over records may end it, between two of them.
 //
 // It is no limit of time: how long records take to read may follow from what they hold, and that decides nothing. Limits of public questions are
-// accounting/numbers/limit.h.
+// base/numbers/limit.h.
 #pragma once
 
 #include <functional>

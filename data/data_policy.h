@@ -47,7 +47,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::data {
 

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/overload.h>
+#include <surety/base/numbers/overload.h>
+#include <surety/base/text/error.h>
 #include <surety/data/text_reader.h>
 #include <surety/mechanisms/queries/record_sum.h>
 

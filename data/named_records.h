@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/condition.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::data {
 namespace {

@@ -18,8 +18,8 @@
 
 #include <xxhash.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
 
 namespace surety::data {

@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::data {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/dataset.h>
 #include <surety/data/row_reader.h>
 

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/decompressor.h>
 
 namespace surety::data {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::data {
 

@@ -18,7 +18,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/called_off.h>
 #include <surety/data/csv.h>
 #include <surety/data/keyed_texts.h>

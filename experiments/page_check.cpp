@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include "report.h"
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/ledger/audit.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::experiments {
 namespace {

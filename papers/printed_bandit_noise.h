@@ -4,7 +4,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 #include <surety/optimizers/bandits/projection_free_bandit.h>
 
 namespace surety::papers {

@@ -7,7 +7,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/continual.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::papers {
 

@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>

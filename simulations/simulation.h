@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/mechanisms/queries/record_sum.h>

@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::statistics {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::statistics {
 

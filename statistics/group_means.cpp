@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/statistics/exact.h>
 #include <surety/statistics/keys.h>
 #include <surety/statistics/release.h>

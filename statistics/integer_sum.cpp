@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/statistics/exact.h>
 #include <surety/statistics/variance.h>

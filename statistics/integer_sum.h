@@ -32,7 +32,7 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/statistics/confidence_set.h>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <surety/accounting/numbers/overload.h>
+#include <surety/base/numbers/overload.h>
 #include <surety/statistics/exact.h>
 
 namespace surety::statistics {

@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/statistics/release.h>
 
 namespace surety::statistics {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::statistics {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/overload.h>
+#include <surety/base/numbers/overload.h>
+#include <surety/base/text/error.h>
 
 namespace surety::statistics {
 

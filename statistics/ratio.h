@@ -4,7 +4,7 @@
 // exact law of X - theta Y, at the full error probability; halving that for the sum and the count costs a fifth to four fifths of width.
 #pragma once
 
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 #include <surety/data/features.h>
 #include <surety/statistics/confidence_set.h>
 

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::statistics {
 namespace {

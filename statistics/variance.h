@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <optional>
 
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/statistics/confidence_set.h>
 
 namespace surety::statistics {

@@ -8,10 +8,10 @@
 #include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/rounding.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <surety/accounting/answers/opinion.h>
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -9,7 +9,7 @@
 
 #include <surety/accounting/answers/apart.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting {
 namespace {

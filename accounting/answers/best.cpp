@@ -10,7 +10,7 @@
 #include <surety/accounting/accountants/grid/run_laws.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety::accounting {
 namespace {

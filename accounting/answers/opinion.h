@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -1,7 +1,7 @@
 // The accountants that are asked: the one list of them, and what is to be known of each.
 //
 // An answer rests on computations with an error bound, beside what all share: definitions (an event's plainest form and its parameters, tiny
-// releases told apart, densities) and `accounting/numbers` (intervals, roots, convolution). Two answers are independent where they rest on nothing in common:
+// releases told apart, densities) and `base/numbers` (intervals, roots, convolution). Two answers are independent where they rest on nothing in common:
 //
 //   closed-form      Gaussian and Laplace curves in intervals
 //   choice-game      the adaptive game of bounded ranges (laws/choices)

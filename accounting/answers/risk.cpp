@@ -11,10 +11,10 @@
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/overload.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/overload.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <surety/accounting/answers/asked.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <surety/accounting/calibration/best_cost.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/root.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/root.h>
 
 namespace surety {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/normal_form.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting {
 namespace {

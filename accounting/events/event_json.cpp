@@ -9,7 +9,7 @@
 #include <surety/accounting/events/event_fields.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety {
 namespace {

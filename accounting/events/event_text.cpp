@@ -10,8 +10,8 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/event_fields.h>
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/unit.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety {
 

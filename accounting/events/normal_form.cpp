@@ -9,8 +9,8 @@
 
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting {
 

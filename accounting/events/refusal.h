@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 

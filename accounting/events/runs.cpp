@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety {
 namespace {

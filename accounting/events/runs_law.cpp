@@ -1,6 +1,6 @@
 #include <surety/accounting/events/runs_law.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <surety/accounting/events/runs.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting {
 

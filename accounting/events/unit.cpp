@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety {
 namespace {

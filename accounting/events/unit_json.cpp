@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety {
 namespace {

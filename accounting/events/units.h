@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety {
 

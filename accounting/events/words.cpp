@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety {
 namespace {

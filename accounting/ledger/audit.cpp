@@ -12,8 +12,8 @@
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/judgement.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

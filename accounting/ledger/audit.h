@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

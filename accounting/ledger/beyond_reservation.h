@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 

@@ -13,7 +13,7 @@
 
 #include <surety/accounting/ledger/file_locks.h>
 #include <surety/accounting/ledger/store.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -13,7 +13,7 @@
 #include <new>
 #include <string>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

@@ -26,7 +26,7 @@
 
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -12,7 +12,7 @@
 #include <surety/accounting/ledger/ledger_contents.h>
 #include <surety/accounting/ledger/sqlite_store.h>
 #include <surety/accounting/ledger/store.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::accounting {
 

@@ -57,8 +57,8 @@
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/ledger/filter.h>
 #include <surety/accounting/ledger/run.h>
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/system/home_process.h>
 
 namespace surety::accounting {
 

@@ -8,9 +8,9 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/ledger/audit_json.h>
-#include <surety/accounting/numbers/report_lines.h>
-#include <surety/accounting/numbers/rounded_text.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/numbers/rounded_text.h>
+#include <surety/base/text/report_lines.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::accounting {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include <surety/accounting/ledger/store.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

@@ -11,7 +11,7 @@
 #include <ctime>
 #include <string>
 
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
 
 namespace surety::accounting {
 

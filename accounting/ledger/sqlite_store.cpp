@@ -11,10 +11,10 @@
 #include <utility>
 
 #include <surety/accounting/ledger/ledger_contents.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
-#include <surety/accounting/system/new_file.h>
-#include <surety/accounting/system/place.h>
+#include <surety/base/system/new_file.h>
+#include <surety/base/system/place.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::accounting {
 namespace {

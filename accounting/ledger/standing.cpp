@@ -5,7 +5,7 @@
 #include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit_json.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -8,7 +8,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/logs/readings.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

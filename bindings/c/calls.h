@@ -18,11 +18,11 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/system/home_process.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
 

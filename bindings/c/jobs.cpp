@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/arrow_stream.h>
 #include <surety/data/arrow_table.h>
 #include <surety/jobs/plans/written_plan.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::c {
 

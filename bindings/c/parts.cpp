@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/jobs/parts/release_in_parts.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/release/written_release.h>

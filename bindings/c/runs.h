@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/arrow_stream.h>
 #include <surety/jobs/release/released_statistics.h>
 #include <surety/jobs/run/run_bits.h>

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/text/error.h>
 
 namespace nb = nanobind;
 

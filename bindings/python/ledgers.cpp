@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <surety/accounting/ledger/memory_store.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::python {
 

@@ -5,7 +5,7 @@
 #include <exception>
 #include <string_view>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include "answers.h"
 #include "calls.h"

@@ -18,7 +18,7 @@
 #include <variant>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>

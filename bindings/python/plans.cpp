@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/escaped_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/escaped_text.h>
 #include <surety/jobs/plans/plan_json.h>
 
 namespace surety::python {

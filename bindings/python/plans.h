@@ -17,7 +17,7 @@
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/written_plan.h>

@@ -23,7 +23,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/release/release_steps.h>

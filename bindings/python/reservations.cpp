@@ -19,7 +19,7 @@
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/ledger/memory_store.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include "arguments.h"
 #include "calls.h"

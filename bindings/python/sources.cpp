@@ -5,7 +5,7 @@
 #include <new>
 #include <span>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include "calls.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/cli/print/output.h>
 
 namespace surety::cli {

@@ -10,7 +10,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/small_text.h>
 #include <surety/jobs/plans/text_lists.h>

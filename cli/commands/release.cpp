@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/system/new_file.h>
+#include <surety/base/system/new_file.h>
+#include <surety/base/text/error.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/private_run.h>
 #include <surety/cli/files/files.h>

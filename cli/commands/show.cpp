@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/system/new_file.h>
+#include <surety/base/system/new_file.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>

@@ -7,8 +7,8 @@
 #include <climits>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/system/place.h>
+#include <surety/base/system/place.h>
+#include <surety/base/text/error.h>
 #include <surety/data/text_reader.h>
 
 namespace surety::cli {

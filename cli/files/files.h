@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/system/place.h>
+#include <surety/base/system/place.h>
 #include <surety/cli/parser/options.h>
 
 namespace surety::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::cli {
 

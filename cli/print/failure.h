@@ -4,7 +4,7 @@
 #include <exception>
 #include <string>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::cli {
 

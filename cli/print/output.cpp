@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/escaped_text.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/escaped_text.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::cli {
 namespace {

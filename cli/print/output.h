@@ -9,9 +9,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/report_lines.h>
-#include <surety/accounting/numbers/rounded_text.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/numbers/rounded_text.h>
+#include <surety/base/text/report_lines.h>
 
 namespace surety::cli {
 

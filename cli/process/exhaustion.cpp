@@ -10,7 +10,7 @@
 #include <new>
 #include <string_view>
 
-#include <surety/accounting/system/new_file.h>
+#include <surety/base/system/new_file.h>
 #include <surety/cli/print/failure.h>
 
 namespace surety::cli {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include <surety/accounting/system/new_file.h>
+#include <surety/base/system/new_file.h>
 #include <surety/cli/process/exhaustion.h>
 #include <surety/cli/process/run.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/plan.h>
 #include <surety/cli/parser/help.h>

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/cli/print/failure.h>
 
 namespace surety::cli {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::cli {
 

@@ -18,5 +18,5 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/runs.h>
 #include <surety/accounting/events/unit.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/limit.h>

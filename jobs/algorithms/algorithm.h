@@ -20,7 +20,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 #include <surety/jobs/algorithms/noise.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/algorithms/train_context.h>

@@ -5,7 +5,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/judgement.h>
-#include <surety/accounting/numbers/rounded_text.h>
+#include <surety/base/numbers/rounded_text.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
 #include <surety/jobs/algorithms/algorithms.h>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/problem/regularizer.h>

@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/arrow_records.h>
 #include <surety/data/libsvm.h>
 #include <surety/data/text_reader.h>

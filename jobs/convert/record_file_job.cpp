@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <surety/accounting/system/new_file.h>
+#include <surety/base/system/new_file.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/optimizers/models/model.h>
 

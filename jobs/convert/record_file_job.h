@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <surety/accounting/system/place.h>
+#include <surety/base/system/place.h>
 #include <surety/data/record_file.h>
 #include <surety/jobs/plans/train_plan.h>
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/jobs/parts/sealed_bytes.h>
 #include <surety/statistics/keys.h>
 #include <surety/statistics/quantile.h>

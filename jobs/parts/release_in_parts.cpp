@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
-#include <surety/accounting/system/new_file.h>
+#include <surety/base/system/new_file.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/jobs/parts/partial.h>
 #include <surety/jobs/parts/ticket.h>
 #include <surety/jobs/release/read_table.h>

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::jobs {
 namespace {

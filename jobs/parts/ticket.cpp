@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/jobs/parts/sealed_bytes.h>
 #include <surety/jobs/release/written_release.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <surety/accounting/system/place.h>
+#include <surety/base/system/place.h>
 
 namespace surety::jobs {
 

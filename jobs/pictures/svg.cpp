@@ -7,7 +7,7 @@
 #include <iterator>
 #include <limits>
 
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::jobs::drawing {
 namespace {

@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/overload.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/numbers/overload.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/jobs/plans/plan_error.h>
 
 namespace surety::jobs {

@@ -9,8 +9,8 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/jobs/plans/text_lists.h>
 #include <surety/jobs/run/kept_units.h>
 

@@ -12,8 +12,8 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/unit.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/escaped_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/escaped_text.h>
 #include <surety/data/condition.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/small_text.h>

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/text_lists.h>

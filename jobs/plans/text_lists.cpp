@@ -5,7 +5,7 @@
 #include <optional>
 #include <system_error>
 
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/run/kept_units.h>

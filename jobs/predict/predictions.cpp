@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/arrow_records.h>
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>

@@ -12,8 +12,8 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/report_lines.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/report_lines.h>
 #include <surety/optimizers/models/linear_map.h>
 #include <surety/optimizers/models/shapes.h>
 #include <surety/optimizers/problem/loss.h>

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/called_off.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/release/read_table.h>

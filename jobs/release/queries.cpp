@@ -12,8 +12,8 @@
 
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/condition.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>

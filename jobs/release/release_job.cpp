@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/arrow_reader.h>
 #include <surety/data/csv.h>
 #include <surety/data/text_reader.h>

@@ -11,7 +11,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/escaped_text.h>
+#include <surety/base/text/escaped_text.h>
 
 namespace surety::jobs {
 namespace {

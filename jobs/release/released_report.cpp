@@ -8,10 +8,10 @@
 #include <vector>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/escaped_text.h>
-#include <surety/accounting/numbers/report_lines.h>
-#include <surety/accounting/numbers/rounded_text.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/numbers/rounded_text.h>
+#include <surety/base/text/escaped_text.h>
+#include <surety/base/text/report_lines.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/jobs/plans/reading_fields.h>
 
 namespace surety::jobs {

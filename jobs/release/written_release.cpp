@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/overload.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/numbers/overload.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/condition.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::jobs {
 namespace {

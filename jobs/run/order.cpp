@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::jobs {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::jobs {
 

@@ -5,7 +5,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::jobs {
 

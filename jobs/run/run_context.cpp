@@ -1,6 +1,6 @@
 #include <surety/jobs/run/run_context.h>
 
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::jobs {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::jobs {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/jobs/plans/plan_error.h>
 
 namespace surety::jobs {

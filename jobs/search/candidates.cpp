@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/jobs/plans/plan_error.h>
 
 namespace surety::jobs {

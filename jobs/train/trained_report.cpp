@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/report_lines.h>
-#include <surety/accounting/numbers/rounded_text.h>
+#include <surety/base/numbers/rounded_text.h>
+#include <surety/base/text/report_lines.h>
 #include <surety/jobs/algorithms/algorithm.h>
 #include <surety/jobs/plans/reading_fields.h>
 

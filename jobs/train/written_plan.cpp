@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/numbers/overload.h>
+#include <surety/base/numbers/overload.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/release/queries.h>

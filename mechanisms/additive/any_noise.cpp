@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/samplers/grid_noise.h>
 
 namespace surety::mechanisms {

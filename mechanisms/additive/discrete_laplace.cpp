@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/base/numbers/checked_cast.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/samplers/grid_noise.h>
 
 namespace surety::mechanisms {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/text/error.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -2,7 +2,7 @@
 // and two processes would add the same noise to different data.
 #pragma once
 
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
 
 namespace surety::mechanisms {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -15,7 +15,7 @@
 #include <functional>
 #include <vector>
 
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/text/error.h>
 
 namespace surety::mechanisms {
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include <surety/accounting/events/runs_law.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/lazy_real.h>
 
 namespace surety::mechanisms {

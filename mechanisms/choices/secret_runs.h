@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/choices/selection.h>

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/choices/selection.h>

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/prefix_sums/buffered_parameters.h>
 
 namespace surety::mechanisms {

@@ -31,8 +31,8 @@
 
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>

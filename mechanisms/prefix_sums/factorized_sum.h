@@ -19,7 +19,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>

@@ -9,9 +9,9 @@
 
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/text/error.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety::mechanisms {
 namespace {

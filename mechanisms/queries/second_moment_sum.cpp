@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/vectorized.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/vectorized.h>
 
 namespace surety::mechanisms {
 namespace {

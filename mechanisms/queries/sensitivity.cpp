@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/text/error.h>
 
 namespace surety::mechanisms {
 

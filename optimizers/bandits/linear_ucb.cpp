@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/bandits/bandit.h>
 #include <surety/optimizers/problem/domain.h>

@@ -31,7 +31,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/stream.h>

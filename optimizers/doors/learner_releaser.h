@@ -13,7 +13,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 
 namespace surety::optimizers {

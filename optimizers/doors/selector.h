@@ -12,7 +12,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/system/home_process.h>
+#include <surety/base/system/home_process.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/choices/selection.h>
 

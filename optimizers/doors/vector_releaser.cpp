@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 
 namespace surety::optimizers {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/hypotenuse.h>
+#include <surety/base/numbers/hypotenuse.h>
+#include <surety/base/text/error.h>
 #include <surety/optimizers/empirical_risk/full_gradient.h>
 #include <surety/optimizers/problem/problem.h>
 

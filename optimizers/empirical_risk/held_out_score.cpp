@@ -9,8 +9,8 @@
 #include <boost/math/distributions/normal.hpp>
 
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/text/error.h>
 #include <surety/data/row_reader.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/bounded_sum.h>

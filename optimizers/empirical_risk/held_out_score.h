@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
 #include <surety/optimizers/problem/classes.h>

@@ -8,8 +8,8 @@
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>

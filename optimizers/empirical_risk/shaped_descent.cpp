@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <Eigen/Eigenvalues>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/vectorized.h>
+#include <surety/base/numbers/vectorized.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
 #include <surety/optimizers/empirical_risk/full_gradient.h>
 #include <surety/optimizers/problem/second_moment.h>

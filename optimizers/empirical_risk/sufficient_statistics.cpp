@@ -8,7 +8,7 @@
 #include <Eigen/Eigenvalues>
 #include <boost/math/distributions/chi_squared.hpp>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/row_reader.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
 #include <surety/optimizers/problem/in_parts.h>

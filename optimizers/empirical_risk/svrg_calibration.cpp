@@ -9,7 +9,7 @@
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::optimizers {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 
 namespace surety::optimizers {

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <variant>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::optimizers {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/row_reader.h>
 #include <surety/data/text_reader.h>
 #include <surety/optimizers/problem/loss.h>

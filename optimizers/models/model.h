@@ -19,7 +19,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/system/new_file.h>
+#include <surety/base/system/new_file.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>
 #include <surety/optimizers/problem/classes.h>

@@ -19,7 +19,7 @@
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/optimizers/doors/stream.h>
 
 namespace surety::optimizers {

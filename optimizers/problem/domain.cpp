@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/hypotenuse.h>
+#include <surety/base/numbers/hypotenuse.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 
 namespace surety::optimizers {

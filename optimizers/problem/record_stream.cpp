@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 
 namespace surety::optimizers {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/doors/stream.h>

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/domain.h>

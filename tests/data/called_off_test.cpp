@@ -9,7 +9,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/data/arrow_reader.h>
 #include <surety/data/csv.h>
 #include <surety/data/unit_selection.h>

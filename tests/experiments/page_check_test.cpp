@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::experiments::page_check_test {
 namespace {

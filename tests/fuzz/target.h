@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/safe_text.h>
+#include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

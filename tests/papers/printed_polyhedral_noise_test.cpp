@@ -8,7 +8,7 @@
 
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/optimizers/bandits/polyhedral_bandit.h>
 
 #include <support/refusal.h>

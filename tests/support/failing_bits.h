@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 namespace surety::testing {

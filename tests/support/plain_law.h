@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/asked.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::testing {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::reference {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/answers/best.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 #include <support/random_events.h>
 

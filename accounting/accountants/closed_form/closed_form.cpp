@@ -14,12 +14,12 @@
 #include <surety/accounting/accountants/closed_form/repetition.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/root.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/root.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

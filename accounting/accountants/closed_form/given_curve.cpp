@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include <surety/accounting/accountants/composition/sums.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::composing {
 

@@ -10,9 +10,9 @@
 #include <surety/accounting/accountants/composition/bit_answers.h>
 #include <surety/accounting/accountants/composition/epsilon_grid.h>
 #include <surety/accounting/accountants/composition/sums.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

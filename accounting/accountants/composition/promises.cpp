@@ -7,9 +7,9 @@
 
 #include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/composition/sums.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 

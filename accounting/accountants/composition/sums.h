@@ -4,7 +4,7 @@
 #include <span>
 
 #include <surety/accounting/accountants/composition/promise.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting::composing {
 

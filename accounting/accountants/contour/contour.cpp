@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/contour/line.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/root.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/root.h>
 
 namespace surety::accounting {
 namespace {

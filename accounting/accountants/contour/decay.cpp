@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::contour {
 namespace {

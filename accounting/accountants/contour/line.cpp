@@ -7,9 +7,9 @@
 #include <utility>
 
 #include <surety/accounting/accountants/contour/decay.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/hypotenuse.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/hypotenuse.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::contour {
 namespace {

@@ -9,8 +9,8 @@
 #include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/accountants/contour/saddle.h>
 #include <surety/accounting/accountants/contour/terms.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::contour {
 

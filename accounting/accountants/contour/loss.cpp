@@ -9,9 +9,9 @@
 #include <surety/accounting/accountants/seam/accountant.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::contour {
 namespace {

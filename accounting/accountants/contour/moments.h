@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <surety/accounting/accountants/contour/loss.h>
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/bound.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/bound.h>
 
 namespace surety::accounting::contour {
 

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <optional>
 
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::contour {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/convolution.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/long_sum.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/convolution.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/long_sum.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

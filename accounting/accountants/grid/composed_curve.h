@@ -9,10 +9,10 @@
 
 #include <surety/accounting/laws/pairs/parts.h>
 #include <surety/accounting/laws/pairs/tilted_law.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/index_tests.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/numbers/index_tests.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 

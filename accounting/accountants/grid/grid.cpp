@@ -19,9 +19,9 @@
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_sum.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety::accounting {
 namespace {

@@ -12,9 +12,9 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/joint_round.h>
 #include <surety/accounting/laws/pairs/search_pair.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/last_few.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

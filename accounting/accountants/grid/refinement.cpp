@@ -16,9 +16,9 @@
 #include <surety/accounting/accountants/grid/joint_epochs.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/pairs.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/convolution.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/convolution.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

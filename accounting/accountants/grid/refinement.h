@@ -6,7 +6,7 @@
 #include <surety/accounting/accountants/grid/task.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/laws/given/curves.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -13,12 +13,12 @@
 #include <surety/accounting/accountants/grid/task.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/laws/pairs/pairs.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/rounding.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

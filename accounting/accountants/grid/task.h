@@ -4,9 +4,9 @@
 #include <optional>
 
 #include <surety/accounting/accountants/grid/saddle.h>
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/enclosure.h>
+#include <surety/base/numbers/rounding.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::privacy_loss {
 

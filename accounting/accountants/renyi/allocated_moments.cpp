@@ -6,11 +6,11 @@
 #include <numbers>
 #include <utility>
 
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/last_few.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/renyi/release_curves.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/rounding.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::renyi {
 namespace {

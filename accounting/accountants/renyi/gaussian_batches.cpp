@@ -8,10 +8,10 @@
 #include <numbers>
 #include <optional>
 
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/hypotenuse.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/hypotenuse.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::renyi {
 namespace {

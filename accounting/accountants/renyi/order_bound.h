@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include <surety/accounting/numbers/bound.h>
+#include <surety/base/numbers/bound.h>
 
 namespace surety::accounting::renyi {
 

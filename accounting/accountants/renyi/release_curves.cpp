@@ -4,8 +4,8 @@
 #include <variant>
 
 #include <surety/accounting/events/points.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::renyi {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <surety/accounting/accountants/renyi/gaussian_batches.h>
 #include <surety/accounting/accountants/renyi/release_curves.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::renyi {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/renyi/order_bound.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting::renyi {
 

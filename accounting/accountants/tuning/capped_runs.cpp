@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <surety/accounting/events/runs_law.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

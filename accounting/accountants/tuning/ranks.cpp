@@ -1,7 +1,7 @@
 #include <surety/accounting/accountants/tuning/ranks.h>
 
 #include <surety/accounting/events/runs_law.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting::tuning_ranks {
 

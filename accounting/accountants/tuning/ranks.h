@@ -9,8 +9,8 @@
 
 #include <surety/accounting/accountants/tuning/capped_runs.h>
 #include <surety/accounting/events/runs.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::tuning_ranks {
 

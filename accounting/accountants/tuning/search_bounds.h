@@ -9,7 +9,7 @@
 
 #include <surety/accounting/events/runs.h>
 #include <surety/accounting/laws/given/curves.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <surety/accounting/accountants/tuning/ranks.h>
-#include <surety/accounting/numbers/floating_point.h>
+#include <surety/base/numbers/floating_point.h>
 
 namespace surety::accounting {
 

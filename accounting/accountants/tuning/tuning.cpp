@@ -18,12 +18,12 @@
 #include <surety/accounting/accountants/tuning/several_runs.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/last_few.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/root.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/root.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include <surety/accounting/events/normal_form.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/root.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/root.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

@@ -11,12 +11,12 @@
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/accounting/laws/pairs/sum_cumulants.h>
 #include <surety/accounting/laws/pairs/tilted_law.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/convolution.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/last_few.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/convolution.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

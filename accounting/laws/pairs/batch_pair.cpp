@@ -9,8 +9,8 @@
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/accounting/laws/pairs/tilted_law.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <surety/accounting/numbers/ball.h>
+#include <surety/base/numbers/ball.h>
 
 namespace surety::accounting {
 

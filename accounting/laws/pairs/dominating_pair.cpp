@@ -12,10 +12,10 @@
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/accounting/laws/pairs/ratio_law.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {

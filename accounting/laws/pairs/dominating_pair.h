@@ -6,7 +6,7 @@
 #include <optional>
 
 #include <surety/accounting/laws/pairs/loss_law.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

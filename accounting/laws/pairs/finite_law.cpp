@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <surety/accounting/laws/pairs/pieces.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <surety/accounting/events/points.h>
 #include <surety/accounting/laws/pairs/loss_law.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {
 

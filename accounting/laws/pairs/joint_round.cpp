@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <surety/accounting/laws/pairs/pieces.h>
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting {
 namespace {

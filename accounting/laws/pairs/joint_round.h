@@ -6,7 +6,7 @@
 #include <optional>
 
 #include <surety/accounting/laws/pairs/loss_law.h>
-#include <surety/accounting/numbers/bound.h>
+#include <surety/base/numbers/bound.h>
 
 namespace surety::accounting {
 

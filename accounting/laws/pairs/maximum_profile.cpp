@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstddef>
 
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting {
 namespace {

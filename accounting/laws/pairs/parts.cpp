@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <surety/accounting/laws/pairs/dominating_pair.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -13,10 +13,10 @@
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/last_few.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -17,9 +17,9 @@
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_sum.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/last_few.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

@@ -10,7 +10,7 @@
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/search_pair.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 

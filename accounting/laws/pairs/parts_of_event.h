@@ -16,7 +16,7 @@
 #include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/parts.h>
 #include <surety/accounting/laws/pairs/vector_pair.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -15,9 +15,9 @@
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/last_few.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

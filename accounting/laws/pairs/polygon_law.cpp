@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 

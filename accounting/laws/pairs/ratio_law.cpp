@@ -8,10 +8,10 @@
 
 #include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/pieces.h>
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

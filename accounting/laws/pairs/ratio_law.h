@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <surety/accounting/laws/pairs/loss_law.h>
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/bound.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/bound.h>
 
 namespace surety::accounting::privacy_loss {
 

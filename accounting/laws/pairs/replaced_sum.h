@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/last_few.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/last_few.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

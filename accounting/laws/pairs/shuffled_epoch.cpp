@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting {
 namespace {

@@ -14,12 +14,12 @@
 #include <surety/accounting/laws/pairs/dominating_pair.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/loss_law.h>
-#include <surety/accounting/numbers/ball.h>
-#include <surety/accounting/numbers/bound.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

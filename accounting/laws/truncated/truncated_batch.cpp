@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/numbers/interval.h>
-#include <surety/accounting/numbers/last_few.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/last_few.h>
+#include <surety/base/numbers/limit.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/enclosure.h>
+#include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {
 

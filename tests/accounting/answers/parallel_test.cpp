@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/plain_law.h>
 

@@ -10,7 +10,7 @@
 
 #include <support/gaussian_truth.h>
 #include <surety/accounting/accountants/closed_form/closed_form.h>
-#include <surety/accounting/numbers/rounding.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::risk_test {
 namespace {

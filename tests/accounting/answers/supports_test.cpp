@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/asked.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 #include <support/accountant_matrix.h>
 

@@ -9,7 +9,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/refusal.h>
 

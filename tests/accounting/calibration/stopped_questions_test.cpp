@@ -14,7 +14,7 @@
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::stopped_questions_test {
 namespace {

@@ -15,7 +15,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/normal_form.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting::continual_test {
 namespace {

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include <support/refusal.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/events/event.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::json_test {
 namespace {
@@ -122,6 +123,14 @@ TEST(JsonNumber, SpellsInfinityAsAWord) { EXPECT_EQ(json_number(std::numeric_lim
 TEST(JsonNumber, KeepsFiniteNumbersExactly) {
   for (const double value : {0.1, 5e-324, 1.7976931348623157e308, -2.5})
     EXPECT_EQ(json::parse(json_number(value).dump()).get<double>(), value);
+}
+
+// A hostile event does not break the message into lines.
+TEST(StrictJson, ARefusalOfHostileTextIsOneLine) {
+  const auto refusal =
+      refusal_of([] { return event_from_json("{\"version\": \"a\\nb\", \"adjacency\": \"replace-one\", \"event\": {}}"); });
+  ASSERT_TRUE(refusal.says(ErrorCode::invalid_argument, "version")) << refusal;
+  EXPECT_EQ(refusal.message.find('\n'), std::string::npos);
 }
 
 }  // namespace

@@ -105,6 +105,12 @@ TEST(Adjacency, NamesAreTheDocumentedOnes) {
   EXPECT_EQ(name(Adjacency::zero_out), "zero-out");
 }
 
+// A refusal names the parameter, its value and the constraint.
+TEST(Quantity, RefusedIsNamedWithItsValueAndConstraint) {
+  const auto refusal = refusal_of_value<Epsilon>(-0.5);
+  EXPECT_TRUE(refusal.says(ErrorCode::invalid_argument, "epsilon is -0.5, must be finite and at least 0")) << refusal;
+}
+
 TEST(Adjacency, UnknownNameIsRefusedWithTheKnownOnes) {
   for (const char* text : {"", "replace", "replace_one", "Replace-One", " replace-one", "replace-one "}) {
     const auto refusal = refusal_of([&] { return parse_adjacency(text); });

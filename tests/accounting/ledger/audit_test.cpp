@@ -11,7 +11,7 @@
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/limit.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::audit_test {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <support/foreign_floating_point.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 
 #include <support/additive_checks.h>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/additive_checks.h>
 #include <support/refusal.h>

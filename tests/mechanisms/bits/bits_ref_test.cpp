@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::mechanisms::bits_ref_test {
 namespace {

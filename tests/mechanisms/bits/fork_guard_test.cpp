@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
 #include <surety/mechanisms/bits/random_bits.h>

@@ -28,7 +28,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/samplers/exact_rounding.h>
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 

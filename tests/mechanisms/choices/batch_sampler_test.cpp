@@ -14,7 +14,7 @@
 #include <set>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/real.h>
 #include <support/refusal.h>

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 

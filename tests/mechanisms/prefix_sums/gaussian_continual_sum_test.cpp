@@ -10,7 +10,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 namespace surety::mechanisms::gaussian_continual_sum_test {

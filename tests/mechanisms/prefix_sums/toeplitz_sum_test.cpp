@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 

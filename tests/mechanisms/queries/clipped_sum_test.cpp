@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 #include <support/refusal.h>
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::mechanisms::grid_test {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/scripted_bits.h>
 

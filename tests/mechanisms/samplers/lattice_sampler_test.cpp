@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/discrete_laws.h>
 #include <support/lattice.h>

@@ -1,5 +1,5 @@
 // error: no match for .*operator\*.*Upper.*double
 // A floating-point number may be rounded: who takes it for exact says so.
-#include <surety/accounting/numbers/bound.h>
+#include <surety/base/numbers/bound.h>
 
 const surety::accounting::Upper product = surety::accounting::Upper{2} * 0.1;

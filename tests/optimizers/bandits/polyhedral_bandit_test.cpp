@@ -10,7 +10,7 @@
 
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/faulty_network.h>
 #include <support/refusal.h>

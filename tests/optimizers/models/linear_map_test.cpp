@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::optimizers {
 namespace {

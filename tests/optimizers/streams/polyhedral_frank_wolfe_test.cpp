@@ -11,7 +11,7 @@
 
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/mechanisms/queries/record_sum.h>

@@ -18,7 +18,7 @@
 #include <support/real.h>
 #include <support/refusal.h>
 #include <surety/accounting/events/normal_form.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting::closed_form_test {
 namespace {

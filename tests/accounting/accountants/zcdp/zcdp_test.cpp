@@ -12,7 +12,7 @@
 #include <support/real.h>
 #include <support/refusal.h>
 #include <surety/accounting/accountants/closed_form/closed_form.h>
-#include <surety/accounting/numbers/interval.h>
+#include <surety/base/numbers/interval.h>
 
 namespace surety::accounting::zcdp_test {
 namespace {

@@ -14,7 +14,7 @@
 
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 namespace surety::accounting::allocated_epoch_test {
 namespace {

@@ -16,7 +16,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/allocated_truth.h>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/renyi/renyi.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/base/text/error.h>
 
 #include <support/mixtures.h>
 
