@@ -1,5 +1,5 @@
-# Flags for what users run, so that a defect in reading a hostile file is an end of the process and no more. Not under sanitizers, which
-# look closer themselves. tests/package/hardened.cmake holds the results to it.
+# Flags for what users run, so that a defect in reading a hostile file is an end of the process and no more. Not where sanitizers
+# look, who look closer. tests/package/hardened.cmake holds the results to it.
 
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
@@ -8,7 +8,8 @@ check_pie_supported(LANGUAGES CXX)
 # for executables and modules a place in memory that changes from run to run, symbols that are bound at the start and read-only from then on,
 # and a stack that is not executable.
 function(surety_harden target)
-  if(SURETY_SANITIZE)
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  if(SURETY_SANITIZE AND NOT surety_plain_flags IN_LIST libraries)
     return()
   endif()
   target_compile_options(${target} PRIVATE -fstack-protector-strong $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
