@@ -137,6 +137,7 @@ class Run {
     return window;
   }
   [[noreturn]] void refuse_memory(double bytes) const {
+    if (!std::isfinite(bytes)) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
     throw Error{ErrorCode::memory, fmt::format("an answer of width {} needs about {:.3g} bytes, more than the {} allowed",
                                                accountant_.width, bytes, accountant_.memory)};
   }

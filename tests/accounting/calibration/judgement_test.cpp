@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -75,7 +76,7 @@ TEST(Judgement, OfAClaimAtDelta0) {
 
 /// Templates of each kind, by random numbers; those that take seconds last.
 constexpr std::size_t quick_kinds = 20;
-constexpr std::size_t kinds = 26;
+constexpr std::size_t kinds = 32;
 struct Template {
   std::string text;
   Adjacency adjacency = Adjacency::add_or_remove_one;
@@ -111,9 +112,46 @@ Template random_template(std::mt19937_64& random, std::size_t kind) {
     case 22: return {fmt::format("best_of(geometric_runs, {}, repeat({}, poisson(0.01, gaussian(z))))", whole(2, 20), whole(10, 100))};
     case 23: return {fmt::format("users({}, allocated({}, gaussian(z)))", whole(2, 3), whole(20, 60))};
     case 24: return {fmt::format("repeat({}, truncated_poisson(0.01, {}, 60000, gaussian(z)))", whole(10, 500), whole(690, 800)), zero};
-    default: return {fmt::format("compose(exponential(0.0{}), repeat({}, gaussian(z)))", whole(1, 4), whole(2, 20))};
+    case 25: return {fmt::format("compose(exponential(0.0{}), repeat({}, gaussian(z)))", whole(1, 4), whole(2, 20))};
+    case 26: return {fmt::format("repeat({}, mixture(0.2{}, 0.{}, 0.75, 1, gaussian(z)))", whole(2, 20), 5, whole(1, 9))};
+    case 27: return {fmt::format("repeat({}, generalized_gaussian({}, {}, z))", whole(1, 10), whole(2, 5), whole(1, 10))};
+    case 28:
+      return {fmt::format("best_of(poisson_runs, {}, compose(gaussian(z), repeat({}, laplace({}))))", whole(1, 8), whole(1, 5),
+                          whole(100, 500))};
+    case 29: return {fmt::format("repeat({}, users({}, gaussian(z)))", whole(1, 50), whole(2, 9))};
+    case 30: return {fmt::format("compose(repeat({}, poisson(0.05, laplace(z))), approx(0.0{}, 1e-12))", whole(2, 50), whole(1, 5)), zero};
+    default: {
+      // Two of the quick kinds beside each other, with the same noise.
+      const auto first = random_template(random, std::size_t{random() % 10});
+      return {fmt::format("compose({}, {})", first.text, random_template(random, std::size_t{random() % 10}).text)};
+    }
   }
 }
+
+double seconds_since(std::clock_t before) { return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC; }
+
+/// The rows of docs/results/judgements.csv, where SURETY_JUDGEMENT_ROWS names a file; nowhere else.
+class Rows {
+ public:
+  Rows() {
+    if (const char* const path = std::getenv("SURETY_JUDGEMENT_ROWS")) out_.open(path);
+    if (out_) out_ << "event,adjacency,epsilon,delta,noise,lower,upper,judgement,at first,calibrated s,judged s\n";
+  }
+  void add(const std::string& text, const Target& wanted, double noise, const Judgement& found, bool at_first, double calibrated_s,
+           double judged_s) {
+    if (!out_) return;
+    out_ << fmt::format("\"{}\",{},{},{:.3g},{:.7g},{:.7g},{:.7g},{},{},{:.2f},{:.2f}\n", text, name(wanted.adjacency),
+                        wanted.epsilon.value(), wanted.delta.value(), noise, found.epsilon.lower, found.epsilon.upper,
+                        found.kept      ? "kept"
+                        : found.refuted ? "refuted"
+                                        : "not proved",
+                        at_first ? "proved" : "open", calibrated_s, judged_s)
+         << std::flush;
+  }
+
+ private:
+  std::ofstream out_;
+};
 
 /// None of what calibration returns is "not proved". SURETY_JUDGEMENT_CASES says how many are tried: one of each quick kind here, 1,000 of all kinds in
 /// scripts/judgements, which also says how long the slowest took.
@@ -125,15 +163,18 @@ TEST(Judgement, KeepsWhatCalibrationReturns) {
   std::size_t open_at_first = 0;
   double slowest = 0;
   std::string slowest_event;
+  Rows rows;
   for (std::size_t i = 0; i < cases; ++i) {
     const auto [text, adjacent] = random_template(random, i);
     Target wanted = target(epsilons[random() % 4], std::pow(10.0, -5.0 - static_cast<double>(random() % 4)));
     wanted.adjacency = adjacent;
     SCOPED_TRACE(fmt::format("{} at epsilon {} and delta {}", text, wanted.epsilon, wanted.delta));
+    const std::clock_t start = std::clock();
     const auto found = calibrated(text, wanted);
+    const double calibrated_s = seconds_since(start);
     const std::clock_t before = std::clock();
     const auto judgement = judge(found.event, wanted);
-    const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+    const double seconds = seconds_since(before);
     if (seconds > slowest) {
       slowest = seconds;
       slowest_event = describe(found.event);
@@ -142,7 +183,9 @@ TEST(Judgement, KeepsWhatCalibrationReturns) {
     EXPECT_FALSE(judgement.refuted);
     EXPECT_LE(judgement.epsilon.upper, wanted.epsilon.value());
     EXPECT_LE(epsilon_beside(found.event, wanted).upper, wanted.epsilon.value()) << describe(found.event);
-    open_at_first += decided_at_first(found.event, wanted) ? 0U : 1U;
+    const bool at_first = decided_at_first(found.event, wanted);
+    open_at_first += at_first ? 0U : 1U;
+    rows.add(text, wanted, found.value, judgement, at_first, calibrated_s, seconds);
   }
   RecordProperty("open_at_first", static_cast<int>(open_at_first));
   fmt::print("{} of {} are open at the default width; the slowest judgement, of {}, took {:.2g} s\n", open_at_first, cases, slowest_event,
