@@ -5,7 +5,7 @@ Run by hand, with the command alone:
 
 The promise is to each man with all his years: epsilon 1, delta 1e-6, at most 8 rows and 3 occupations of each, hours between 0 and 5000. One command asks
 for the means of groups that nobody listed. Two commands ask for the keys, with half of epsilon and of delta, and then for the means of those groups, with
-the rest; they have a quarter of the runs. Then keys without counts beside keys with them. Runs replay seeds 1, 2, ..., so that this page can be made again.
+the rest; they have a quarter of the runs. Runs replay seeds 1, 2, ..., so that this page can be made again.
 """
 
 import collections
@@ -62,32 +62,6 @@ def truths():
     return {one: (sum(men) / len(men), sum(of_years[one]) / len(of_years[one]), len(men)) for one, men in of_men.items()}
 
 
-def narrowest(runs, shown):
-    """Of all runs together the groups with the narrowest intervals: so many a run on average."""
-    widths = sorted(high - low for run in runs for _, low, high in run.values())
-    widest = widths[min(len(widths), round(shown * len(runs))) - 1]
-    return [{key: one for key, one in run.items() if one[2] - one[1] <= widest} for run in runs]
-
-
-def keys_shown(command, function, most_keys, adjacency, seed):
-    """What noise shows them, and which."""
-    words = ["--query", f"{function}(occupation)", "--most-keys", str(most_keys)]
-    answer = released(command, words, adjacency, EPSILON, DELTA, seed)
-    return answer["noise"], [cell["cell"] for cell in answer["cells"]]
-
-
-def rows_of_keys(command, runs, truth):
-    smallest = set(sorted(truth, key=lambda key: truth[key][2])[:3])
-    for adjacency in ("add-or-remove-one", "replace-one"):
-        for most_keys in (1, 2, 3, 5, 8):
-            cells = []
-            for function in ("distinct", "keys"):
-                found = [keys_shown(command, function, most_keys, adjacency, seed) for seed in range(1, runs + 1)]
-                rare = sum(key in smallest for _, keys in found for key in keys)
-                cells += [found[0][0], f"{sum(len(keys) for _, keys in found) / runs:.2f}", f"{rare / runs:.2f}"]
-            yield f"| {adjacency} | {most_keys} | {' | '.join(cells)} |"
-
-
 def row_of(name, adjacency, runs, truth):
     shown = sum(len(run) for run in runs) / len(runs)
     largest = set(sorted(truth, key=lambda key: truth[key][2])[-6:])
@@ -115,20 +89,9 @@ def main():
     print("| adjacency | how | runs | occupations shown | off, of men | six largest | off, of years | in the interval |\n|---|---|---|---|---|---|---|---|")
     for adjacency in ("add-or-remove-one", "replace-one"):
         for name, how, number in (("in one", in_one, runs), ("in two", in_two, max(1, runs // 4))):
-            found = [how(command, adjacency, seed) for seed in range(1, number + 1)]
-            print(row_of(name, adjacency, found, truth), flush=True)
-            if how is in_one:
-                print(row_of("in one, the narrowest intervals, six a run", adjacency, narrowest(found, 6), truth), flush=True)
+            print(row_of(name, adjacency, [how(command, adjacency, seed) for seed in range(1, number + 1)], truth), flush=True)
     print("\nThe weight of the count under add-or-remove-one, half of the sum's, was chosen by the variance in the proof and with this panel in view.")
-    print("A group of a narrow interval is one of a large noisy count: to show fewer groups leaves those whose means are nearer.")
-    print("\n## Keys alone\n")
-    print("The same promise, of at most l occupations of each man: `distinct(occupation)`, which tells no counts, beside `keys(occupation)`, which tells them.")
-    print("The first takes whichever has the lower threshold: a choice of its own for each key, of which none is more probable under the")
-    print("same promise (*selection*, [proof](../proofs/keys.md#selection)), or Gaussian noise with its threshold. *Rare*: of the three occupations with the fewest men.\n")
-    print("| adjacency | l | `distinct` by | shown | rare | `keys` by | shown | rare |\n|---|---|---|---|---|---|---|---|")
-    for row in rows_of_keys(command, max(1, runs // 4), truth):
-        print(row, flush=True)
-    print("\nMade by `benchmarks/discovered.py` from the seeds 1, 2, ..., so it is made again to the digit by the same version.")
+    print("Made by `benchmarks/discovered.py` from the seeds 1, 2, ..., so it is made again to the digit by the same version.")
 
 
 main()
