@@ -55,13 +55,21 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
     refuse_count();
     const auto& multiplier = own<DpSgdPlan>().noise_multiplier;
     auto found = multiplier ? given(*multiplier)
-                            : calibrated([&](NoiseMultiplier z) { return event_at(z); }, target(),
+                            : calibrated([&](NoiseMultiplier z) { return with_what_is_beside(event_at(z)); }, target(),
                                          accounting::best_cost(target(), effort_for(settings(), target())));
     found.sigma = found.value * settings().clip->value();
     return found;
   }
 
  protected:
+  /// Of batches none is Gaussian. Who gives the noise has spent on it what a score would cost. Of guessed rows, units are at least one for each K.
+  [[nodiscard]] std::optional<double> held_out_for_price() const override {
+    const auto& plan = own<DpSgdPlan>();
+    if (plan.noise_multiplier) return 0;
+    const double rows_of_one =
+        what_is_sampled(plan, shared()) == Sampled::row_of_unit ? static_cast<double>(shared().unit.most().value()) : 1;
+    return plan.held_out * static_cast<double>(plan.records.value()) / rows_of_one;
+  }
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     const auto& plan = own<DpSgdPlan>();
@@ -72,7 +80,7 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
 
  private:
   [[nodiscard]] CalibratedNoise given(double multiplier) const {
-    const Event event = event_at(NoiseMultiplier{multiplier});
+    const Event event = with_what_is_beside(event_at(NoiseMultiplier{multiplier}));
     const Enclosure epsilon = accounting::epsilon_beside(event, target());
     if (!(epsilon.upper <= target().epsilon.value())) {
       refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", multiplier,

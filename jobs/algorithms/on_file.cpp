@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <variant>
 
 #include <surety/accounting/events/releases.h>
 #include <surety/mechanisms/additive/gaussian.h>
@@ -91,8 +92,10 @@ constexpr double quantile_of_count = 3.0903;
 
 /// A hundredth of the squared mu of the training. \throws PlanError where not all of it is Gaussian.
 NoiseMultiplier noise_of_count(const Event& training) {
+  const auto is_gaussian = [](const Event& leaf) { return std::holds_alternative<Event::Gaussian>(leaf.node()); };
   const auto least = least_score_multiplier(accounting::Releases::of(training));
-  if (!least) refuse_plan("@count-records is for trainings whose releases are all Gaussian sums");
+  if (!least || !accounting::every_leaf(training, is_gaussian))
+    refuse_plan("@count-records is for trainings whose releases are all Gaussian sums");
   return NoiseMultiplier{10 * least->value()};
 }
 
@@ -201,8 +204,10 @@ std::optional<std::uint64_t> FileRun::known_count() const {
   return is_count_public() ? std::optional{training_records()} : needs_.public_count;
 }
 
-Event FileRun::with_count(const Event& training) const {
-  return counts_usable_ ? compose({gaussian(noise_of_count(training), training.adjacency()), training}) : training;
+Event FileRun::with_what_is_beside(const Event& training) const {
+  if (counts_usable_) return compose({gaussian(noise_of_count(training), training.adjacency()), training});
+  const auto score = score_.paid_noise(scored_training(training));
+  return score ? compose({gaussian(*score, training.adjacency()), training}) : training;
 }
 
 void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
@@ -230,10 +235,9 @@ void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
       one_line(plan_.source.path), std::max(*usable_, 0.0), known, plan_.has_unit() ? "units" : "records", std::max(most, 0.0));
 }
 
-std::vector<double> FileRun::scored(std::vector<double> weights, const accounting::Reservation* reservation, mechanisms::BitsRef bits) {
+std::vector<double> FileRun::scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits) {
   if (reservation == nullptr) return weights;
-  score_.release({.event = reservation->plan().event, .is_counted = counts_usable_, .adds_up_units = adds_up_units()}, parts_->held_out,
-                 held_out_ends_, weights, *reservation, bits);
+  score_.release(scored_training(reservation->plan().event), parts_->held_out, held_out_ends_, weights, *reservation, bits);
   return weights;
 }
 
@@ -325,7 +329,7 @@ void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
   table
       .add(
           "score", own.score,
-          "What is released of how the model does on that part, within the charge, where all releases of the training are Gaussian: brier, log-loss of probabilities of at least 0.01, error-rate, squared-error, none",
+          "What is released of how the model does on that part, in the charge of the training: brier, log-loss of probabilities of at least 0.01, error-rate, squared-error, none",
           OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
       .standard("brier; of squared loss squared-error, of hinge losses error-rate");
   add_form(table, shared.source.form_is_public);

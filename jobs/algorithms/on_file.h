@@ -43,9 +43,7 @@ class FileRun : public TrainingRun {
  public:
   [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
   [[nodiscard]] std::string identity(double noise) const final;
-  [[nodiscard]] bool releases_score(const Event& event) const final {
-    return score_.is_released({.event = event, .adds_up_units = adds_up_units()});
-  }
+  [[nodiscard]] bool releases_score(const Event& event) const final { return score_.is_released(scored_training(event)); }
   void add_to(TrainingFacts& facts, const ModelFacts& known) const final;
 
  protected:
@@ -58,16 +56,18 @@ class FileRun : public TrainingRun {
   /// Whether all that it releases are sums over units of clipped vectors, of which one more moves half of what is charged under replace-one, or of positive
   /// semidefinite matrices and of vectors without negative coordinates, 1/sqrt 2 of it, and how many units are trained on is in nothing else.
   [[nodiscard]] virtual bool adds_up_units() const { return false; }
-  /// The event with the count before it, where the plan asks for one. \throws PlanError where not all of it is Gaussian
-  [[nodiscard]] Event with_count(const Event& training) const;
+  /// Where nothing that it releases pays for a score: about how many records, or units, are held out, a public number, and 0 where one is wanted at no price but
+  /// by its name.
+  [[nodiscard]] virtual std::optional<double> held_out_for_price() const { return std::nullopt; }
+  /// The event with the count before it, where the plan asks for one, and with a score that is paid for. \throws PlanError for a count where not all is Gaussian
+  [[nodiscard]] Event with_what_is_beside(const Event& training) const;
   /// Releases how many usable records, or units, are trained on, where the plan asks for that. \param training all that is released beside
   /// \throws Error{bad_data} where they are fewer than half of as many as is publicly known: what is charged stays so.
   void count_usable(const Event& training, const TrainingDoors& doors);
   /// \throws PlanError where the plan asks for a count.
   void refuse_count() const;
   /// The weights, once the model was scored on the part held out, where it may be.
-  [[nodiscard]] std::vector<double> scored(std::vector<double> weights, const accounting::Reservation* reservation,
-                                           mechanisms::BitsRef bits);
+  [[nodiscard]] std::vector<double> scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits);
   /// Adds what else follows from what was released, once it was.
   virtual void tell(TrainingFacts& /*facts*/) const {}
 
@@ -89,6 +89,9 @@ class FileRun : public TrainingRun {
   }
 
  private:
+  [[nodiscard]] ScoredTraining scored_training(const Event& event) const {
+    return {.event = event, .is_counted = counts_usable_, .adds_up_units = adds_up_units(), .held_out_for_price = held_out_for_price()};
+  }
   void read_parts(RunBits& bits, const RunContext& context);
   void read_share();
   void find(const KeptUnits* units);
@@ -137,7 +140,7 @@ class LoneRun : public FileRun {
 class RankRun : public FileRun {
  public:
   [[nodiscard]] CalibratedNoise calibrate() override {
-    return calibrated([&](NoiseMultiplier z) { return with_count(event_at(z)); }, target());
+    return calibrated([&](NoiseMultiplier z) { return with_what_is_beside(event_at(z)); }, target());
   }
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
     const auto at = doors(reservation, bits.source());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -29,6 +30,14 @@ std::size_t classes_of(const TrainPlan& plan) {
   return label && !label->classes.empty() ? label->classes.size() : 1;
 }
 
+/// Of a score that is charged beside its training.
+double noise_of_paid(const Target& target) {
+  constexpr double share_of_mu = 0.2;
+  return 1 / (share_of_mu * accounting::largest_mu(target.epsilon, target.delta).lower);
+}
+/// So many held out for one of the noise multiplier: a standard deviation of a twentieth of the largest loss.
+constexpr double least_per_noise = 20;
+
 nlohmann::json ends_of(const std::optional<Enclosure>& found) {
   if (!found) return {{"from", nullptr}, {"to", nullptr}};
   return {{"from", found->lower}, {"to", found->upper}};
@@ -36,7 +45,7 @@ nlohmann::json ends_of(const std::optional<Enclosure>& found) {
 
 }  // namespace
 
-PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan_{shared} {
+PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan_{shared}, is_named_{own.score.has_value()} {
   if (own.score == "none") return;
   if (!(own.held_out > 0)) {
     if (own.score) refuse_plan("@score is {}, must be none where @held-out is 0", *own.score);
@@ -50,9 +59,24 @@ PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan
   refuse_plan("@score is {}, must be {}or none for {} loss", *own.score, known, shared.problem.loss);
 }
 
+std::optional<NoiseMultiplier> PrivateScore::paid_noise(const ScoredTraining& training) const {
+  if (!kind_ || !training.held_out_for_price) return std::nullopt;
+  const double noise = noise_of_paid(plan_.target);
+  if (!std::isfinite(noise) || (!is_named_ && *training.held_out_for_price < least_per_noise * noise)) return std::nullopt;
+  return NoiseMultiplier{noise};
+}
+
 std::string PrivateScore::why_not(const ScoredTraining& training) const {
+  if (training.held_out_for_price) {
+    return paid_noise(training)
+               ? std::string{}
+               : fmt::format(
+                     "nothing that {} releases pays for one. One is paid for beside it where it is named, and where no noise is given and about {:.0f} {} are held out",
+                     plan_.algorithm_name(), std::ceil(least_per_noise * noise_of_paid(plan_.target)),
+                     plan_.has_unit() ? "units" : "records");
+  }
   if (!least_score_multiplier(accounting::Releases::of(training.event))) {
-    return fmt::format("what {} releases is not Gaussian alone, so that a score would have to be paid for", plan_.algorithm_name());
+    return fmt::format("nothing that {} releases pays for one", plan_.algorithm_name());
   }
   if (plan_.has_unit() && plan_.target.adjacency == Adjacency::replace_one && !training.adds_up_units) {
     return fmt::format("for {} it is not proved that a unit which comes to the other part moves what it leaves by less",
@@ -62,11 +86,12 @@ std::string PrivateScore::why_not(const ScoredTraining& training) const {
 }
 
 void PrivateScore::release(const ScoredTraining& training, const data::Dataset& held_out, UnitEnds ends, std::span<const double> weights,
-                           const accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                           accounting::Reservation& reservation, mechanisms::BitsRef bits) {
   if (!kind_) return;
   why_not_ = why_not(training);
   if (!why_not_.empty()) return;
-  noise_ = least_score_multiplier(reservation.released());
+  is_paid_ = training.held_out_for_price.has_value();
+  noise_ = is_paid_ ? paid_noise(training) : least_score_multiplier(reservation.released());
   if (!noise_) {
     why_not_ = "the training released nothing";
     return;
@@ -81,7 +106,8 @@ void PrivateScore::release(const ScoredTraining& training, const data::Dataset& 
                        .classes_by = parse_classes_by(plan_.problem.classes_by),
                        .unit_ends = ends};
   if (*kind_ == ScoreKind::squared_error) options.label_bound = label_range(plan_.problem).value().bound;
-  released_ = release_score(held_out, weights, options, *releasers().of_score(reservation, bits));
+  const auto door = is_paid_ ? releasers().gaussian(reservation, bits) : releasers().of_score(reservation, bits);
+  released_ = release_score(held_out, weights, options, *door);
 }
 
 void PrivateScore::add_to(TrainingFacts& facts) const {
@@ -107,8 +133,9 @@ void PrivateScore::add_to(TrainingFacts& facts) const {
     facts.lines.emplace_back("  of others", fmt::format("{} for independent {} of their source with confidence {} over noise and sampling",
                                                         within(*of_the_source), whose, confidence));
   }
-  facts.lines.emplace_back("  paid",
-                           fmt::format("gaussian({}) about other {} than the training's, within its charge", noise_->value(), whose));
+  facts.lines.emplace_back(
+      "  paid", is_paid_ ? fmt::format("gaussian({}) beside what the training releases, in the same charge", noise_->value())
+                         : fmt::format("gaussian({}) about other {} than the training's, within its charge", noise_->value(), whose));
   facts.fields["held_out_score"] = {{"name", name(*kind_)},
                                     {"value", found ? nlohmann::json(found->value) : nlohmann::json{}},
                                     {"largest", released_->bound},
@@ -117,7 +144,8 @@ void PrivateScore::add_to(TrainingFacts& facts) const {
                                     {"over_noise_and_sampling", ends_of(of_the_source)},
                                     {fmt::format("usable_{}", whose), std::max(released_->usable, 0.0)},
                                     {"event", describe(gaussian(*noise_, plan_.target.adjacency))},
-                                    {"charged", "within the training's event: a record is trained on or held out"}};
+                                    {"charged", is_paid_ ? "beside the training's releases, in the event"
+                                                         : "within the training's event: a record is trained on or held out"}};
 }
 
 }  // namespace surety::jobs

@@ -1,4 +1,5 @@
-// The score of a model on the part of the records that is held out, as the one release about that part, and what is said of it.
+// The score of a model on the part of the records that is held out, as the one release about that part, and what is said of it: within the charge of the
+// training, or beside what it releases, in the same charge.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@
 
 namespace surety::jobs {
 
-/// What a training with these releases needs so that a score costs nothing beside it: docs/proofs/held-out-score.md
+/// What decides whether a score costs nothing beside a training: docs/proofs/held-out-score.md
 struct ScoredTraining {
   /// All that it releases.
   Event event;
@@ -21,6 +22,8 @@ struct ScoredTraining {
   bool is_counted = false;
   /// It releases, beside that, sums alone that a unit which leaves moves by at most 1/sqrt 2 of what one that gives way to another does.
   bool adds_up_units = false;
+  /// Nothing of that is enough for one, which is charged beside; and about how many records, or units, are held out. A public number.
+  std::optional<double> held_out_for_price = {};
 };
 
 class PrivateScore {
@@ -30,9 +33,12 @@ class PrivateScore {
 
   /// Whether such a training has one.
   [[nodiscard]] bool is_released(const ScoredTraining& training) const { return kind_ && why_not(training).empty(); }
-  /// Releases it, or keeps in mind why not.
+  /// The noise of one that is charged beside its training: a Gaussian of a twenty-fifth of the squared mu of all that is promised. Nothing where none is wanted,
+  /// where it is not charged there, and where nobody names it and its standard deviation would be more than a twentieth of the largest loss. A public number.
+  [[nodiscard]] std::optional<NoiseMultiplier> paid_noise(const ScoredTraining& training) const;
+  /// Releases it, or keeps in mind why not. \param reservation holds `paid_noise`, where there is one
   void release(const ScoredTraining& training, const data::Dataset& held_out, optimizers::UnitEnds ends, std::span<const double> weights,
-               const accounting::Reservation& reservation, mechanisms::BitsRef bits);
+               accounting::Reservation& reservation, mechanisms::BitsRef bits);
   /// What there is to say once `release` was called; nothing before, and where none is wanted.
   void add_to(TrainingFacts& facts) const;
 
@@ -41,7 +47,9 @@ class PrivateScore {
 
   const TrainPlan& plan_;
   std::optional<optimizers::ScoreKind> kind_;  ///< nothing where none is wanted
-  std::optional<NoiseMultiplier> noise_;       ///< of what was released
+  bool is_named_;
+  std::optional<NoiseMultiplier> noise_;  ///< of what was released
+  bool is_paid_ = false;                  ///< beside the training
   std::optional<optimizers::ReleasedScore> released_;
   std::string why_not_;
 };

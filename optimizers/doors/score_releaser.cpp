@@ -5,23 +5,39 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 
 namespace surety::optimizers {
 
-std::optional<NoiseMultiplier> least_score_multiplier(const accounting::Releases& training) {
-  using accounting::Exact;
-  using accounting::Lower;
-  using accounting::Upper;
-  Lower squared_mu{0};
-  for (const auto& [leaf, count] : training.entries()) {
-    const auto* const gaussian = std::get_if<Event::Gaussian>(&leaf.node());
-    if (gaussian == nullptr) return std::nullopt;
+namespace {
+
+using accounting::Exact;
+using accounting::Lower;
+using accounting::Upper;
+
+/// Of the largest Gaussian that so many of these leaves dominate.
+Lower squared_mu_in(const accounting::Releases::Entry& releases) {
+  const Exact count{static_cast<double>(releases.count.value())};
+  if (const auto* const gaussian = std::get_if<Event::Gaussian>(&releases.leaf.node())) {
     const Upper multiplier{Exact{gaussian->multiplier.value()}};
-    squared_mu = squared_mu + Exact{static_cast<double>(count.value())} / multiplier / multiplier;
+    return count / multiplier / multiplier;
   }
+  if (const auto* const approx = std::get_if<Event::Approximate>(&releases.leaf.node())) {
+    const Lower mu{Exact{accounting::largest_mu(approx->epsilon, approx->delta).lower}};
+    return mu * mu * count;
+  }
+  return Lower{0};
+}
+
+}  // namespace
+
+std::optional<NoiseMultiplier> least_score_multiplier(const accounting::Releases& training) {
+  Lower squared_mu{0};
+  for (const auto& releases : training.entries()) squared_mu = squared_mu + squared_mu_in(releases);
+  if (!(squared_mu.value() > 0)) return std::nullopt;
   const double least = (Exact{1} / sqrt(squared_mu)).value();
   return std::isfinite(least) ? std::optional{NoiseMultiplier{least}} : std::nullopt;
 }

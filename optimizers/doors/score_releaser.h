@@ -1,7 +1,7 @@
 // The door of a score on records that a model was not trained on.
 //
-// A record is trained on or held out. So a training whose releases are Gaussian, and one release about the other part that is Gaussian with at least
-// the noise of all of them together, cost what the training does, which is charged before: this door charges nothing, and holds the score to that.
+// A record is trained on or held out. So a training, and one Gaussian release about the other part that some of the training's releases dominate, cost what the
+// training does, which is charged before: this door charges nothing, and holds the score to that.
 // Whether it may be opened where neighbours differ in whoever changes sides is for who opens it: docs/proofs/held-out-score.md
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace surety::optimizers {
 
-/// A z at which 1 / z^2 is at most the sum of count / z_i^2 over all releases of a training, and no less by a relative 1e-14 for few different ones; nothing
-/// where not all of them are Gaussian, or there are none.
+/// A z at which 1 / z^2 is at most the sum of count mu_i^2 over the releases of a training: mu_i is 1 / z_i of gaussian(z_i), of approx(e, d) the largest of
+/// which a Gaussian is (e, d)-private, and 0 of all others. Of Gaussians it is no less by a relative 1e-14 for few different ones. Nothing where the sum is 0.
 [[nodiscard]] std::optional<NoiseMultiplier> least_score_multiplier(const accounting::Releases& training);
 
 /// One score.

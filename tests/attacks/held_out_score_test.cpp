@@ -1,19 +1,24 @@
-// What a training and the score of its model really cost, where an owner gives way to one who is on the other side of the split: both parts move.
+// What a training and the score of its model really cost, where an owner gives way to one who is on the other side of the split: both parts move. Of sums that
+// are all Gaussian, within their charge; of secret batches, beside them.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/doors/score_releaser.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/held_out_score.h>
+#include <surety/optimizers/empirical_risk/sampled_sgd.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
 
+#include <support/batch_taint.h>
 #include <support/empirical_epsilon.h>
 #include <support/temporary_folder.h>
 
@@ -170,6 +175,96 @@ TEST(HeldOutScore, OfTwiceTheShareIsSeen) {
   double largest = 0;
   for (int k = 0; k < 20; ++k) largest = std::max(largest, attack.run(true).squared_mu);
   EXPECT_GT(largest, 1.2);
+}
+
+// ---- Secret batches ----------------------------------------------------------------------------------------------------------------------
+
+constexpr double rate = 0.3;
+constexpr double batch_noise = 6;  ///< over the clip
+constexpr double beside_noise = 1;
+constexpr double batch_clip = 0.5;
+constexpr std::uint64_t batch_steps = 6;
+constexpr std::uint64_t batch_runs = 8000;
+
+/// Rows of zeros, which add nothing to either part, and the owner, if any, whose gradient is longer than the clip.
+Dataset lone_owner(bool has_canary) {
+  std::vector<double> values{0, 0};
+  std::vector<double> labels{1, 1};
+  if (has_canary) {
+    values.push_back(1000);
+    labels.push_back(1);
+  }
+  return Dataset::dense(1, values, labels);
+}
+
+/// Adds up how much more likely what one training releases is where the owner is in it.
+struct WatchedBatches final : SamplingReleaser {
+  explicit WatchedBatches(SamplingReleaser& inner) : door{inner} {}
+  SamplingReleaser& door;
+  double logarithm = 0;
+
+  std::span<const std::size_t> draw_batch(std::size_t records) override { return door.draw_batch(records); }
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    auto released = door.release_sampled(query, sensitivity, event);
+    const double x = released[0] / batch_clip;
+    logarithm += std::log1p(rate * std::expm1((x - 0.5) / (batch_noise * batch_noise)));
+    return released;
+  }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    return door.release(query, sensitivity, event);
+  }
+};
+
+// The owner is trained on, or held out in the place of another who was nowhere: batches and score both tell. What batches cost alone would not be enough.
+TEST(HeldOutScore, BesideSecretBatchesCostsNoMoreThanBothAndMoreThanThem) {
+  constexpr double delta = 0.01;
+  const mechanisms::PoissonBatches sampler{SamplingRate{rate}};
+  const SampledSgdOptions options{.noise_multiplier = NoiseMultiplier{batch_noise},
+                                  .sampler = sampler,
+                                  .steps = Count{batch_steps},
+                                  .adjacency = adjacency,
+                                  .step_size = StepSize{1},
+                                  .clip = ClippingNorm{batch_clip},
+                                  .public_count = Count{10}};
+  const Event score_event = gaussian(NoiseMultiplier{beside_noise}, adjacency);
+  const Event charged = compose({score_event, plan(options)});
+  const auto epsilon_of = [&](const Event& event) { return accounting::epsilon(accounting::Best{}, event, Delta{delta}).upper; };
+  const TemporaryFolder folder;
+  auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", adjacency);
+  auto reservation = ledger.reserve({.event = repeat(Count{2 * batch_runs}, charged), .not_private = true});
+  mechanisms::ReplayBits bits{9};
+  NoisySamplingReleaser batches{reservation, bits, sampler};
+  NoisyReleaser beside{reservation, bits};
+
+  const auto evidence_of = [&](bool is_trained_on) {
+    WatchedBatches training{batches};
+    const auto weights = sampled_sgd(lone_owner(is_trained_on), LinearLoss{}, NoRegularizer{}, options, training);
+    const auto score = [&](bool has_canary, Releaser& releaser) {
+      const auto data = lone_owner(has_canary);
+      const auto ends = ends_of(data);
+      static_cast<void>(release_score(
+          data, weights, {.kind = ScoreKind::error_rate, .noise_multiplier = NoiseMultiplier{beside_noise}, .unit_ends = ends}, releaser));
+    };
+    Kept scoring{beside};
+    score(!is_trained_on, scoring);
+    const auto asked = [&](bool has_canary) { return exact(2, [&](Releaser& releaser) { score(has_canary, releaser); }); };
+    Evidence found;
+    found.add(scoring.released, asked(false), asked(true), scoring.sigma);
+    return found.logarithm + training.logarithm;
+  };
+  reference::Hits first{0, batch_runs};
+  reference::Hits second{0, batch_runs};
+  for (std::uint64_t k = 0; k < batch_runs; ++k) {
+    first.hits += evidence_of(true) > 1.2 ? 1 : 0;  // chosen before the runs
+    second.hits += evidence_of(false) > 1.2 ? 1 : 0;
+  }
+  const double lower = reference::empirical_epsilon(first, second, delta, 1e-3);
+  std::printf("held-out score beside batches: %.3f of %.3f, of batches alone %.3f\n", lower, epsilon_of(charged),
+              epsilon_of(plan(options)));
+  EXPECT_LE(lower, epsilon_of(charged));
+  EXPECT_GE(lower, epsilon_of(charged) / 3);
+  EXPECT_GT(lower, epsilon_of(plan(options)));
+  EXPECT_EQ(reservation.released(), accounting::Releases::of(repeat(Count{2 * batch_runs}, charged)));  // all of it was spent
 }
 
 }  // namespace

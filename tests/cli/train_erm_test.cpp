@@ -89,8 +89,10 @@ TEST_F(TrainOnFile, DoesTheMainJobByDpSgd) {
   const auto trained = surety(words(randhie, {"dp-sgd", "--records", "20190", "--json"}, "replace-one", "mdvis>0"));
   ASSERT_EQ(trained.code, 0) << trained.err;
   const auto report = trained.json();
-  // Five times 16,152 records in batches of 80; the event says the rate exactly.
-  EXPECT_EQ(report["event"].get<std::string>().substr(0, 33), "repeat(1010, poisson(0.0049529470");
+  // Five times 16,152 records in batches of 80; the event says the rate exactly, and has the score beside them.
+  const auto event = report["event"].get<std::string>();
+  EXPECT_NE(event.find(", repeat(1010, poisson(0.0049529470"), std::string::npos) << event;
+  EXPECT_EQ(event.substr(0, 17), "compose(gaussian(");
   EXPECT_GT(report["epsilon"]["lower"].get<double>(), 0.99);
   // With 1e-5 in place of 1e-3 for delta the area is 0.637 and the log loss 0.601, where the constant has 0.6236.
   const auto& scores = report["held_out_scores_not_private"];

@@ -116,9 +116,12 @@ TEST_F(Train, SaysWhyThereIsNoScore) {
   const Words base{"train", small_data(400), "--label",          "label",   "--epsilon", "1", "--delta",
                    "1e-5",  "--model",       path("model.json"), "--ledger"};
   const auto of = [&](const Words& more, const std::string& ledger = "run.db") { return surety(base + Words{path(ledger)} + more).out; };
-  EXPECT_NE(of({"--algorithm", "dp-sgd", "--records", "400"})
-                .find("score        none that is private: what dp-sgd releases is not Gaussian alone"),
-            std::string::npos);
+  EXPECT_NE(
+      of({"--algorithm", "dp-sgd", "--records", "400"})
+          .find(
+              "score        none that is private: nothing that dp-sgd releases pays for one. One is paid for beside it where it is named, "
+              "and where no noise is given and about 374 records are held out\n"),
+      std::string::npos);
   const std::string line = "\nscore   ";
   EXPECT_EQ(of({"--score", "none"}).find(line), std::string::npos);
   EXPECT_EQ(of({"--held-out", "0"}).find(line), std::string::npos);
@@ -133,6 +136,43 @@ TEST_F(Train, SaysWhyThereIsNoScore) {
                  {"--score is squared-error, must be brier, log-loss, error-rate, or none for logistic loss"});
   expect_refused(refused + Words{"--score", "brier", "--held-out", "0"}, 2, {"--score is brier, must be none where --held-out is 0"});
   expect_refused(base + Words{path("run.db"), "--score", "brier", "--tune", "4"}, 2, {"--score is brier, must not be said with --tune"});
+}
+
+// Of a part of what a training releases, and beside it, in its charge and its promise.
+TEST_F(Train, PaysForAScoreWhereItsReleasesAreNotGaussian) {
+  const auto report_of = [&](const std::string& algorithm, int records, const Words& more = {}) {
+    const Words words{
+        "train",       small_data(records), "--label",      "label",       "--epsilon",        "1",         "--delta",
+        "1e-5",        "--ledger",          path("run.db"), "--model",     path("model.json"), "--records", std::to_string(records),
+        "--algorithm", algorithm,           "--json",       "--adjacency", "zero-out"};
+    const auto outcome = surety(words + more);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json();
+  };
+  const auto noise_of = [](const nlohmann::json& report) {
+    return std::stod(report["held_out_score"]["event"].get<std::string>().substr(9));
+  };
+  constexpr double whole = 3.730632;             // of one Gaussian of epsilon 1 at 1e-5
+  const auto anchors = report_of("svrg", 1000);  // half of the squared mu
+  EXPECT_NEAR(noise_of(anchors), std::sqrt(2.0) * whole, 1e-4);
+  EXPECT_EQ(report_of("svrg", 1000, {"--score", "none"})["event"], anchors["event"]);
+  const auto minimum = report_of("objective-perturbation", 1000);
+  EXPECT_NEAR(noise_of(minimum), whole, 0.05);
+  EXPECT_EQ(report_of("objective-perturbation", 1000, {"--score", "none"})["event"], minimum["event"]);
+  // Nothing of secret batches is Gaussian: a fifth of mu, beside them.
+  const auto batches = report_of("dp-sgd", 2000);
+  EXPECT_NEAR(noise_of(batches), 5 * whole, 1e-4);
+  EXPECT_NE(batches["event"].get<std::string>().find("compose(gaussian(18.65"), std::string::npos) << batches["event"];
+  EXPECT_LE(batches["epsilon"]["upper"].get<double>(), 1);
+  EXPECT_EQ(batches["event"], batches["planned"]);
+  EXPECT_EQ(batches["held_out_score"]["charged"], "beside the training's releases, in the event");
+  EXPECT_EQ(report_of("dp-sgd", 2000, {"--score", "none"})["event"].get<std::string>().find("compose"), std::string::npos);
+  // Few are held out, or the noise is given: only by its name.
+  EXPECT_TRUE(report_of("dp-sgd", 400)["held_out_score"]["name"].is_null());
+  EXPECT_EQ(report_of("dp-sgd", 400, {"--score", "error-rate"})["held_out_score"]["name"], "error-rate");
+  EXPECT_TRUE(report_of("dp-sgd", 2000, {"--noise-multiplier", "3"})["held_out_score"]["name"].is_null());
+  EXPECT_NEAR(noise_of(report_of("dp-sgd", 2000, {"--noise-multiplier", "3", "--score", "brier"})), 5 * whole, 1e-4);
+  EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "1e-5"}).code, 0);
 }
 
 TEST_F(Train, SaysAdjacencyPromiseAndWhatIsNotPrivate) {

@@ -232,6 +232,31 @@ TEST_P(Train, LetsOneUnitMoveNothingButItsReleases) {
   EXPECT_EQ(compared_ > 0, has_theorem_for_units(GetParam(), 2)) << GetParam();
 }
 
+// A score that is charged beside the training is a release like the others. The noise is given: to find it takes a second for each neighbour.
+class TrainWithPaidScore : public Train {};
+
+TEST_P(TrainWithPaidScore, LetsOneRecordOrUnitMoveNothingButItsReleases) {
+  for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
+    Question question{
+        .algorithm = GetParam(), .loss = "logistic", .adjacency = adjacency, .more = {"--score", "brier", "--noise-multiplier", "50"}};
+    constexpr std::size_t count = 64;
+    const auto base = ordinary_records(count);
+    ASSERT_TRUE(accepts(question, base, count));
+    EXPECT_EQ(command_.run(question, base, count).report["held_out_score"]["charged"], "beside the training's releases, in the event");
+    std::vector<std::size_t> places;
+    for (std::size_t place = 0; place < count; place += 9) places.push_back(place);
+    expect_untainted(question, base, count, [&](bool has_batches) {
+      return question.adjacency == "add-or-remove-one" ? added_or_removed(base, has_batches) : replaced(base, question.adjacency, places);
+    });
+    constexpr std::size_t units = 10;
+    question.has_units = true;
+    ASSERT_TRUE(accepts(question, rows_of_units(), units));
+    expect_untainted(question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(moved_, 0U);
+}
+
 /// What a program is given that asks through C, with columns and not a file.
 class TrainThroughColumns : public Train {
  protected:
@@ -334,6 +359,7 @@ std::string as_identifier(const ::testing::TestParamInfo<std::string>& algorithm
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Train, ::testing::ValuesIn(all_names()), as_identifier);
+INSTANTIATE_TEST_SUITE_P(Batches, TrainWithPaidScore, ::testing::Values("dp-sgd"), as_identifier);
 INSTANTIATE_TEST_SUITE_P(All, TrainThroughColumns, ::testing::ValuesIn(all_names()), as_identifier);
 INSTANTIATE_TEST_SUITE_P(InOrder, TrainInOrder, ::testing::ValuesIn(names_of_those_in_order()), as_identifier);
 

@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <concepts>
+#include <utility>
 #include <vector>
 
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/doors/run.h>
 
@@ -39,8 +41,27 @@ TEST(LeastScoreMultiplier, IsTheRootOfWhatIsSpentFromAbove) {
   EXPECT_NEAR(found * std::sqrt(0.2525), 1, 1e-14);
   EXPECT_FALSE(least_score_multiplier(accounting::Releases{adjacency}));
   const auto has_none = [](const Event& event) { return !least_score_multiplier(accounting::Releases::of(event)); };
-  EXPECT_TRUE(has_none(compose({gaussian_of(4), laplace(NoiseScale{3}, adjacency)})));
+  EXPECT_TRUE(has_none(laplace(NoiseScale{3}, adjacency)));
   EXPECT_TRUE(has_none(poisson(SamplingRate{0.5}, gaussian(NoiseMultiplier{4}, Adjacency::add_or_remove_one))));
+  EXPECT_TRUE(has_none(approx(Epsilon{3}, Delta{0}, adjacency)));
+  // What is not Gaussian is left out: what remains is a part of what was released.
+  EXPECT_EQ(of(compose({gaussian_of(4), laplace(NoiseScale{3}, adjacency)})), of(gaussian_of(4)));
+}
+
+// A Gaussian that keeps (epsilon, delta) itself, and hardly less noise would not.
+TEST(LeastScoreMultiplier, OfApproxIsTheGaussianThatKeepsIt) {
+  const auto delta_at = [](double noise, double epsilon) {
+    return accounting::delta(accounting::ClosedForm{}, gaussian_of(noise), Epsilon{epsilon});
+  };
+  for (const auto& [epsilon, delta] : {std::pair{0.9, 1e-6}, {0.0, 0.01}, {4.0, 1e-9}}) {
+    const auto leaf = approx(Epsilon{epsilon}, Delta{delta}, adjacency);
+    const double found = least_score_multiplier(accounting::Releases::of(leaf)).value().value();
+    EXPECT_LE(delta_at(found, epsilon).lower, delta);
+    EXPECT_GT(delta_at(found * (1 - 1e-9), epsilon).lower, delta);
+    // Twice, beside a Gaussian: squares of mu add up.
+    const auto all = compose({repeat(Count{2}, leaf), gaussian_of(found)});
+    EXPECT_NEAR(least_score_multiplier(accounting::Releases::of(all)).value().value() * std::sqrt(3.0), found, 1e-12 * found);
+  }
 }
 
 TEST(ScoreReleaser, ReleasesOneScoreOfWhatTheTrainingSpent) {
