@@ -359,7 +359,7 @@ def train(
     The interpreter's lock is free while it works. Control-C ends it between two of its releases: a note at the exception says whether the run was charged by
     then, and what is charged stays so.
 
-    How the model does on the part that is held out (``held_out``) is released, too, within the charge, where that is proved: the model's ``held_out_score``.
+    How the model does on the part that is held out (``held_out``) is released, too, in the same charge: the model's ``held_out_score``.
     The scores of ``report`` that are named not private are for who holds the data.
 
     Raises ``TypeError`` for an argument of another type, ``InvalidArgument`` for a value that breaks its constraint, and ``SuretyError``: BUDGET_EXCEEDED where
