@@ -330,7 +330,9 @@ def fit(surety, folder, part, splits):
 # The page.
 
 PARTS = {"squares": "Squared loss", "classes": "Several classes", "owners": "Owners"}
-CHOSEN = {"squares": 0.05, "classes": 0.05, "owners": 0.05}
+CHOSEN = {"squares": 0.03, "classes": 0.03, "owners": 0}
+MOST_GAIN = 0.25  # that counts in the choice of a limit, so that no table counts for many
+LOSS_WEIGHT = 3  # what a loss counts for: nobody should get a worse model for more budget
 BINS = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 LEAST_LEARNED = 0.05  # of the constant's loss: where less can be learned, shares are of so much
 
@@ -378,7 +380,8 @@ def tables_of(folder):
 
 
 def part_of_page(part, tables):
-    worth = np.array([[np.mean([t.by(e, limit) - t.share("linear", e) for e in EPSILONS]) for t in tables] for limit in LIMITS])
+    gains = np.array([[[t.by(e, limit) - t.share("linear", e) for e in EPSILONS] for t in tables] for limit in LIMITS])
+    worth = np.where(gains > 0, np.minimum(gains, MOST_GAIN), LOSS_WEIGHT * np.maximum(gains, -2 * MOST_GAIN)).mean(2)
     left_out = [LIMITS[int(np.argmax(worth.sum(1) - worth[:, i]))] for i in range(len(tables))]
     picks = collections.Counter(left_out)
     chosen = CHOSEN[part]
@@ -386,10 +389,10 @@ def part_of_page(part, tables):
     print(f"{len(tables)} tables, {min(t.splits for t in tables)} splits. Chosen by the others: " + "; ".join(f"nu <= {limit:g} for {count}" for limit, count in picks.most_common())
           + f". The rule: nu <= {chosen:g}.\n")
     print(result_page.mark("other-terms-limits", r"\| 0\.(02|05|1|2) \|", loss=PARTS[part].lower()))
-    print("| limit of nu | mean of what it adds to the share |")
-    print("|---|---|")
-    for limit, row in zip(LIMITS[1:], worth[1:], strict=True):
-        print(f"| {limit:g} | {row.mean():+.4f} |")
+    print("| limit of nu | mean of what it adds to the share | the same as it counts |")
+    print("|---|---|---|")
+    for limit, added, counted in zip(LIMITS[1:], gains[1:], worth[1:], strict=True):
+        print(f"| {limit:g} | {added.mean():+.4f} | {counted.mean():+.4f} |")
     print("\nWhat additive terms add to the share, by their nu:\n")
     print("| nu | cells | tables | mean (standard error, of tables) | better, worse by two standard errors of splits |")
     print("|---|---|---|---|---|")
@@ -409,6 +412,12 @@ def part_of_page(part, tables):
         loss = f"{least.gain(e):+.3f} ({least.name})" if least and least.gain(e) < 0 else "none"
         print(f"| {e:g} | {np.mean([t.share('linear', e) for t in tables]):.3f} | {np.mean([t.by(e, limit) for t, limit in zip(tables, left_out, strict=True)]):.3f} | "
               f"{np.mean([t.by(e, chosen) for t in tables]):.3f} | {len(taken)} | {loss} |")
+    rises = [(t.by(first, chosen) - t.by(second, chosen), t.name, first, second) for t in tables for i, first in enumerate(EPSILONS) for second in EPSILONS[i + 1:]
+             if not t.is_taken(first, chosen) and t.is_taken(second, chosen)]
+    worse = sorted((one for one in rises if one[0] > 0), reverse=True)
+    if rises:
+        print(f"\nOf {len(rises)} pairs of a smaller epsilon at which terms are linear and a larger one at which they are additive, the mean share falls in {len(worse)}"
+              + (f", at most by {worse[0][0]:.3f} ({worse[0][1]}, from {worse[0][2]:g} to {worse[0][3]:g})." if worse else "."))
     print("\n" + result_page.mark("other-terms", loss=PARTS[part].lower()))
     print("| table | trained on | features: linear, additive | columns with bounds | constant, best loss | " + " | ".join(f"{e:g}" for e in EPSILONS) + " |")
     print("|---|---|---|---|---|" + "---|" * len(EPSILONS))
@@ -429,7 +438,7 @@ def page(folder):
     print("`surety train` with `--terms linear` and `--terms additive`, each with what the rule takes for its number of features; replace-one, delta = 1e-5. A share of 0 is the constant,")
     print("1 least squares or (multinomial) logistic regression on linear terms without privacy, for owners shaped descent with hardly any noise; where less than a twentieth of the constant's")
     print("loss can be learned, shares are of that twentieth. They are cut at -1 and 2. nu = 2 d / (n mu) of all features that there are then; of owners with K rows n counts owners,")
-    print("and nu is times K^(-1/4). The limit of nu is chosen for each table by the others, over epsilon from .5 to 8. Of more than "
+    print("and nu is times K^(-1/4). The limit of nu is chosen for each table by the others, over epsilon from .5 to 8: a gain counts\nup to .25, a loss three times. Of more than "
           f"{MOST_ROWS:,} rows so many are drawn once. Columns of two")
     print("values have no curve. For logistic loss of records: [terms](terms.md).\n")
     for part in PARTS:
