@@ -166,9 +166,14 @@ def page(path):
         won, clearly = ahead(row)
         lost = [name for name in TABLES if name not in won]
         behind = [name for name in TABLES if others[name][row, "ahead"] < -LEAST_WON]
-        print(f"* *{row}*: ahead of DP-EBM on {len(won)} of {len(TABLES)}, on {len(clearly)} by more than {LEAST_WON} standard errors; behind on {', '.join(lost) or 'none'}"
-              f"{' (' + (', '.join(behind) or 'none') + ' by more than that)' if lost else ''}. Mean skill {np.mean([others[name][row] for name in learnable]):.2f}.")
+        print(f"* *{row}*: ahead of DP-EBM on {len(won)} of {len(TABLES)}, on {len(clearly)} by more than {LEAST_WON} standard errors; behind on {'; '.join(lost) or 'none'}"
+              f"{' (' + ('; '.join(behind) or 'none') + ' by more than that)' if lost else ''}. Mean skill {np.mean([others[name][row] for name in learnable]):.2f}.")
     print(f"* *{OTHER}*: mean skill {np.mean([others[name][OTHER] for name in learnable]):.2f}.\n")
+    by_area = [sum(values(name, row, "auc").mean() > values(name, OTHER, "auc").mean() for name in TABLES) for row in ROWS]
+    print("By the area under the curve, which asks for order alone, rows of Surety are ahead on " + ", ".join(map(str, by_area[:-1])) + f" and {by_area[-1]} of {len(TABLES)}.")
+    default, linear = list(ROWS)[1:]
+    lost = [name for name in TABLES if (values(name, default) - values(name, linear)).mean() > LEAST_WON * spread(values(name, default) - values(name, linear))]
+    print(f"Linear terms would have been better than the default, by {LEAST_WON} standard errors, on: {'; '.join(lost) or 'none'}.\n")
     if len(learnable) < len(TABLES):
         rest = [name for name in TABLES if name not in learnable]
         print(f"Means are over the {len(learnable)} tables where logistic regression gains a hundredth of the constant's loss. Of the others ({', '.join(rest)}) the table below has")
