@@ -32,7 +32,7 @@ constexpr double most_steps = 60;
 constexpr const char* ridge = "0.3";
 
 // Of nu with additive terms, fitted likewise: of logistic loss on docs/results/terms.md, of squared loss and of several classes, which have a curve of each
-// column each, on docs/results/other-terms.md. Of owners with several rows no limit was better than linear terms for the tables that did not choose it.
+// column each, on docs/results/other-terms.md. Of owners with several rows one survey alone gained.
 constexpr double most_noise_of_additive = 0.1;
 constexpr double most_noise_of_additive_for_others = 0.03;
 
@@ -149,8 +149,8 @@ struct Noise {
 };
 
 std::string facts_of(const PublicNumbers& numbers, double nu, bool are_additive) {
-  return fmt::format("{} {}, {} features{}, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records", numbers.features,
-                     are_additive ? " with additive terms" : "", nu);
+  return fmt::format("{} {}, {} features{}, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records",
+                     numbers.features, are_additive ? " with additive terms" : "", nu);
 }
 
 std::vector<Choice> choices_for_classes(double nu, const PublicNumbers& numbers, const std::string& facts) {
@@ -184,7 +184,8 @@ std::vector<Choice> additive_choices(const PublicNumbers& numbers, const Noise& 
   const double nu = noise.nu(additive);
   const bool is_binary = !numbers.has_classes && numbers.loss != SquaredLoss::name;
   if (nu > (is_binary ? most_noise_of_additive : most_noise_of_additive_for_others)) return {};
-  if (static_cast<double>(additive.features) * least_records_of_an_additive_feature > static_cast<double>(numbers.records.value())) return {};
+  if (static_cast<double>(additive.features) * least_records_of_an_additive_feature > static_cast<double>(numbers.records.value()))
+    return {};
   auto found = shapeable_choices(nu, additive, facts_of(additive, nu, true));
   for (auto& choice : found) choice.fields.emplace_back("terms", std::string{name(data::Terms::additive)});
   return found;
