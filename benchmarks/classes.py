@@ -28,7 +28,7 @@ EPSILONS = (0.5, 1, 4)
 WAYS = {
     "one against the rest": ["--algorithm", "shaped-descent"],
     "softmax": ["--algorithm", "shaped-descent", "--classes-by", "softmax"],
-    "default": [],
+    "default": ["--terms", "linear"],
 }
 
 
@@ -196,7 +196,7 @@ Made by
 
 `surety train --classes` under replace-one, delta 1e-5, with the bounds -1 and 1 of every column, which are made from the tables as
 [the rule's](rule.md) are. `--algorithm shaped-descent` and nothing else is one against the rest; with `--classes-by softmax` the same steps and ridge are
-taken by softmax, with curvature 1/2; the default is softmax with the steps and the ridge of `jobs/automatic`. Mean (standard error) over
+taken by softmax, with curvature 1/2; the default is softmax with the steps and the ridge of `jobs/automatic`, of linear terms (curves: [elsewhere](other-terms.md)). Mean (standard error) over
 {len(SEEDS)} splits and seeds of the noise, on the held-out fifth. The constant is the best one for the held-out labels; "no privacy" is scikit-learn's multinomial logistic
 regression of rows of norm 1, on another split.
 

@@ -30,7 +30,7 @@ def shaped(steps, clip):
 
 
 ROWS = {
-    "auto": [],
+    "auto": ["--terms", "linear"],
     "sufficient-statistics": ["--algorithm", "sufficient-statistics"],
     "sufficient-statistics, scaled rows": ["--algorithm", "sufficient-statistics", "--rows", "scaled"],
     "sufficient-statistics, ridge by the least eigenvalue": [
@@ -195,6 +195,7 @@ def page(*paths):
     print("of 30 steps with a clip of .3 for nu <= .02, else of .1, and of 10 steps with a clip of .1 for nu > .4 (all columns here have bounds).")
     print("*Ridge by the least eigenvalue* is after AdaSSP (Wang 2018), a variant: one release of z z^T with a label weight of 1 in the place of three, and the")
     print("least eigenvalue read from it.")
+    print("Terms are linear throughout: what curves add is [elsewhere](other-terms.md).")
     print("*Regret* is the error of auto over the best row's, less 1; the best row is chosen in hindsight at each epsilon.\n")
     regrets, above = {}, []
     print("## By data\n")

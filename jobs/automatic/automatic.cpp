@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -30,8 +31,13 @@ constexpr double least_steps = 10;
 constexpr double most_steps = 60;
 constexpr const char* ridge = "0.3";
 
-// Of nu with additive terms, fitted likewise on docs/results/terms.md: below it they have never cost much there.
+// Of nu with additive terms, fitted likewise: of logistic loss on docs/results/terms.md, of squared loss and of several classes, which have a curve of each
+// column each, on docs/results/other-terms.md. Of owners with several rows one survey alone gained.
 constexpr double most_noise_of_additive = 0.1;
+constexpr double most_noise_of_additive_for_others = 0.03;
+
+// Without any noise so many curves of few records are learned by heart: beyond this, which is nu <= .1 at epsilon 8 under replace-one, nothing was fitted.
+constexpr double least_records_of_an_additive_feature = 12;
 
 int steps_for(double nu) {
   return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps)));
@@ -132,51 +138,79 @@ std::vector<Choice> choices_for_owners(double nu, const PublicNumbers& numbers, 
   return found;
 }
 
+/// The public numbers and what is computed of them.
+struct Noise {
+  double mu;
+  double unit;  ///< by how many times its length a record moves a sum
+
+  [[nodiscard]] double nu(const PublicNumbers& numbers) const {
+    return static_cast<double>(numbers.features) * unit / (static_cast<double>(numbers.records.value()) * mu);
+  }
+};
+
+std::string facts_of(const PublicNumbers& numbers, double nu, bool are_additive) {
+  return fmt::format("{} {}, {} features{}, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records",
+                     numbers.features, are_additive ? " with additive terms" : "", nu);
+}
+
+std::vector<Choice> choices_for_classes(double nu, const PublicNumbers& numbers, const std::string& facts) {
+  const double for_steps = numbers.unit_rows ? owners_nu(nu, *numbers.unit_rows) : nu;
+  Choice choice = choice_for_classes(Counted{.nu = for_steps, .features = numbers.features}, facts);
+  if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
+  if (for_steps <= nothing_learned) return {choice};
+  Choice shares = constant(facts, "shares of the classes alone are");
+  shares.fields.emplace_back("classes-by", std::string{name(ClassesBy::softmax)});
+  return {shares, choice};
+}
+
+/// Of learners that take a matrix of all pairs of features.
+std::vector<Choice> shapeable_choices(double nu, const PublicNumbers& numbers, const std::string& facts) {
+  if (numbers.has_classes) return choices_for_classes(nu, numbers, facts);
+  if (numbers.unit_rows) return choices_for_owners(nu, numbers, facts);
+  if (numbers.loss == SquaredLoss::name) {
+    return choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), numbers.rows, facts);
+  }
+  std::vector<Choice> found;
+  if (nu > nothing_learned) found.push_back(constant(facts));
+  found.push_back(shaped(nu, facts));
+  return found;
+}
+
+/// With additive terms, where the rule may take them, the noise is small enough for them and there are enough records.
+std::vector<Choice> additive_choices(const PublicNumbers& numbers, const Noise& noise) {
+  if (numbers.unit_rows || !numbers.additive_features || *numbers.additive_features > most_shaped_features) return {};
+  PublicNumbers additive = numbers;
+  additive.features = *numbers.additive_features;
+  const double nu = noise.nu(additive);
+  const bool is_binary = !numbers.has_classes && numbers.loss != SquaredLoss::name;
+  if (nu > (is_binary ? most_noise_of_additive : most_noise_of_additive_for_others)) return {};
+  if (static_cast<double>(additive.features) * least_records_of_an_additive_feature > static_cast<double>(numbers.records.value()))
+    return {};
+  auto found = shapeable_choices(nu, additive, facts_of(additive, nu, true));
+  for (auto& choice : found) choice.fields.emplace_back("terms", std::string{name(data::Terms::additive)});
+  return found;
+}
+
 }  // namespace
 
 std::vector<Choice> choices(const PublicNumbers& numbers) {
   const auto adjacency = numbers.target.adjacency;
-  const auto noise = calibrate([&](NoiseMultiplier z) { return gaussian(z, adjacency); }, numbers.target);
-  const double mu = 1 / noise.value.value();
-  const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
-  const auto d = static_cast<double>(numbers.features);
-  const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
-  const auto facts_of = [&](std::size_t features, std::string_view terms, double its_nu) {
-    return fmt::format("{} {}, {} features{}, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records", features,
-                       terms, its_nu);
-  };
-  const std::string facts = facts_of(numbers.features, "", nu);
+  const auto multiplier = calibrate([&](NoiseMultiplier z) { return gaussian(z, adjacency); }, numbers.target);
+  const Noise noise{.mu = 1 / multiplier.value.value(), .unit = adjacency == Adjacency::replace_one ? 2.0 : 1.0};
+  const double nu = noise.nu(numbers);
+  const std::string facts = facts_of(numbers, nu, false);
 
-  if (numbers.has_classes) {
-    const double for_steps = numbers.unit_rows ? owners_nu(nu, *numbers.unit_rows) : nu;
-    Choice choice = choice_for_classes(Counted{.nu = for_steps, .features = numbers.features}, facts);
-    if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
-    if (for_steps <= nothing_learned) return {choice};
-    Choice shares = constant(facts, "shares of the classes alone are");
-    shares.fields.emplace_back("classes-by", std::string{name(ClassesBy::softmax)});
-    return {shares, choice};
+  const bool is_hinge = numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name;
+  if (is_hinge && !numbers.has_classes) {
+    return {{.algorithm = "gradient-descent", .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
   }
-  const Choice plain{.algorithm = "gradient-descent", .fields = {}, .why = facts};
-  if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
-    return {{.algorithm = plain.algorithm, .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
-  }
-  std::vector<Choice> found;
+  std::vector<Choice> found = additive_choices(numbers, noise);
   const bool is_shapeable = numbers.features <= most_shaped_features;
-  if (is_shapeable && numbers.unit_rows) {
-    found = choices_for_owners(nu, numbers, facts);
-  } else if (is_shapeable && numbers.loss == SquaredLoss::name) {
-    found = choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), numbers.rows, facts);
-  } else if (is_shapeable) {
-    if (nu > nothing_learned) found.push_back(constant(facts));
-    if (const auto additive = numbers.additive_features; additive && *additive <= most_shaped_features) {
-      const double its_nu = nu / d * static_cast<double>(*additive);
-      if (its_nu <= most_noise_of_additive) {
-        found.push_back(shaped(its_nu, facts_of(*additive, " with additive terms", its_nu)));
-        found.back().fields.emplace_back("terms", std::string{name(data::Terms::additive)});
-      }
-    }
-    found.push_back(shaped(nu, facts));
+  if (is_shapeable || numbers.has_classes) {
+    auto linear = shapeable_choices(nu, numbers, facts);
+    std::move(linear.begin(), linear.end(), std::back_inserter(found));
   }
+  if (numbers.has_classes) return found;
   Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
   if (!is_shapeable) {
     accelerated.why = "takes no matrix of all pairs of features; " + facts;
@@ -188,7 +222,7 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   }
   if (numbers.label_bound) accelerated.fields.emplace_back("clip", exact_text(*numbers.label_bound));
   found.push_back(std::move(accelerated));
-  found.push_back(plain);
+  found.push_back({.algorithm = "gradient-descent", .fields = {}, .why = facts});
   return found;
 }
 

@@ -3,14 +3,15 @@
 // With n records (or units), d features, nu = d s / (n mu) for mu of the target and s = 2 under replace-one, else 1 (about the size of noise
 // in the mean gradient over that of a gradient):
 //
+//     additive terms of columns with bounds where, of all features that there are then, nu is at most .1 (logistic) or .03 (squared, several classes),
+//       and there are 12 records of each; then all that follows is by that number of features. Never for units of several rows
 //     several classes, nu > 1           constant: their shares; else shaped-descent by softmax
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
 //     units of at most K rows           as records of logistic loss, with nu K^(-1/4) in the place of nu and 1 / sqrt(K) of the clip share of records;
 //                                       squared loss likewise, derivatives clipped to half the label bound, and never the constant
 //     more features than a second moment is taken of   accelerated-gradient-descent
 //     logistic, nu > 1                  constant: the share of the class
-//     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60;
-//                                       with additive terms of columns with bounds, and nu of all features that there are then, where that nu is at most .1
+//     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
 //     squared, d <= 25, every column with bounds: rows of one scale (`rows` scaled), and
 //       d <= 15, nu <= .005             sufficient-statistics
 //       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
@@ -21,8 +22,8 @@
 //     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
 //     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
 //
-// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/terms.md, docs/results/owners.md,
-// docs/results/learners.md, docs/results/regression.md.
+// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/terms.md, docs/results/other-terms.md,
+// docs/results/owners.md, docs/results/learners.md, docs/results/regression.md.
 #pragma once
 
 #include <cstddef>

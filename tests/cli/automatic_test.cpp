@@ -77,6 +77,42 @@ TEST_F(Automatic, TakesAdditiveTermsOfColumnsWithBoundsWhereNoiseIsSmall) {
   EXPECT_FALSE(plan(data, bounds + Words{"--algorithm", "shaped-descent"})["options"].contains("terms"));
 }
 
+// On both sides of the limit of nu, which is of all features that there are then: 28.
+TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
+  const Words three{"--bounds", "x0=0,1000", "--bounds", "x1=0,6", "--bounds", "x2=0,6"};
+  const auto options_of = [&](const Words& own, const std::string& label, const std::string& epsilon) {
+    auto asked = words(data_of(3000, 3), three + own + Words{"--print-plan"}, epsilon);
+    asked[3] = label;
+    const auto outcome = surety(asked);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json()["options"];
+  };
+  const Words squared{"--loss", "squared", "--label-bound", "2"};
+  const auto curves = options_of(squared, "label", "4");  // nu = .025
+  EXPECT_EQ(curves["terms"], "additive");
+  EXPECT_EQ(curves["algorithm"], "shaped-descent");
+  EXPECT_EQ(curves["steps"], 30) << "by the number of features that there are: more than 25 have no rows of one scale";
+  EXPECT_EQ(curves["clip"], 0.2);  // nu > .02
+  EXPECT_FALSE(curves.contains("rows"));
+  EXPECT_FALSE(options_of(squared, "label", "3").contains("terms")) << "nu = .033";
+  EXPECT_EQ(options_of(squared + Words{"--terms", "linear"}, "label", "4")["algorithm"], "sufficient-statistics");
+
+  const Words classes{"--classes", "0,1,2"};
+  EXPECT_EQ(options_of(classes, "label", "4")["terms"], "additive") << "nu = .025";
+  EXPECT_EQ(options_of(classes, "label", "4")["classes-by"], "softmax");
+  EXPECT_FALSE(options_of(classes, "label", "3").contains("terms")) << "nu = .033";
+
+  const Words owners{"--unit", "x1", "--most", "2", "--records", "3000"};
+  EXPECT_FALSE(options_of(owners, "label>0", "8").contains("terms")) << "of owners no gain was seen";
+}
+
+// Little noise alone is not enough: 28 features want 336 records.
+TEST_F(Automatic, TakesAdditiveTermsWhereThereAreRecordsForThem) {
+  const Words three{"--bounds", "x0=0,1000", "--bounds", "x1=0,6", "--bounds", "x2=0,6"};
+  EXPECT_EQ(plan(data_of(420, 3), three, "40")["options"]["terms"], "additive");
+  EXPECT_FALSE(plan(data_of(418, 3), three, "40")["options"].contains("terms")) << "334 are trained on";
+}
+
 // No threshold of the budget changes the run at once, and the budget alone, without the number of records, says nothing.
 TEST_F(Automatic, TakesMoreStepsAsNoiseFalls) {
   const auto data = data_of(1000, 5);
@@ -120,7 +156,7 @@ TEST_F(Automatic, ChoosesForSquaredLossByTheNumbersOfTheRule) {
   expect_shaped(data_of(500, 16), "0.5", 10, 0.2);
   // Where every column has bounds and features are few, rows of one scale.
   const auto bounded = [](int features) {
-    Words options;
+    Words options{"--terms", "linear"};
     for (int j = 0; j < features; ++j) options = options + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
     return options;
   };
