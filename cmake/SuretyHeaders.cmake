@@ -1,10 +1,15 @@
-# Makes the tree of headers that is installed: cmake -D source=<checkout> -D folder=<where surety/ goes> -P SuretyHeaders.cmake
+# Makes the tree of headers that is installed: cmake -D source=<checkout> -D folder=<where surety/ goes> [-D apart=<folder>] -P SuretyHeaders.cmake
 #
 #   surety/NAME           each header of public-headers.txt
 #   surety/internal/NAME  whatever these and the old ones include; where one includes another, it does so by the path at which that is installed
 #   surety/NAME           each header of old-headers.txt: it says so, which is no error anywhere, and forwards to where it is, so that a header is one
 #                         file by whatever path it is reached
+#
+# Those of a library that is installed apart (testing.h, testing/) go below `apart` in the same way, which is `folder` where it is not given.
 cmake_minimum_required(VERSION 3.25)
+if(NOT apart)
+  set(apart ${folder})
+endif()
 file(STRINGS ${source}/cmake/public-headers.txt public REGEX "^[a-z]")
 file(STRINGS ${source}/cmake/old-headers.txt old REGEX "^[a-z]")
 
@@ -44,10 +49,14 @@ function(add_header header from)
     string(REPLACE "${line}" "#include <${place}>" text "${text}")
   endforeach()
   installed(${header} place)
-  file(WRITE ${folder}/${place} "${text}")
+  if(header MATCHES "^testing[./]")
+    file(WRITE ${apart}/${place} "${text}")
+  else()
+    file(WRITE ${folder}/${place} "${text}")
+  endif()
 endfunction()
 
-file(REMOVE_RECURSE ${folder}/surety)
+file(REMOVE_RECURSE ${folder}/surety ${apart}/surety)
 foreach(header IN LISTS public)
   add_header(${header} ${header})
 endforeach()

@@ -44,6 +44,8 @@
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
+#include <surety/testing/sampling_releaser.h>
 
 #include "classification_data.h"
 #include "page_check.h"
@@ -364,7 +366,7 @@ void add_exact(Table& table, const Problem& problem) {
   const auto gap = [&](const Weights& weights) {
     return regularized_loss(logistic, problem.data, weights, problem.lambda) - problem.optimum;
   };
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto add = [&](const std::string& name, double evaluations, const auto& run) {
     const auto start = std::chrono::steady_clock::now();
     const double found = gap(run());
@@ -394,7 +396,7 @@ void add_exact(Table& table, const Problem& problem) {
                             .inner_steps = Count{50}};
   add("SVRG, T = 10, m = 50, b = n/50", gradient_evaluations(options, Count{problem.data.size()}), [&] {
     ReplayBits bits{1};
-    ExactSamplingReleaser releaser{bits, sampler};
+    testing::ExactSamplingReleaser releaser{bits, sampler};
     return svrg(problem.data, logistic, L2Regularizer{problem.lambda}, options, releaser);
   });
 }

@@ -29,6 +29,7 @@
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/streams/lr_clip.h>
+#include <surety/testing/stream.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -156,7 +157,7 @@ Run run(double p, Noise noise, std::uint64_t steps, std::uint64_t seed) {
                             [](const Event& e, Delta at) { return accounting::quick_epsilon(e, at); }};
   switch (noise) {
     case Noise::none: {
-      ExactStream stream{Grid{.log2_step = -30}};
+      testing::ExactStream stream{Grid{.log2_step = -30}};
       return {instance.gap(train(instance, p, clip, stream, L2Sensitivity{moved * largest_l2(q)})),
               std::numeric_limits<double>::infinity()};
     }

@@ -35,6 +35,7 @@
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/papers/printed_gossip_cost.h>
+#include <surety/testing/learner_releaser.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -233,7 +234,7 @@ Measured measure(const Instance& instance, double best, const Setting& setting, 
   GossipResult result{.local = local, .last = {}, .mean = {}};
   double epsilon = std::numeric_limits<double>::infinity();
   if (setting.noise == Noise::none) {
-    ExactLearnerReleaser releaser;
+    testing::ExactLearnerReleaser releaser;
     result = run(releaser);
   } else {
     const Target target{

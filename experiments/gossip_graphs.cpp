@@ -26,6 +26,7 @@
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/problem/problem.h>
+#include <surety/testing/learner_releaser.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -195,7 +196,7 @@ Run run(const Instance& instance, double best, double phi, bool noisy, Mixing mi
       return gossip(parts, hinge, ball, options, mixing, engine, releaser, observe);
     });
   } else {
-    ExactLearnerReleaser releaser;
+    testing::ExactLearnerReleaser releaser;
     static_cast<void>(gossip(parts, hinge, ball, options, mixing, engine, releaser, observe));
   }
   return {losses - best, epsilon};

@@ -28,6 +28,7 @@
 #include <surety/optimizers/problem/geometry.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/problem/problem.h>
+#include <surety/testing/releaser.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -214,7 +215,7 @@ Run frank_wolfe(const Dataset& data, double epsilon, std::uint64_t seed) {
 /// F at the last point of accelerated mirror descent without noise: above min F by at most 4 L Theta / (T (T + 3)), which is 1.7e-3 for
 /// L = 1/16 in l1, T = 400 and p = 20,000.
 double least_loss(const Dataset& data) {
-  ExactReleaser releaser;
+  testing::ExactReleaser releaser;
   const MirrorDescentOptions options{.noise_multiplier = NoiseMultiplier{1},
                                      .adjacency = adjacency,
                                      .steps = Count{400},

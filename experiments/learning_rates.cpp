@@ -21,6 +21,8 @@
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 #include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
+#include <surety/testing/selector.h>
+#include <surety/testing/stream.h>
 
 #include "lp_regression.h"
 #include "page_check.h"
@@ -162,7 +164,7 @@ Course course(const Cell& cell, const Kind& kind, std::uint64_t seed) {
     return std::pair{instance.suboptimality(algorithm.weights()), regret};
   };
   if (!kind.noisy) {
-    ExactStream stream{Grid{.log2_step = -30}};
+    testing::ExactStream stream{Grid{.log2_step = -30}};
     const auto [gap, regret] = run(stream);
     return {gap, regret, infinity};
   }
@@ -257,7 +259,7 @@ double gap_of_choices(const Cell& cell, const Choices& choices, bool noisy, std:
     return instance.suboptimality(algorithm.weights());
   };
   if (!noisy) {
-    ExactSelector selector;
+    testing::ExactSelector selector;
     return run(selector);
   }
   const Target target = target_of(cell);

@@ -26,6 +26,7 @@
 #include <surety/optimizers/bandits/linear_bandit.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/stream.h>
 
 #include "continual.h"
 #include "page_check.h"
@@ -119,7 +120,7 @@ struct Outcome {
 };
 
 Outcome without_noise(std::uint64_t steps, std::uint64_t seed) {
-  ExactStream stream{Grid{.log2_step = -30}};
+  testing::ExactStream stream{Grid{.log2_step = -30}};
   return {regret(options_of(steps, short_warm_up, true), seed, stream), std::numeric_limits<double>::infinity()};
 }
 

@@ -23,6 +23,7 @@
 #include <surety/optimizers/streams/noisy_frank_wolfe.h>
 #include <surety/optimizers/streams/noisy_sgd.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
+#include <surety/testing/stream.h>
 
 #include "continual.h"
 #include "report.h"
@@ -185,7 +186,7 @@ inline Method online_frank_wolfe(const Cell& cell, Factorization factorization, 
 
 inline Method online_frank_wolfe_without_noise(const Cell& cell) {
   return [=](const Instance& instance, std::uint64_t /*seed*/) {
-    ExactStream stream{Grid{.log2_step = -40}};
+    testing::ExactStream stream{Grid{.log2_step = -40}};
     return Outcome{.weights = run_online(cell, public_rule(cell), instance.training, stream)};
   };
 }

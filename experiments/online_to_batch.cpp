@@ -39,6 +39,8 @@
 #include <surety/optimizers/streams/online_to_batch.h>
 #include <surety/optimizers/streams/private_ftrl.h>
 #include <surety/papers/printed_online_to_batch_noise.h>
+#include <surety/testing/releaser.h>
+#include <surety/testing/stream.h>
 
 #include "continual.h"
 #include "page_check.h"
@@ -194,7 +196,7 @@ Method streaming(std::string name, const StreamShape<>& asked, const Event& even
               },
           .without_noise =
               [=](const Dataset& data) {
-                ExactStream stream{mechanisms::finest_grid(asked.sensitivity, NoiseMultiplier{1}, asked.steps)};
+                testing::ExactStream stream{mechanisms::finest_grid(asked.sensitivity, NoiseMultiplier{1}, asked.steps)};
                 return Outcome{run(data, stream)};
               }};
 }
@@ -267,7 +269,7 @@ Method one_pass_sgd(const Setting<O>& setting) {
               },
           .without_noise =
               [=](const Dataset& data) {
-                ExactReleaser releaser;
+                testing::ExactReleaser releaser;
                 return Outcome{noisy_sgd(data, setting.loss, L2Ball{Radius{setting.radius}}, options(calibration.value), releaser)};
               }};
 }

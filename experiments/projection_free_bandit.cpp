@@ -31,6 +31,7 @@
 #include <surety/optimizers/problem/matroid.h>
 #include <surety/papers/printed_bandit_noise.h>
 #include <surety/simulations/loss_simulation.h>
+#include <surety/testing/stream.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -92,7 +93,7 @@ using Method = std::function<Run(const Cell<D>&, std::uint64_t seed)>;
 template <class D>
 Run without_noise(const Cell<D>& cell, std::uint64_t seed) {
   mechanisms::ReplayBits directions{3000 + seed};
-  ExactStream stream{Grid{.log2_step = -30}};
+  testing::ExactStream stream{Grid{.log2_step = -30}};
   return {.regret = play(ProjectionFreeBandit<D>{cell.domain, cell.options(cell.steps), cell.dimension, normal_directions(directions)},
                          cell, seed, stream)};
 }

@@ -27,6 +27,7 @@
 #include <surety/optimizers/problem/submodular.h>
 #include <surety/papers/printed_bandit_noise.h>
 #include <surety/simulations/loss_simulation.h>
+#include <surety/testing/stream.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -93,7 +94,7 @@ double play(std::uint64_t steps, std::uint64_t seed, Stream& stream) {
 }
 
 Run without_noise(std::uint64_t steps, std::uint64_t seed) {
-  ExactStream stream{Grid{.log2_step = -30}};
+  testing::ExactStream stream{Grid{.log2_step = -30}};
   return {play(steps, seed, stream), 0};
 }
 

@@ -24,6 +24,7 @@
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/streams/online_learner.h>
 #include <surety/optimizers/streams/online_to_batch.h>
+#include <surety/testing/stream.h>
 
 #include "continual.h"
 #include "page_check.h"
@@ -136,7 +137,7 @@ struct Run {
 };
 
 Run without_noise(std::uint64_t steps, std::uint64_t seed) {
-  ExactStream stream{Grid{.log2_step = -30}};
+  testing::ExactStream stream{Grid{.log2_step = -30}};
   return {accuracy(train(steps, seed, stream), seed), std::numeric_limits<double>::infinity()};
 }
 

@@ -10,6 +10,7 @@
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
 #include <surety/papers/printed_bandit_noise.h>
+#include <surety/testing/stream.h>
 
 namespace surety::simulations {
 
@@ -203,7 +204,7 @@ std::vector<double> private_regret(const LossSimulation& simulation, const Calib
 }
 
 std::vector<double> exact_regret(const LossSimulation& simulation, std::uint64_t seed) {
-  ExactStream stream{Grid{.log2_step = -30}};
+  testing::ExactStream stream{Grid{.log2_step = -30}};
   return regret<L2Sensitivity>(simulation, seed, stream);
 }
 

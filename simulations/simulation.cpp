@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include <surety/accounting/events/continual.h>
+#include <surety/testing/stream.h>
 
 namespace surety::simulations {
 
@@ -181,7 +182,7 @@ std::vector<double> private_regret(const Simulation& simulation, NoiseMultiplier
 
 std::vector<double> exact_regret(const Simulation& simulation, std::uint64_t seed) {
   if (simulation.algorithm == BanditAlgorithm::random) return detail::regret_of_random_play(simulation, seed);
-  ExactStream stream{Grid{.log2_step = -30}};
+  testing::ExactStream stream{Grid{.log2_step = -30}};
   return regret(simulation, 0, seed, stream);
 }
 

@@ -73,27 +73,4 @@ class NoisyEpochReleaser final : public SamplingReleaser {
   std::optional<Event> charged_;  ///< what each round of the present epoch releases, from when it was charged
 };
 
-/// Deals epochs and returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
-class ExactEpochReleaser final : public SamplingReleaser {
- public:
-  /// The bits must outlive the releaser.
-  ExactEpochReleaser(mechanisms::BitsRef bits, mechanisms::Allocation allocation) : bits_{bits}, rounds_{allocation} {}
-
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) override { return batch_.hold(rounds_.next(records, bits_)); }
-  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/,
-                                                    const Event& /*event*/) override {
-    batch_.require_fresh();
-    batch_.use();
-    return mechanisms::to_reals(query);
-  }
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) override {
-    return mechanisms::to_reals(query);
-  }
-
- private:
-  mechanisms::BitsRef bits_;
-  EpochRounds rounds_;
-  SecretBatch batch_;
-};
-
 }  // namespace surety::optimizers

@@ -117,13 +117,4 @@ class NoisyLearnerReleaser final : public LearnerReleaser {
   std::optional<LearnerMechanism> mechanism_;  ///< the last one: its tables may take milliseconds to make
 };
 
-/// Returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
-struct ExactLearnerReleaser final : LearnerReleaser {
-  void begin(const GossipPass& /*pass*/) override {}
-  [[nodiscard]] std::vector<double> release(std::size_t /*learner*/, std::uint64_t /*round*/, const GridVector& query,
-                                            L2Sensitivity /*sensitivity*/) override {
-    return mechanisms::to_reals(query);
-  }
-};
-
 }  // namespace surety::optimizers

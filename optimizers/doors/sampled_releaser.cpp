@@ -29,23 +29,4 @@ std::vector<double> spend_and_release(accounting::Reservation& reservation, mech
 
 }  // namespace detail
 
-std::span<const std::size_t> ScriptedSamplingReleaser::draw_batch(std::size_t records) {
-  if (drawn_ == batches_.size()) invalid(fmt::format("the script ends after {} batches", drawn_));
-  for (const std::size_t place : batches_[drawn_]) {
-    if (place >= records) invalid(fmt::format("batch {} of the script has place {}, must be below {}", drawn_, place, records));
-  }
-  return batch_.hold(batches_[drawn_++]);
-}
-
-std::vector<double> ScriptedSamplingReleaser::answer(Request request) {
-  const std::size_t step = log_.size();
-  if (step == released_.size()) invalid(fmt::format("the script ends after {} releases", step));
-  if (released_[step].size() != request.query.steps.size()) {
-    invalid(fmt::format("release {} of the script has {} coordinates, the query has {}", step, released_[step].size(),
-                        request.query.steps.size()));
-  }
-  log_.push_back(std::move(request));
-  return released_[step];
-}
-
 }  // namespace surety::optimizers

@@ -28,12 +28,5 @@ void push_too_sensitive(double sensitivity, double calibrated) {
               fmt::format("sensitivity of a push is {}, must be at most {}, for which the noise was calibrated", sensitivity, calibrated)};
 }
 
-void require_scripted_answer(const std::vector<std::vector<double>>& script, std::size_t push, std::size_t size) {
-  if (push == script.size()) invalid(fmt::format("the script ends after {} pushes", push));
-  if (script[push].size() != size) {
-    invalid(fmt::format("answer {} of the script has {} coordinates, the contribution has {}", push, script[push].size(), size));
-  }
-}
-
 }  // namespace detail
 }  // namespace surety::optimizers

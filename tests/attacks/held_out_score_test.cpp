@@ -17,6 +17,7 @@
 #include <surety/optimizers/empirical_risk/held_out_score.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
+#include <surety/testing/releaser.h>
 
 #include <support/batch_taint.h>
 #include <support/empirical_epsilon.h>
@@ -94,7 +95,7 @@ struct Evidence {
 /// Asks both data sets what they would release, where the weights are known.
 template <class Ask>
 std::vector<double> exact(std::size_t size, const Ask& ask) {
-  ScriptedReleaser script{{std::vector<double>(size, 0.0)}};
+  testing::ScriptedReleaser script{{std::vector<double>(size, 0.0)}};
   ask(script);
   return mechanisms::to_reals(script.log().front().query);
 }

@@ -19,6 +19,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/empirical_epsilon.h>
 #include <support/taint.h>
@@ -29,8 +30,8 @@ namespace surety::optimizers {
 template <class Algorithm>
 Difference batch_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::uint64_t batches,
                             const std::vector<std::vector<double>>& released) {
-  ScriptedReleaser first{released};
-  ScriptedReleaser second{released};
+  testing::ScriptedReleaser first{released};
+  testing::ScriptedReleaser second{released};
   const std::vector<double> result = algorithm(data, first);
   const std::vector<double> other = algorithm(neighbour, second);
   double ratio = 0;

@@ -21,41 +21,11 @@
 #include <fmt/format.h>
 
 #include <surety/optimizers/gossip/gossip.h>
+#include <surety/testing/learner_releaser.h>
 
 #include <support/taint.h>
 
 namespace surety::optimizers {
-
-/// What is released by a learner in a round, for tests.
-using LearnerScript = std::function<std::vector<double>(std::size_t learner, std::uint64_t round)>;
-
-/// Replays a script and logs what was asked. What it returns does not depend on the data at all.
-class ScriptedLearnerReleaser final : public LearnerReleaser {
- public:
-  struct Request {
-    std::size_t learner;
-    std::uint64_t round;
-    GridVector query;
-    L2Sensitivity sensitivity;
-  };
-
-  explicit ScriptedLearnerReleaser(LearnerScript script) : script_{std::move(script)} {}
-
-  void begin(const GossipPass& pass) override { passes_.push_back(pass); }
-  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
-                                            L2Sensitivity sensitivity) override {
-    log_.push_back({learner, round, query, sensitivity});
-    return script_(learner, round);
-  }
-
-  [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
-  [[nodiscard]] const std::vector<GossipPass>& passes() const noexcept { return passes_; }
-
- private:
-  LearnerScript script_;
-  std::vector<Request> log_;
-  std::vector<GossipPass> passes_;
-};
 
 /// Keeps everything that learners send.
 template <std::derived_from<Exchange> X>
@@ -83,9 +53,9 @@ class WatchedExchange final : public Exchange {
 /// queries in each pass may.
 template <class Algorithm>
 Difference learner_difference(const Algorithm& algorithm, std::span<const Dataset> parts, std::span<const Dataset> neighbours,
-                              std::size_t learner, std::uint64_t passes, const LearnerScript& script) {
-  ScriptedLearnerReleaser first{script};
-  ScriptedLearnerReleaser second{script};
+                              std::size_t learner, std::uint64_t passes, const testing::LearnerScript& script) {
+  testing::ScriptedLearnerReleaser first{script};
+  testing::ScriptedLearnerReleaser second{script};
   WatchedExchange engine{InProcessExchange{parts.size()}};
   WatchedExchange other_engine{InProcessExchange{parts.size()}};
   const std::vector<double> result = algorithm(parts, engine, first);

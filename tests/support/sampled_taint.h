@@ -18,6 +18,7 @@
 
 #include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/problem/dataset.h>
+#include <surety/testing/sampling_releaser.h>
 
 #include <support/taint.h>
 
@@ -36,8 +37,8 @@ Difference sampled_difference(const Algorithm& algorithm, const Dataset& data, c
   if (is_added) {
     for (auto& batch : others) batch.erase(std::remove(batch.begin(), batch.end(), place), batch.end());
   }
-  ScriptedSamplingReleaser first{others, released};
-  ScriptedSamplingReleaser second{batches, released};
+  testing::ScriptedSamplingReleaser first{others, released};
+  testing::ScriptedSamplingReleaser second{batches, released};
   const std::vector<double> result = algorithm(data, first);
   const std::vector<double> other = algorithm(neighbour, second);
   double ratio = 0;

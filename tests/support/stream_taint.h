@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <surety/optimizers/doors/stream.h>
+#include <surety/testing/stream.h>
 
 #include <support/drawn_records.h>
 #include <support/taint.h>
@@ -39,14 +40,14 @@ inline double distance(const GridVector& a, const GridVector& b, LinfSensitivity
 template <class Sensitivity>
 struct StreamTrace {
   std::vector<std::vector<double>> iterates;
-  std::vector<typename ScriptedStream<Sensitivity>::Request> requests;
+  std::vector<typename testing::ScriptedStream<Sensitivity>::Request> requests;
 };
 
 /// `algorithm(data, stream)` returns every vector that the algorithm shows, in order.
 template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>
 StreamTrace<Sensitivity> stream_trace(const Algorithm& algorithm, const Data& data, Grid grid,
                                       const std::vector<std::vector<double>>& released) {
-  ScriptedStream<Sensitivity> stream{grid, released};
+  testing::ScriptedStream<Sensitivity> stream{grid, released};
   auto iterates = algorithm(data, stream);
   return {.iterates = std::move(iterates), .requests = stream.log()};
 }

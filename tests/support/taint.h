@@ -18,6 +18,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
+#include <surety/testing/releaser.h>
 
 namespace surety::optimizers {
 
@@ -47,14 +48,14 @@ struct Difference {
 struct Trace {
   std::vector<std::vector<double>> iterates;
   std::vector<double> result;
-  std::vector<ScriptedReleaser::Request> requests;
+  std::vector<testing::ScriptedReleaser::Request> requests;
 };
 
 /// `optimizer(data, domain, releaser)` returns every number of its result.
 template <class Optimizer, std::derived_from<Projectable> D>
 Trace trace(const Optimizer& optimizer, const Dataset& data, const D& domain, const std::vector<std::vector<double>>& released) {
   const WatchedDomain watched{domain};
-  ScriptedReleaser releaser{released};
+  testing::ScriptedReleaser releaser{released};
   auto result = optimizer(data, watched, releaser);
   return {.iterates = watched.iterates(), .result = std::move(result), .requests = releaser.log()};
 }

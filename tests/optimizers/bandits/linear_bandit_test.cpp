@@ -12,6 +12,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/stream.h>
 
 #include <support/bandit_records.h>
 #include <support/drawn_cases.h>
@@ -50,7 +51,7 @@ TEST(LinearBandit, WithoutNoiseFollowsThePaperArmByArm) {
   std::vector<BanditRecord> users;
   for (int t = 0; t < 80; ++t) users.push_back({{number(), number()}, {2 * number(), 2 * number()}});
   LinearBandit bandit{loss, ball, settings, Count{2}};
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   struct Arm {
     std::vector<double> now{0, 0};
     std::vector<double> before{0, 0};
@@ -115,14 +116,14 @@ TEST(LinearBandit, LeavesOutArmsThatAreFarBehindAfterTheWarmUp) {
   settings.preselection = PreselectionMargin{0.5};
   LinearBandit bandit{loss, ball, settings, Count{1}};
   // After the warm-up arm 0 is at 0.65 and arm 1 at -0.65; then both are driven the other way.
-  ScriptedStream<> stream{grid, {{-1, 0}, {0, 1}, {5, -5}, {5, -5}}};
+  testing::ScriptedStream<> stream{grid, {{-1, 0}, {0, 1}, {5, -5}, {5, -5}}};
   const BanditRecord user{{1}, {0, 0}};
   for (int t = 0; t < 4; ++t) bandit.learn(view(user), 0, stream);
   ASSERT_GT(bandit.weights(1)[0], bandit.weights(0)[0]);
   EXPECT_EQ(bandit.choose(view(user)), 0U);
   settings.preselection = PreselectionMargin{2};
   LinearBandit lenient{loss, ball, settings, Count{1}};
-  ScriptedStream<> again{grid, {{-1, 0}, {0, 1}, {5, -5}, {5, -5}}};
+  testing::ScriptedStream<> again{grid, {{-1, 0}, {0, 1}, {5, -5}, {5, -5}}};
   for (int t = 0; t < 4; ++t) lenient.learn(view(user), 0, again);
   EXPECT_EQ(lenient.choose(view(user)), 1U);
 }
@@ -150,7 +151,7 @@ TEST(LinearBandit, TakesAnyContextAndReward) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {std::nan(""), infinity, -infinity, huge, -huge}) {
     LinearBandit bandit{loss, ball, options(6, 2, 1), Count{2}};
-    ExactStream stream{grid};
+    testing::ExactStream stream{grid};
     for (int t = 0; t < 6; ++t) {
       const BanditRecord user{{t % 2 == 0 ? bad : 1, 0.5}, {t % 3 == 0 ? bad : 0, 1}};
       bandit.learn(view(user), user.rewards[bandit.choose(view(user))], stream);

@@ -12,6 +12,7 @@
 
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/testing/stream.h>
 
 #include <support/bandit_records.h>
 #include <support/drawn_cases.h>
@@ -47,7 +48,7 @@ TEST(LinearUcb, WithoutNoiseIsRidgeRegressionWithConfidence) {
   auto settings = options(60, 3);
   settings.clip = ClippingNorm{4};
   LinearUcb bandit{settings, Count{3}};
-  ExactStream stream{{.log2_step = -34}};
+  testing::ExactStream stream{{.log2_step = -34}};
   std::vector<Eigen::MatrixXd> gram(3, 0.5 * Eigen::MatrixXd::Identity(3, 3));
   std::vector<Eigen::VectorXd> moments(3, Eigen::VectorXd::Zero(3));
   std::vector<int> pulls(3);
@@ -121,7 +122,7 @@ TEST(LinearUcb, CountsRoundingInTheAngleOfBlocks) {
   }
   EXPECT_GT(largest, 0.99);
   LinearUcb bandit{options(1, 1), Count{2}};
-  ExactStream coarser{{.log2_step = -13}};
+  testing::ExactStream coarser{{.log2_step = -13}};
   const BanditRecord user{{1, 0}, {1}};
   EXPECT_TRUE(refuses([&] { bandit.learn(view(user), 1, coarser); }, ErrorCode::invalid_argument, {"grid step is", "2^-12"}));
 }
@@ -146,7 +147,7 @@ TEST(LinearUcb, TakesAnyContextRewardAndSum) {
     std::vector<std::vector<double>> released(6, std::vector<double>(12, -5.0));
     released[3].assign(12, huge);
     released[4].assign(12, bad);
-    ScriptedStream<> stream{grid, released};
+    testing::ScriptedStream<> stream{grid, released};
     for (int t = 0; t < 6; ++t) {
       const BanditRecord user{{t % 2 == 0 ? bad : 1, 0.5}, {t % 3 == 0 ? bad : 0, 1}};
       bandit.learn(view(user), user.rewards[bandit.choose(view(user))], stream);

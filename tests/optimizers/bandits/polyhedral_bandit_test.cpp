@@ -13,6 +13,7 @@
 #include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/selector.h>
 
 #include <support/bandit_records.h>
 #include <support/drawn_cases.h>
@@ -37,13 +38,13 @@ PolyhedralBanditOptions options(std::uint64_t steps, std::uint64_t arms, std::ui
 
 struct Shown {
   std::vector<std::vector<double>> seen;  ///< by everyone but the user at one place
-  std::vector<ScriptedSelector::Request> requests;
+  std::vector<testing::ScriptedSelector::Request> requests;
   std::vector<std::size_t> ends;  ///< of each user's requests
 };
 
 Shown run(const PolyhedralBanditOptions& options, const std::vector<BanditRecord>& users, std::size_t place,
           const std::vector<std::size_t>& chosen) {
-  ScriptedSelector selector{chosen};
+  testing::ScriptedSelector selector{chosen};
   PolyhedralBandit bandit{loss, options, Count{users[0].row.size()}};
   Shown shown;
   for (std::size_t t = 0; t < users.size(); ++t) {
@@ -136,7 +137,7 @@ TEST(PolyhedralBandit, WithoutNoisePrefersTheBetterArm) {
   auto settings = options(2000, 2, 50);
   settings.arm.step_scale = StepScaleFactor{0.5};
   PolyhedralBandit bandit{loss, settings, Count{4}};
-  ExactSelector selector;
+  testing::ExactSelector selector;
   int right = 0;
   for (int t = 0; t < 2000; ++t) {
     BanditRecord user{std::vector<double>(4), {0, 0}};

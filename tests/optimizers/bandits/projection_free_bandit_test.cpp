@@ -19,6 +19,7 @@
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/problem/matroid.h>
 #include <surety/papers/printed_bandit_noise.h>
+#include <surety/testing/stream.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -87,7 +88,7 @@ TEST(ProjectionFreeBandit, WithoutNoisePlaysWhatTheFormulaSays) {
   auto o = options(600, 100);
   const Loss loss{.a = {0.3, -0.2, 0.7}, .height = 0.1, .slope = 1, .shift = 0.2};
   ProjectionFreeBandit<Simplex> bandit{simplex(), o, Count{3}, directions(5, false)};
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   auto direction = directions(5, false);
   std::vector<double> sum(3);
   std::vector<double> decision(3, 1.0 / 3);  // the nearest point to 0
@@ -114,7 +115,7 @@ TEST(ProjectionFreeBandit, WithoutNoisePlaysWhatTheFormulaSays) {
 TEST(ProjectionFreeBandit, FindsTheCheapestVertex) {
   const auto o = papers::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
   ProjectionFreeBandit<Simplex> bandit{simplex(), o, Count{4}, directions(7, false)};
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   const auto shown = play(bandit, linear_losses(1 << 14, {0.5, -0.5, 0.5, 0.5}), stream);
   EXPECT_GT(shown.back()[1], 0.9);
 }
@@ -126,7 +127,7 @@ TEST(ProjectionFreeBandit, PlaysInsideTheDomain) {
     o.queries = QueryRegion::inside;
     o.radius = Radius{radius};
     ProjectionFreeBandit bandit{domain, o, Count{n}, directions(8, false)};
-    ExactStream stream{grid};
+    testing::ExactStream stream{grid};
     std::vector<double> slope(n, 0.4);
     slope[0] = -0.4;
     double least = 1;
@@ -169,7 +170,7 @@ TEST(ProjectionFreeBandit, RefusesPointsInsideWithoutRoom) {
   EXPECT_TRUE(refuses([] { static_cast<void>(shape(options(8, 4, Adjacency::add_or_remove_one), Count{2})); }, ErrorCode::unsupported,
                       {"adjacency is add-or-remove-one"}));
   ProjectionFreeBandit<Simplex> bandit{simplex(), options(1, 1), Count{2}, directions(1, false)};
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   bandit.observe(1, stream);
   EXPECT_TRUE(refuses([&] { bandit.observe(1, stream); }, ErrorCode::invalid_argument, {"step is 2", "at most the horizon 1"}));
 }
@@ -326,8 +327,8 @@ TEST(ProjectionFreeBandit, PlantedViolationsAreCaught) {
   EXPECT_FALSE(difference(run_with(Mistake::step_within_batch, o)).untainted);
   EXPECT_FALSE(difference(run_with(Mistake::exact_baseline, o)).untainted);
   // What was mutated is the algorithm itself, bit for bit.
-  ScriptedStream<> a{grid, released};
-  ScriptedStream<> b{grid, released};
+  testing::ScriptedStream<> a{grid, released};
+  testing::ScriptedStream<> b{grid, released};
   EXPECT_EQ(run_with(Mistake::none, o)(losses, a),
             play(ProjectionFreeBandit<Simplex>{simplex(), o, Count{3}, directions(3, false)}, losses, b));
 }
@@ -335,8 +336,8 @@ TEST(ProjectionFreeBandit, PlantedViolationsAreCaught) {
 TEST(ProjectionFreeBandit, ThePrintedSignGoesToTheDearestVertex) {
   auto o = papers::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
   const Losses losses = linear_losses(1 << 14, {0.5, 0.5, 0.5, -0.5});
-  ExactStream right{grid};
-  ExactStream wrong{grid};
+  testing::ExactStream right{grid};
+  testing::ExactStream wrong{grid};
   EXPECT_GT(run_with(Mistake::none, o)(losses, right).back()[3], 0.9);
   EXPECT_LT(run_with(Mistake::wrong_sign, o)(losses, wrong).back()[3], 0.1);
 }
@@ -357,7 +358,7 @@ TEST(DoublingBandit, PushesOncePerBatchOfEachEpoch) {
   // Epochs of 1, 4, 16, 64 records in batches of 1, 2, 4, 8.
   const auto rule = [](Count steps) { return options(steps.value(), static_cast<std::uint64_t>(std::sqrt(steps.value()))); };
   DoublingBandit<Simplex> bandit{simplex(), rule, Count{3}, directions(1, false)};
-  ScriptedStream<> stream{grid, std::vector<std::vector<double>>(100, std::vector<double>{1, 2, 3})};
+  testing::ScriptedStream<> stream{grid, std::vector<std::vector<double>>(100, std::vector<double>{1, 2, 3})};
   const std::vector<std::uint64_t> pushes_at{1, 3, 5, 9, 13, 17, 21, 29, 37};
   for (std::uint64_t t = 1; t <= 40; ++t) {
     bandit.observe(0.3, stream);
@@ -409,12 +410,12 @@ TEST(DoublingBandit, StartsEachEpochAfresh) {
     for (std::size_t j = 0; j < direction.size(); ++j) direction[j] = static_cast<double>(j) - 0.4;
   };
   DoublingBandit<Simplex> doubling{simplex(), rule, Count{3}, constant};
-  ExactStream all{grid};
+  testing::ExactStream all{grid};
   const Loss loss{.a = {0.3, -0.2, 0.7}, .height = 0.1, .slope = 1, .shift = 0.2};
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
     const Count steps{std::uint64_t{1} << (2 * epoch)};
     ProjectionFreeBandit<Simplex> alone{simplex(), rule(steps), Count{3}, constant};
-    ExactStream own{grid};
+    testing::ExactStream own{grid};
     for (std::uint64_t t = 0; t < steps.value(); ++t) {
       for (std::size_t j = 0; j < 3; ++j) ASSERT_NEAR(doubling.point()[j], alone.point()[j], 1e-12) << epoch << " " << t;
       const double f = loss(alone.point());
@@ -452,7 +453,7 @@ TEST(DoublingBandit, CostsAsMuchAsItsDearestEpoch) {
 TEST(DoublingBandit, RefusesARuleThatForgetsItsEpochs) {
   const auto wrong = [](Count steps) { return options(steps.value(), 1); };
   DoublingBandit<Simplex> bandit{simplex(), wrong, Count{3}, directions(1, false)};
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   EXPECT_TRUE(refuses([&] { bandit.observe(0.1, stream); }, ErrorCode::invalid_argument,
                       {"epoch 1 has 4 steps in batches of 1", "must have 4 in batches of 2"}));
 }

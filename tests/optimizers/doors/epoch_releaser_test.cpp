@@ -195,20 +195,5 @@ TEST_F(NoisyEpochReleaserTest, NothingIsDrawnByACopyOfTheProcess) {
             0);
 }
 
-TEST(ExactEpochReleaser, ReturnsTheQueryOfEachRoundOnce) {
-  ReplayBits bits{7};
-  ExactEpochReleaser releaser{bits, allocation};
-  auto query = zeros(2);
-  query.steps[1] = -3 << 18;
-  std::size_t served = 0;
-  for (int round = 0; round < 4; ++round) {
-    served += releaser.draw_batch(40).size();
-    EXPECT_EQ(releaser.release_sampled(query, sensitivity, adding(2)), (std::vector<double>{0, -0.75}));
-    EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release_sampled(query, sensitivity, adding(2))); }, ErrorCode::internal, {}));
-  }
-  EXPECT_EQ(served, 40U);
-  EXPECT_EQ(releaser.release(query, sensitivity, adding(2)), (std::vector<double>{0, -0.75}));
-}
-
 }  // namespace
 }  // namespace surety::optimizers::epoch_releaser_test

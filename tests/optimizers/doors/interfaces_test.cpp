@@ -18,6 +18,10 @@
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/doors/vector_releaser.h>
+#include <surety/testing/releaser.h>
+#include <surety/testing/sampling_releaser.h>
+#include <surety/testing/selector.h>
+#include <surety/testing/stream.h>
 
 namespace surety::optimizers::interfaces_test {
 namespace {
@@ -31,9 +35,9 @@ constexpr bool is_door = std::is_convertible_v<Object&, Door&>;
 
 // What releases nothing is no releaser, and one kind is no other.
 struct Nothing {};
-static_assert(!is_door<Nothing, Releaser> && !is_door<ExactReleaser, SamplingReleaser>);
-static_assert(!is_door<ExactReleaser, PerturbingReleaser> && !is_door<ExactReleaser, Selector>);
-static_assert(!is_door<ScriptedStream<L1Sensitivity>, StreamReleaser<>>);
+static_assert(!is_door<Nothing, Releaser> && !is_door<testing::ExactReleaser, SamplingReleaser>);
+static_assert(!is_door<testing::ExactReleaser, PerturbingReleaser> && !is_door<testing::ExactReleaser, Selector>);
+static_assert(!is_door<testing::ScriptedStream<L1Sensitivity>, StreamReleaser<>>);
 // A function that has the words of a door, and does not say that it is one, is none.
 struct HasTheWords {
   std::vector<double> release(const GridVector& /*query*/, L2Sensitivity /*sensitivity*/, const Event& /*event*/) { return {}; }
@@ -52,7 +56,7 @@ static_assert(is_door<NoisySelector, Selector> && is_door<SharedSelector, Select
 static_assert(is_door<SamplingReleaser, Releaser> && is_door<PerturbingReleaser, Releaser>);
 
 TEST(Releaser, IsAskedThroughItsInterface) {
-  ScriptedReleaser script{{{1}, {2}}};
+  testing::ScriptedReleaser script{{{1}, {2}}};
   Releaser& releaser = script;
   EXPECT_EQ(releaser.release(query(7), sensitivity, event), std::vector<double>{1});
   EXPECT_EQ(releaser.release(query(8), L2Sensitivity{3}, event), std::vector<double>{2});
@@ -60,12 +64,12 @@ TEST(Releaser, IsAskedThroughItsInterface) {
   EXPECT_EQ(script.log()[0].query.steps, std::vector<std::int64_t>{7});
   EXPECT_EQ(script.log()[1].sensitivity, L2Sensitivity{3});
   EXPECT_TRUE(script.log()[1].event == event);
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   EXPECT_EQ(static_cast<Releaser&>(exact).release(query(4), sensitivity, event), std::vector<double>{0.5});
 }
 
 TEST(SamplingReleaser, IsAskedForBatchesAndBothKindsOfReleases) {
-  ScriptedSamplingReleaser script{{{0, 2}}, {{1}, {2}}};
+  testing::ScriptedSamplingReleaser script{{{0, 2}}, {{1}, {2}}};
   SamplingReleaser& releaser = script;
   const auto batch = releaser.draw_batch(3);
   EXPECT_EQ(std::vector<std::size_t>(batch.begin(), batch.end()), (std::vector<std::size_t>{0, 2}));
@@ -77,7 +81,7 @@ TEST(SamplingReleaser, IsAskedForBatchesAndBothKindsOfReleases) {
 }
 
 TEST(StreamReleaser, IsAskedForPushesAndTheGrid) {
-  ScriptedStream<> script{{.log2_step = -3}, {{1}, {2}}};
+  testing::ScriptedStream<> script{{.log2_step = -3}, {{1}, {2}}};
   StreamReleaser<>& stream = script;
   EXPECT_EQ(stream.grid(), Grid{.log2_step = -3});
   EXPECT_EQ(stream.push(query(7), sensitivity), std::vector<double>{1});
@@ -88,7 +92,7 @@ TEST(StreamReleaser, IsAskedForPushesAndTheGrid) {
 }
 
 TEST(Selector, IsAskedForChoices) {
-  ScriptedSelector script{{1}};
+  testing::ScriptedSelector script{{1}};
   Selector& selector = script;
   EXPECT_EQ(selector.select(std::vector<double>{3, 4}, ScoreSensitivity{2}, ScoreChange::one_way, event), 1U);
   ASSERT_EQ(script.log().size(), 1U);

@@ -57,18 +57,5 @@ TEST_F(NoisySelectorTest, ChoosesByTheEventsEpsilonAndTheSensitivity) {
   EXPECT_NEAR(best, expected, 6 * std::sqrt(expected * (1 - expected / choices)));
 }
 
-TEST(ExactSelector, TakesTheFirstOfTheLargest) {
-  EXPECT_EQ(ExactSelector{}.select(std::array{2.0, 3.0, 3.0}, ScoreSensitivity{1}, ScoreChange::range, pure), 1U);
-}
-
-TEST(ScriptedSelector, RepliesFromItsScriptAndLogs) {
-  ScriptedSelector selector{{7}};
-  EXPECT_EQ(selector.select(scores, ScoreSensitivity{2}, ScoreChange::one_way, pure), 1U);
-  ASSERT_EQ(selector.log().size(), 1U);
-  EXPECT_EQ(selector.log()[0].scores, (std::vector<double>{1, 3, 2}));
-  EXPECT_EQ(selector.log()[0].sensitivity, ScoreSensitivity{2});
-  EXPECT_THROW(static_cast<void>(selector.select(scores, ScoreSensitivity{2}, ScoreChange::one_way, pure)), Error);
-}
-
 }  // namespace
 }  // namespace surety::optimizers::selector_test

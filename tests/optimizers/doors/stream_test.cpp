@@ -95,20 +95,5 @@ TEST_F(NoisyStreamTest, ChargesAllEpochsOfARestartedSumAhead) {
   EXPECT_THROW(static_cast<void>(stream.push(contribution(0), L2Sensitivity{1})), Error);
 }
 
-TEST(ExactStream, AddsUp) {
-  ExactStream stream{grid};
-  EXPECT_EQ(stream.push(contribution(1 << 20), L2Sensitivity{1}), std::vector<double>{1});
-  EXPECT_EQ(stream.push(contribution(1 << 20), L2Sensitivity{1}), std::vector<double>{2});
-}
-
-TEST(ScriptedStream, RepliesFromItsScriptAndLogs) {
-  ScriptedStream<> stream{grid, {{3}, {4, 5}}};
-  EXPECT_EQ(stream.push(contribution(7), L2Sensitivity{2}), std::vector<double>{3});
-  EXPECT_THROW(static_cast<void>(stream.push(contribution(7), L2Sensitivity{2})), Error) << "it has another length";
-  EXPECT_EQ(stream.log().size(), 1U);
-  EXPECT_EQ(stream.log()[0].contribution, contribution(7));
-  EXPECT_EQ(stream.log()[0].sensitivity, L2Sensitivity{2});
-}
-
 }  // namespace
 }  // namespace surety::optimizers::stream_test

@@ -19,6 +19,7 @@
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/full_gradient_checks.h>
 #include <support/refusal.h>
@@ -158,7 +159,7 @@ TEST(AcceleratedGradientDescent, PlansAndSpendsWhatItAsksFor) {
 TEST(AcceleratedGradientDescent, TakesTheStepsOfTheFormula) {
   const Dataset data = Dataset::dense(1, {0.5}, {1});
   const std::vector<double> released{2, 0.5, -3, 1};
-  ScriptedReleaser releaser{{{2}, {0.5}, {-3}, {1}}};
+  testing::ScriptedReleaser releaser{{{2}, {0.5}, {-3}, {1}}};
   const auto options = few_steps(Adjacency::replace_one, Momentum::constant);
   const L2Regularizer h{Regularization{0.2}};
   const auto found = accelerated_gradient_descent(data, LogisticLoss{}, h, options, releaser).weights[0];
@@ -181,7 +182,7 @@ TEST(AcceleratedGradientDescent, DefaultsFollowFromPublicConstants) {
   AcceleratedGradientDescentOptions options{
       .noise_multiplier = NoiseMultiplier{1}, .steps = Count{3}, .regularization = Regularization{0.5}};
   const auto run = [&] {
-    ScriptedReleaser releaser{{{2, -1}, {0.5, 1}, {-3, 0.1}}};
+    testing::ScriptedReleaser releaser{{{2, -1}, {0.5, 1}, {-3, 0.1}}};
     auto weights = accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, releaser).weights;
     EXPECT_EQ(releaser.log()[0].sensitivity.value(), 2);  // 2 G, G = 1
     return weights;
@@ -230,7 +231,7 @@ TEST(AcceleratedGradientDescent, WithoutNoiseItIsFastAndRight) {
         .noise_multiplier = NoiseMultiplier{1}, .steps = Count{steps}, .regularization = Regularization{lambda}, .momentum = momentum};
   };
   const auto check = [&](double lambda, const auto& h, Momentum momentum, std::uint64_t steps) {
-    ExactReleaser exact;
+    testing::ExactReleaser exact;
     const auto value = [&](const std::vector<double>& w) { return regularized_loss(loss, data, w, Regularization{lambda}) + h.value(w); };
     const double best =
         value(minimum_of(loss, data, lambda, 0.25 + lambda, 4000, [&](double step, std::span<double> w) { h.proximal(step, w); }));
@@ -258,7 +259,7 @@ TEST(AcceleratedGradientDescent, WithoutNoiseItIsFastAndRight) {
 }
 
 TEST(AcceleratedGradientDescent, RefusesBeforeTheFirstRelease) {
-  ScriptedReleaser nothing{{}};
+  testing::ScriptedReleaser nothing{{}};
   const auto refused = refusal_of_run([&](const Dataset& data, const AcceleratedGradientDescentOptions& options) {
     return accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, nothing);
   });
@@ -279,7 +280,7 @@ TEST(AcceleratedGradientDescent, RefusesBeforeTheFirstRelease) {
 /// min F within 1e-7 by exact steps, as the gradient certifies: F - min F <= ||gradient||^2 / (2 lambda).
 double certified_optimum(const Dataset& data, Regularization lambda) {
   const LogisticLoss loss;
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto weights =
       accelerated_gradient_descent(
           data, loss, NoRegularizer{},

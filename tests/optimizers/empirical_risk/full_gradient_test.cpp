@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/refusal.h>
 
@@ -21,7 +22,7 @@ FullGradientOptions options(Adjacency adjacency) {
 }
 
 TEST(NoisyFullGradient, IsTheClippedMeanOverThePublicCount) {
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   NoisyFullGradient gradient{data, logistic, options(Adjacency::replace_one), exact};
   const LogisticLoss loss;
   const std::vector<double> weights{0.5, -0.25};
@@ -36,7 +37,7 @@ TEST(NoisyFullGradient, IsTheClippedMeanOverThePublicCount) {
 
 TEST(NoisyFullGradient, AsksForOneGaussianReleaseACall) {
   for (const auto& [adjacency, sensitivity] : {std::pair{Adjacency::replace_one, 1.0}, std::pair{Adjacency::add_or_remove_one, 0.5}}) {
-    ScriptedReleaser releaser{{{1, 2}, {3, 4}, {5, 6}}};
+    testing::ScriptedReleaser releaser{{{1, 2}, {3, 4}, {5, 6}}};
     auto settings = options(adjacency);
     settings.clip = ClippingNorm{0.5};
     NoisyFullGradient gradient{data, logistic, settings, releaser};
@@ -65,7 +66,7 @@ TEST(NoisyFullGradient, DoesNotDependOnThreads) {
   const Dataset many = Dataset::dense(3, values, labels);
   const std::vector<double> weights{0.1, -2, 0.3};
   const auto by = [&](std::size_t threads) {
-    ExactReleaser exact;
+    testing::ExactReleaser exact;
     auto settings = options(Adjacency::replace_one);
     settings.threads = threads;
     NoisyFullGradient gradient{many, logistic, settings, exact};
@@ -77,7 +78,7 @@ TEST(NoisyFullGradient, DoesNotDependOnThreads) {
 
 TEST(NoisyFullGradient, RefusesWithoutALabelARecordOrAPublicCount) {
   const auto refused = [](const Dataset& records, const FullGradientOptions& settings, std::string_view words) {
-    ExactReleaser exact;
+    testing::ExactReleaser exact;
     return refuses([&] { NoisyFullGradient(records, logistic, settings, exact); }, ErrorCode::invalid_argument, {words});
   };
   auto settings = options(Adjacency::add_or_remove_one);
@@ -94,10 +95,10 @@ TEST(NoisyFullGradient, TakesAUnitOfSeveralRowsForOneRecord) {
   auto settings = options(Adjacency::replace_one);
   settings.unit_ends = ends;
   settings.public_count.reset();
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   // The loss's derivative at 0 is -1/2 for one class: the mean of the first two rows, and the others clipped to 1, over two units.
   EXPECT_NEAR((NoisyFullGradient{rows, logistic, settings, exact}(std::vector<double>{0})[0]), (-0.375 / 2 + 1) / 2, 1e-7);
-  ScriptedReleaser releaser{{{1}}};
+  testing::ScriptedReleaser releaser{{{1}}};
   NoisyFullGradient gradient{rows, logistic, settings, releaser};
   static_cast<void>(gradient(std::vector<double>{0}));
   EXPECT_EQ(releaser.log()[0].sensitivity.value(), 2);

@@ -26,6 +26,7 @@
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/full_gradient_checks.h>
 #include <support/refusal.h>
@@ -218,7 +219,7 @@ TEST(GradientDescent, PlansWhatItAsksFor) {
   const Dataset data = assemble({{{0.6, 0.1}, -1}, {{0.2, -3}, 1}}, 2);
   for (const Adjacency adjacency : adjacencies) {
     const auto options = few_steps(adjacency, 7);
-    ScriptedReleaser releaser{std::vector<std::vector<double>>(7, {0.5, 1})};
+    testing::ScriptedReleaser releaser{std::vector<std::vector<double>>(7, {0.5, 1})};
     static_cast<void>(gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, releaser));
     ASSERT_EQ(releaser.log().size(), 7U);
     for (const auto& request : releaser.log()) {
@@ -241,7 +242,7 @@ TEST(GradientDescent, TheNoiseIsThatOfTheTheorem) {
   };
   const auto found = calibrate([&](NoiseMultiplier z) { return plan(options(z)); }, target);
   const Dataset data = assemble({{{0.6, 0.1}, -1}, {{0.2, -3}, 1}, {{0.2, 1}, 1}}, 2);
-  ScriptedReleaser releaser{std::vector<std::vector<double>>(30, {0.5, 1})};
+  testing::ScriptedReleaser releaser{std::vector<std::vector<double>>(30, {0.5, 1})};
   static_cast<void>(gradient_descent(data, LogisticLoss{}, WholeSpace{}, options(found.value), releaser));
   const auto& request = releaser.log().front();
   const mechanisms::Gaussian noise{{.multiplier = std::get<Event::Gaussian>(request.event.node()).multiplier,
@@ -254,7 +255,7 @@ TEST(GradientDescent, TheNoiseIsThatOfTheTheorem) {
 
 TEST(GradientDescent, TakesTheStepOfTheFormula) {
   const Dataset data = assemble({{{0.6, 0.1}, -1}}, 2);
-  ScriptedReleaser releaser{{{2, -1}, {0.5, 4}}};
+  testing::ScriptedReleaser releaser{{{2, -1}, {0.5, 4}}};
   const auto options = few_steps(Adjacency::replace_one, 2);
   const auto result = gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, releaser);
   const auto expected = [](double first, double second) {
@@ -267,7 +268,7 @@ TEST(GradientDescent, TakesTheStepOfTheFormula) {
 
 TEST(GradientDescent, DefaultsFollowFromPublicConstants) {
   const Dataset data = assemble({{{0.6, 0.8}, -1}, {{0, 1}, 1}}, 2);
-  ScriptedReleaser releaser{{{2, -1}}};
+  testing::ScriptedReleaser releaser{{{2, -1}}};
   const GradientDescentOptions options{.noise_multiplier = NoiseMultiplier{1}, .steps = Count{1}, .regularization = Regularization{0.5}};
   const auto result = gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, releaser);
   EXPECT_EQ(releaser.log()[0].sensitivity.value(), 2);             // 2 G, G = 1
@@ -276,7 +277,7 @@ TEST(GradientDescent, DefaultsFollowFromPublicConstants) {
 
 TEST(GradientDescent, StaysInItsDomain) {
   const Dataset data = assemble({{{0.6, 0.8}, -1}}, 2);
-  ScriptedReleaser releaser{{{2e3, -1e3}, {0, 1e9}}};
+  testing::ScriptedReleaser releaser{{{2e3, -1e3}, {0, 1e9}}};
   const auto result = gradient_descent(data, LogisticLoss{}, L2Ball{Radius{0.5}}, few_steps(Adjacency::zero_out, 2), releaser);
   EXPECT_NEAR(std::hypot(result.weights[0], result.weights[1]), 0.5, 1e-15);
 }
@@ -284,7 +285,7 @@ TEST(GradientDescent, StaysInItsDomain) {
 TEST(GradientDescent, SparseAndDenseRowsGiveTheSameWeights) {
   const Dataset dense = Dataset::dense(3, {0, 0.5, -0.1, 0, 0, 0, 2, 0, 0.25}, {1, 1, -1});
   const Dataset sparse = Dataset::sparse(3, {2, 2, 4}, {1, 2, 0, 2}, {0.5, -0.1, 2, 0.25}, {1, 1, -1});
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto options = few_steps(Adjacency::replace_one, 20);
   EXPECT_EQ(gradient_descent(dense, LogisticLoss{}, WholeSpace{}, options, exact).weights,
             gradient_descent(sparse, LogisticLoss{}, WholeSpace{}, options, exact).weights);
@@ -295,7 +296,7 @@ TEST(GradientDescent, WithoutNoiseItFindsTheOptimum) {
   const Dataset data = Dataset::dense(1, {1, 0.5, -1, 0.25}, {1, 2, -2, 0});
   const GradientDescentOptions options{
       .noise_multiplier = NoiseMultiplier{1}, .steps = Count{400}, .regularization = Regularization{0.1}, .clip = ClippingNorm{20}};
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto result = gradient_descent(data, squared, WholeSpace{}, options, exact);
   // (1/n) sum x (w x - y) + lambda w = 0, up to the rounding of gradients to the grid.
   EXPECT_NEAR(result.weights[0], (1 + 1 + 2 + 0) / 4.0 / ((1 + 0.25 + 1 + 0.0625) / 4 + 0.1), 1e-6);
@@ -306,7 +307,7 @@ TEST(GradientDescent, ReturnsTheIterateThatWasAskedFor) {
   const Dataset data = assemble({{{0.6, 0.1}, -1}}, 2);
   const std::vector<std::vector<double>> script{{2, -1}, {0.5, 4}, {-3, 1}};
   const auto run = [&](std::uint64_t steps, const ReturnedIterate& returned) {
-    ScriptedReleaser releaser{script};
+    testing::ScriptedReleaser releaser{script};
     auto options = few_steps(Adjacency::replace_one, steps);
     options.returned = returned;
     return gradient_descent(data, LogisticLoss{}, L2Ball{Radius{0.5}}, options, releaser).weights;
@@ -366,7 +367,7 @@ TEST(GradientDescent, OneRecordMovesNothingButItsQueriesInManyCases) {
 
 TEST(GradientDescent, TakesTheProximalStepOfTheFormula) {
   const Dataset data = assemble({{{0.6, 0.1}, -1}}, 2);
-  ScriptedReleaser releaser{{{2, -0.5}, {0.5, 4}}};
+  testing::ScriptedReleaser releaser{{{2, -0.5}, {0.5, 4}}};
   const L1Regularizer h{Regularization{0.1}};
   const auto found = gradient_descent(data, LogisticLoss{}, h, few_steps(Adjacency::replace_one, 2), releaser).weights;
   const auto expected = [](double first, double second) {
@@ -381,7 +382,7 @@ TEST(GradientDescent, TakesTheProximalStepOfTheFormula) {
 // A domain and its indicator are one algorithm; l2 in F and l2 as h have one minimum.
 TEST(GradientDescent, DomainsAndRegularizersAgree) {
   const Dataset data = assemble({{{0.6, 0.8}, -1}, {{0.2, -0.9}, 1}, {{-0.5, 0.1}, 1}}, 2);
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   auto options = few_steps(Adjacency::replace_one, 300);
   options.step_size = StepSize{3};
   options.clip = ClippingNorm{2};
@@ -407,7 +408,7 @@ TEST(GradientDescent, WithoutNoiseItFindsSparseMinima) {
   const Regularization lambda{0.12};
   const GradientDescentOptions options{
       .noise_multiplier = NoiseMultiplier{1}, .steps = Count{2000}, .regularization = Regularization{0}, .clip = ClippingNorm{20}};
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto w = gradient_descent(data, squared, L1Regularizer{lambda}, options, exact).weights;
   std::vector<double> gradient(3, 0.0);
   for (std::size_t i = 0; i < 4; ++i) add_gradient(squared, data.row(i), data.label(i), w, gradient);
@@ -483,13 +484,13 @@ TEST(GradientDescent, ReportsPublicProgress) {
   auto options = few_steps(Adjacency::replace_one, 5);
   std::vector<std::uint64_t> seen;
   options.progress = [&](std::uint64_t done) { seen.push_back(done); };
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   static_cast<void>(gradient_descent(assemble({{{1, 0}, 1}}, 2), LogisticLoss{}, WholeSpace{}, options, exact));
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
 }
 
 TEST(GradientDescent, RefusesBeforeTheFirstRelease) {
-  ScriptedReleaser nothing{{}};
+  testing::ScriptedReleaser nothing{{}};
   const auto refused = refusal_of_run([&](const Dataset& data, const GradientDescentOptions& options) {
     return gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, nothing);
   });
@@ -506,7 +507,7 @@ TEST(GradientDescent, RefusesBeforeTheFirstRelease) {
 
 // An empty data set is a neighbour of one record under add-or-remove-one, so it trains like any other.
 TEST(GradientDescent, TrainsOnNoRecordsUnderAPublicCount) {
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto result =
       gradient_descent(Dataset::dense(2, {}, {}), LogisticLoss{}, WholeSpace{}, few_steps(Adjacency::add_or_remove_one), exact);
   EXPECT_EQ(result.weights, (std::vector<double>{0, 0}));
@@ -614,7 +615,7 @@ TEST(GradientDescent, PredictsVisitsInTheHealthInsuranceExperiment) {
   ASSERT_EQ(parts.training.size() + parts.held_out.size(), 20'190U);
   const GradientDescentOptions options{.noise_multiplier = NoiseMultiplier{1}};
   const auto score = [&](const std::vector<double>& weights) { return score_of(weights, parts.held_out); };
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto without_noise = score(gradient_descent(parts.training, LogisticLoss{}, WholeSpace{}, options, exact).weights);
   const auto constant = constant_scores(parts.held_out.labels());
   constexpr int seeds = optimized ? 5 : 1;
@@ -647,7 +648,7 @@ TEST(GradientDescent, PredictsVisitsOnOtherSplitsToo) {
   constexpr int splits = 8;
   for (int seed = 1; seed <= splits; ++seed) {
     const auto [training, held_out] = split(all, {.seed = static_cast<std::uint64_t>(seed)});
-    ExactReleaser exact;
+    testing::ExactReleaser exact;
     const GradientDescentOptions options{.noise_multiplier = NoiseMultiplier{1}};
     area +=
         score_of(gradient_descent(training, LogisticLoss{}, WholeSpace{}, options, exact).weights, held_out).area_under_the_curve / splits;

@@ -1,5 +1,6 @@
 // A score of what was held out: its losses, what a unit moves, and how often its intervals hold what they are about.
 #include <surety/optimizers/empirical_risk/held_out_score.h>
+#include <surety/testing/releaser.h>
 
 #include <gtest/gtest.h>
 
@@ -45,7 +46,7 @@ std::vector<double> query_of(const std::vector<std::vector<double>>& rows, const
   std::vector<double> values;
   for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
   const auto data = Dataset::dense(2, values, labels);
-  ScriptedReleaser script{{{0, 0}}};
+  testing::ScriptedReleaser script{{{0, 0}}};
   auto its = options;
   const std::vector<std::size_t> ends{rows.size()};
   if (!rows.empty()) its.unit_ends = ends;
@@ -101,7 +102,7 @@ TEST(HeldOutScore, IsTheMeanOverUnitsOfTheMeansOverTheirRows) {
 }
 
 TEST(HeldOutScore, RefusesWhatDoesNotFit) {
-  ScriptedReleaser script{{}};
+  testing::ScriptedReleaser script{{}};
   const auto data = Dataset::dense(1, std::vector<double>{1}, {1.0});
   const ScoreOptions options{.kind = ScoreKind::squared_error, .noise_multiplier = noise, .label_bound = LabelBound{1e200}};
   EXPECT_TRUE(refuses([&] { static_cast<void>(release_score(data, std::vector<double>{1}, options, script)); }, ErrorCode::invalid_argument,

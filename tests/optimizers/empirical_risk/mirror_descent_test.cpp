@@ -14,6 +14,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/full_gradient_checks.h>
 #include <support/refusal.h>
@@ -200,7 +201,7 @@ TEST(MirrorDescent, TakesTheStepsOfTheFormula) {
   // One feature and a ball that no point leaves: y_k = x_k - g_k / M, z_k = -sum a_j g_j.
   const Dataset data = Dataset::dense(1, {0.5}, {1});
   const std::vector<double> released{2, 0.5, -3};
-  ScriptedReleaser releaser{{{2}, {0.5}, {-3}}};
+  testing::ScriptedReleaser releaser{{{2}, {0.5}, {-3}}};
   auto options = few_steps(Adjacency::replace_one);
   options.smoothness = StepSmoothness{0.7};
   const EuclideanGeometry wide{L2Ball{Radius{100}}};
@@ -309,7 +310,7 @@ TEST(MirrorDescent, NoiseAsksForSmallerSteps) {
 }
 
 TEST(MirrorDescent, RefusesBeforeTheFirstRelease) {
-  ScriptedReleaser nothing{{}};
+  testing::ScriptedReleaser nothing{{}};
   const auto refused = [&](const Dataset& data, const MirrorDescentOptions& options, std::string_view words) {
     return refuses([&] { static_cast<void>(mirror_descent(data, LogisticLoss{}, ball, options, nothing)); }, ErrorCode::invalid_argument,
                    {words});

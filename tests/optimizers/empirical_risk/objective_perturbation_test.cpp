@@ -17,6 +17,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/perturbing_releaser.h>
 
 #include <support/drawn_records.h>
 #include <support/refusal.h>
@@ -193,28 +194,6 @@ TEST(ObjectivePerturbationMultiplier, IsTheLeast) {
 
 // ---- The algorithm ----
 
-/// Replays b and the released values, and logs what was asked.
-class ScriptedPerturbation final : public PerturbingReleaser {
- public:
-  ScriptedPerturbation(std::vector<double> b, std::vector<double> released) : script_{{std::move(released)}}, b_{std::move(b)} {}
-  std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) override {
-    EXPECT_EQ(dimension, b_.size());
-    sigmas.push_back(sigma.value());
-    events.push_back(event);
-    return b_;
-  }
-  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
-    return script_.release(query, sensitivity, event);
-  }
-  [[nodiscard]] const std::vector<ScriptedReleaser::Request>& log() const { return script_.log(); }
-  std::vector<double> sigmas;
-  std::vector<Event> events;
-
- private:
-  ScriptedReleaser script_;
-  std::vector<double> b_;
-};
-
 /// The neighbour's b that gives the same exact minimiser: b' = b + n (gradient of F - gradient of F') there.
 template <class O>
 std::vector<double> matching_noise(const O& objective, const Dataset& data, const Dataset& neighbour, const std::vector<double>& b,
@@ -258,15 +237,15 @@ TEST(ObjectivePerturbation, GivenTheMinimiserTheQueryMovesByAtMostItsSensitivity
     const auto options = some_options(size, adjacency);
     std::vector<double> b(features);
     for (auto& each : b) each = std::uniform_real_distribution<double>{-3, 3}(random);
-    ScriptedPerturbation first{b, std::vector<double>(features, 0.5)};
+    testing::ScriptedPerturbingReleaser first{b, {std::vector<double>(features, 0.5)}};
     const auto result = detail::perturb_and_minimize(data, LogisticLoss{}, options, events.at({size, adjacency}), first);
     // The minimiser to within what the query has of it.
     const auto weights = mechanisms::to_reals(first.log()[0].query);
-    ScriptedPerturbation second{matching_noise(LogisticLoss{}, data, neighbour, b, options, weights), std::vector<double>(features, 0.5)};
+    testing::ScriptedPerturbingReleaser second{matching_noise(LogisticLoss{}, data, neighbour, b, options, weights),
+                                               {std::vector<double>(features, 0.5)}};
     const auto other = detail::perturb_and_minimize(neighbour, LogisticLoss{}, options, events.at({size, adjacency}), second);
     ASSERT_TRUE(same_bits(result, other));
-    ASSERT_EQ(first.sigmas, second.sigmas);
-    ASSERT_EQ(first.events, second.events);
+    ASSERT_EQ(first.perturbations(), second.perturbations());
     const auto& a = first.log()[0];
     const auto& z = second.log()[0];
     ASSERT_TRUE(a.sensitivity == z.sensitivity && a.event == z.event && a.query.grid == z.query.grid);
@@ -297,7 +276,7 @@ TEST(ObjectivePerturbation, ReleasesTheCertifiedMinimumOfItsObjective) {
       EXPECT_NEAR(distance / wanted, 1, 1e-15);
 
       const std::vector<double> b{0.5 * length * sigma, -0.7 * length * sigma, 0.1 * length * sigma};
-      ScriptedPerturbation script{b, {1, 2, 3}};
+      testing::ScriptedPerturbingReleaser script{b, {{1, 2, 3}}};
       const auto result = detail::perturb_and_minimize(data, LogisticLoss{}, options,
                                                        objective_perturbation_events(options, perturbed_loss(LogisticLoss{})), script);
       EXPECT_EQ(result, (std::vector<double>{1, 2, 3}));
@@ -316,13 +295,13 @@ TEST(ObjectivePerturbation, ReleasesTheCertifiedMinimumOfItsObjective) {
 
 TEST(ObjectivePerturbation, AsksForItsPlan) {
   const auto options = some_options(2, Adjacency::zero_out);
-  ScriptedPerturbation releaser{{0.5, -1}, {0.25, 4}};
+  testing::ScriptedPerturbingReleaser releaser{{0.5, -1}, {{0.25, 4}}};
   const auto weights = objective_perturbation(Dataset::dense(2, {0.1, 0.9, -0.4, 0.3}, {1, -1}), LogisticLoss{}, options, releaser);
   EXPECT_EQ(weights, (std::vector<double>{0.25, 4}));
-  ASSERT_EQ(releaser.events.size(), 1U);
+  ASSERT_EQ(releaser.perturbations().size(), 1U);
   ASSERT_EQ(releaser.log().size(), 1U);
-  EXPECT_EQ(releaser.sigmas[0], 4 * 0.6);
-  EXPECT_EQ(plan(options, LogisticLoss{}), compose({releaser.events[0], releaser.log()[0].event}));
+  EXPECT_EQ(releaser.perturbations()[0].sigma.value(), 4 * 0.6);
+  EXPECT_EQ(plan(options, LogisticLoss{}), compose({releaser.perturbations()[0].event, releaser.log()[0].event}));
   // Where the gradient of the perturbed objective vanishes.
   const auto query = mechanisms::to_reals(releaser.log()[0].query);
   std::vector<double> gradient{0.5 / 2 + 0.2 * query[0], -1.0 / 2 + 0.2 * query[1]};
@@ -340,7 +319,7 @@ TEST(ObjectivePerturbation, AsksForItsPlan) {
 TEST(ObjectivePerturbation, TakesNoiseOfAnyLength) {
   const auto options = some_options(2);
   for (const double b : {1e3, 1e200}) {
-    ScriptedPerturbation releaser{{b}, {0}};
+    testing::ScriptedPerturbingReleaser releaser{{b}, {{0}}};
     static_cast<void>(objective_perturbation(Dataset::dense(1, {0.3, 0.4}, {1, 1}), LogisticLoss{}, options, releaser));
     // sigma (1 + 10.25) = 27 over n lambda = 0.4, and the records' part.
     EXPECT_NEAR(mechanisms::to_reals(releaser.log()[0].query)[0], -(2.4 * 11.25 - 0.7) / 0.4, 0.1);
@@ -376,7 +355,7 @@ TEST(ObjectivePerturbation, Learns) {
   mechanisms::ReplayBits bits{5};
   NoisyPerturbingReleaser releaser{reservation, bits};
   const auto weights = objective_perturbation(data, LogisticLoss{}, options, releaser);
-  ScriptedPerturbation exact{{0, 0}, {0, 0}};
+  testing::ScriptedPerturbingReleaser exact{{0, 0}, {{0, 0}}};
   static_cast<void>(objective_perturbation(data, LogisticLoss{}, options, exact));
   const auto best = mechanisms::to_reals(exact.log()[0].query);
   const double excess = regularized_loss(LogisticLoss{}, data, weights, options.regularization) -
@@ -386,7 +365,7 @@ TEST(ObjectivePerturbation, Learns) {
 }
 
 TEST(ObjectivePerturbation, RefusesBeforeAnythingIsDrawn) {
-  ScriptedPerturbation nothing{{}, {}};
+  testing::ScriptedPerturbingReleaser nothing{{}, {{}}};
   const Dataset data = Dataset::dense(1, {1, 1}, {1, -1});
   const auto refused = [&](const Dataset& records, const ObjectivePerturbationOptions& options, ErrorCode code, std::string_view words) {
     return refuses([&] { static_cast<void>(objective_perturbation(records, LogisticLoss{}, options, nothing)); }, code, {words});
@@ -402,7 +381,7 @@ TEST(ObjectivePerturbation, RefusesBeforeAnythingIsDrawn) {
   options = some_options(2);
   options.noise_multiplier = NoiseMultiplier{0.01};
   EXPECT_TRUE(refused(data, options, ErrorCode::invalid_argument, "must be less than 1"));
-  EXPECT_TRUE(nothing.events.empty());
+  EXPECT_TRUE(nothing.perturbations().empty());
 }
 
 }  // namespace

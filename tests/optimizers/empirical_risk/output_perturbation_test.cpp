@@ -16,6 +16,7 @@
 #include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -146,7 +147,7 @@ TEST(OutputPerturbation, ReleasesTheCertifiedMinimum) {
     const auto options = some_options(adjacency);
     const std::size_t size = 4;
     const Dataset data = assemble(drawn_records(size, 3, random));
-    ScriptedReleaser releaser{{{1, 2, 3}}};
+    testing::ScriptedReleaser releaser{{{1, 2, 3}}};
     EXPECT_EQ(output_perturbation(data, LogisticLoss{}, options, releaser), (std::vector<double>{1, 2, 3}));
     const auto& request = releaser.log()[0];
     const Count n{size};
@@ -163,7 +164,7 @@ TEST(OutputPerturbation, ReleasesTheCertifiedMinimum) {
 }
 
 TEST(OutputPerturbation, LongRowsCountAsTheirDirections) {
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto options = some_options();
   const auto of = [&](double x) {
     return output_perturbation(Dataset::dense(2, {x, -x, 0.1, 0.2}, {1, -1}), LogisticLoss{}, options, exact);
@@ -197,11 +198,11 @@ struct WorstPair {
 };
 
 WorstPair worst_pair(const OutputPerturbationOptions& options) {
-  ScriptedReleaser one{{{0.0}}};
-  ScriptedReleaser other{{{0.0}}};
+  testing::ScriptedReleaser one{{{0.0}}};
+  testing::ScriptedReleaser other{{{0.0}}};
   static_cast<void>(output_perturbation(Dataset::dense(1, {1, 1}, {1, 1}), LogisticLoss{}, options, one));
   static_cast<void>(output_perturbation(Dataset::dense(1, {1, 1}, {1, -1}), LogisticLoss{}, options, other));
-  const auto at = [](const ScriptedReleaser& releaser) { return mechanisms::to_reals(releaser.log()[0].query)[0]; };
+  const auto at = [](const testing::ScriptedReleaser& releaser) { return mechanisms::to_reals(releaser.log()[0].query)[0]; };
   return {.first = at(one), .second = at(other), .sensitivity = one.log()[0].sensitivity};
 }
 
@@ -282,7 +283,7 @@ TEST(OutputPerturbation, LosesNoMoreThanItIsCharged) {
   const double threshold = (pair.first + pair.second) / 2 + 1.75 * pair.sensitivity.value();
   const auto hits = [&](double label) {
     mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 40)};
-    ScriptedReleaser asked{{{0.0}}};
+    testing::ScriptedReleaser asked{{{0.0}}};
     static_cast<void>(output_perturbation(Dataset::dense(1, {1, 1}, {1, label}), LogisticLoss{}, options, asked));
     std::uint64_t count = 0;
     const auto& request = asked.log()[0];
@@ -312,7 +313,7 @@ TEST(OutputPerturbation, Learns) {
   mechanisms::ReplayBits bits{5};
   NoisyVectorReleaser releaser{reservation, bits};
   const auto weights = output_perturbation(data, LogisticLoss{}, options, releaser);
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto best = output_perturbation(data, LogisticLoss{}, options, exact);
   const double excess = regularized_loss(LogisticLoss{}, data, weights, options.regularization) -
                         regularized_loss(LogisticLoss{}, data, best, options.regularization);
@@ -322,7 +323,7 @@ TEST(OutputPerturbation, Learns) {
 }
 
 TEST(OutputPerturbation, RefusesBeforeTheRelease) {
-  ScriptedReleaser nothing{{}};
+  testing::ScriptedReleaser nothing{{}};
   const Dataset data = Dataset::dense(1, {1, 1}, {1, -1});
   const auto refused = [&](const Dataset& records, const OutputPerturbationOptions& options, std::string_view words) {
     return refuses([&] { static_cast<void>(output_perturbation(records, LogisticLoss{}, options, nothing)); }, ErrorCode::invalid_argument,

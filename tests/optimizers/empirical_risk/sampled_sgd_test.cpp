@@ -22,6 +22,7 @@
 #include <surety/optimizers/doors/epoch_releaser.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/sampling_releaser.h>
 
 #include <support/drawn_records.h>
 #include <support/refusal.h>
@@ -181,8 +182,8 @@ TEST(SampledSgd, PlantedViolationsAreCaught) {
   auto front = sides;
   front.insert(front.begin(), {{-99, 0}, 1});
   const auto grouped = run_with(Mistake::grouped_by_rank, Adjacency::add_or_remove_one);
-  ScriptedSamplingReleaser without{{{0, 1, 2, 3}, {}, {}}, released};
-  ScriptedSamplingReleaser with_it{{{0, 1, 2, 3, 4}, {}, {}}, released};
+  testing::ScriptedSamplingReleaser without{{{0, 1, 2, 3}, {}, {}}, released};
+  testing::ScriptedSamplingReleaser with_it{{{0, 1, 2, 3, 4}, {}, {}}, released};
   static_cast<void>(grouped(assemble(sides), without));
   static_cast<void>(grouped(assemble(front), with_it));
   EXPECT_GT(query_distance(without.log()[0].query, with_it.log()[0].query), 1.99 * clip) << "where C is said";
@@ -205,7 +206,7 @@ TEST(SampledSgd, StepsAsItsFormulaSays) {
   const Script released{{0.3}, {-0.4}, {0.8}};
   for (const auto schedule : {StepSchedule::constant, StepSchedule::inverse_square_root, StepSchedule::inverse}) {
     settings.schedule = schedule;
-    ScriptedSamplingReleaser scripted{batches, released};
+    testing::ScriptedSamplingReleaser scripted{batches, released};
     double w = 0;
     double v = 0;
     std::vector<double> iterates;
@@ -221,7 +222,7 @@ TEST(SampledSgd, StepsAsItsFormulaSays) {
     // The mean of the last half, rounded up, unless something else is asked for.
     auto averaged = settings;
     averaged.returned = {};
-    ScriptedSamplingReleaser again{batches, released};
+    testing::ScriptedSamplingReleaser again{batches, released};
     EXPECT_NEAR(run(averaged)(data, again)[0], (iterates[1] + iterates[2]) / 2, 1e-15);
     // The first query: the gradients at 0 of records 0 and 2.
     EXPECT_NEAR(mechanisms::to_reals(scripted.log()[0].query)[0], -0.5 * 0.5 + 0.9 * 0.5, 1e-6);
@@ -236,7 +237,7 @@ TEST(SampledSgd, DefaultsFollowFromPublicConstants) {
                              .steps = Count{3},
                              .adjacency = Adjacency::zero_out};
   const auto weights = [&] {
-    ScriptedSamplingReleaser scripted{{{0, 2}, {}, {1, 2, 3}}, {{0.3}, {-0.4}, {0.8}}};
+    testing::ScriptedSamplingReleaser scripted{{{0, 2}, {}, {1, 2, 3}}, {{0.3}, {-0.4}, {0.8}}};
     auto result = run(settings)(data, scripted);
     EXPECT_EQ(scripted.log()[0].sensitivity.value(), 1);  // G = 1
     return result;
@@ -260,7 +261,7 @@ TEST(SampledSgd, DividesByTheExpectedSizeOfEachSampler) {
     settings.momentum = MomentumFactor{0};
     settings.schedule = StepSchedule::constant;
     settings.returned = LastIterate{};
-    ScriptedSamplingReleaser scripted{{{0, 2}}, {{0.3}}};
+    testing::ScriptedSamplingReleaser scripted{{{0, 2}}, {{0.3}}};
     return -run(settings)(data, scripted)[0] * (1 + 0.7 * 0.1) / 0.7;
   };
   EXPECT_NEAR(step_of(Allocation{Count{5}}, Adjacency::add_or_remove_one), 0.3 / 4, 1e-15);
@@ -272,7 +273,7 @@ TEST(SampledSgd, ClipsTheMeanGradientOfAMicrobatch) {
   // Microbatches {0, 1}, {2, 3}, {4}: gradients at 0 are -label x / 2.
   const Dataset data = Dataset::dense(1, {1, 2, 30, 50, -0.5}, {1, 1, 1, 1, 1});
   const auto settings = options(FixedSizeBatches{Batches{Count{3}, Count{2}}}, Adjacency::replace_one, 2);
-  ScriptedSamplingReleaser scripted{{{0, 2}, {1, 2}, {0, 1}}, {{0}, {0}, {0}}};
+  testing::ScriptedSamplingReleaser scripted{{{0, 2}, {1, 2}, {0, 1}}, {{0}, {0}, {0}}};
   static_cast<void>(run(settings)(data, scripted));
   EXPECT_NEAR(mechanisms::to_reals(scripted.log()[0].query)[0], -0.75 + 0.25, 1e-6);
   EXPECT_NEAR(mechanisms::to_reals(scripted.log()[1].query)[0], -0.8 + 0.25, 1e-6);
@@ -285,13 +286,13 @@ TEST(SampledSgd, DrawsUnitsOfSeveralRows) {
   const std::vector<std::size_t> ends{2, 4, 5};
   auto settings = options(PoissonBatches{SamplingRate{0.5}}, Adjacency::add_or_remove_one);
   settings.unit_ends = ends;
-  ScriptedSamplingReleaser scripted{{{0, 1}, {2}, {}}, {{0}, {0}, {0}}};
+  testing::ScriptedSamplingReleaser scripted{{{0, 1}, {2}, {}}, {{0}, {0}, {0}}};
   static_cast<void>(run(settings)(data, scripted));
   // The loss's derivative at 0 is -1/2 and 1/2: the mean of two rows, one unit clipped to 0.8; then the last row.
   EXPECT_NEAR(mechanisms::to_reals(scripted.log()[0].query)[0], -0.375 / 2 + clip, 1e-6);
   EXPECT_NEAR(mechanisms::to_reals(scripted.log()[1].query)[0], -0.125 / 2, 1e-6);
   EXPECT_EQ(scripted.log()[0].sensitivity.value(), clip);
-  ScriptedSamplingReleaser beyond{{{3}}, {{0}}};
+  testing::ScriptedSamplingReleaser beyond{{{3}}, {{0}}};
   EXPECT_TRUE(refuses([&] { return run(settings)(data, beyond); }, ErrorCode::invalid_argument, {}));
   settings.microbatch = Count{2};
   settings.adjacency = Adjacency::replace_one;
@@ -370,7 +371,7 @@ TEST(SampledSgd, RefusesWhatItHasNoGuaranteeFor) {
   const auto refused = [&](const SampledSgdOptions& settings, ErrorCode code, std::string_view words) {
     return refuses(
         [&] {
-          ExactSamplingReleaser exact{bits, poisson};
+          testing::ExactSamplingReleaser exact{bits, poisson};
           static_cast<void>(run(settings)(data, exact));
         },
         code, {words});
@@ -399,7 +400,7 @@ TEST(SampledSgd, RefusesWhatItHasNoGuaranteeFor) {
   EXPECT_TRUE(refused(settings, ErrorCode::invalid_argument, "give a public count"));
   EXPECT_TRUE(refuses([] { MomentumFactor{1}; }, ErrorCode::invalid_argument, {"momentum is 1", "less than 1"}));
   const Dataset unlabelled = Dataset::dense(1, {0.5, -0.2}, {});
-  ExactSamplingReleaser exact{bits, poisson};
+  testing::ExactSamplingReleaser exact{bits, poisson};
   EXPECT_TRUE(refuses([&] { static_cast<void>(run(options(poisson, Adjacency::zero_out))(unlabelled, exact)); },
                       ErrorCode::invalid_argument, {"labels"}));
   auto unsmooth = options(poisson, Adjacency::zero_out);

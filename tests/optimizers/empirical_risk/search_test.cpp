@@ -14,6 +14,7 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/full_gradient_checks.h>
 
@@ -206,8 +207,8 @@ TEST(Search, KeepsTheBestRunWithItsCandidateAndItsWeights) {
 
 // ---- The score ----------------------------------------------------------------------------------------------------------------------------
 
-ScriptedReleaser::Request query_of(const Dataset& data, const std::vector<double>& weights, Adjacency under, double bound = 1.5) {
-  ScriptedReleaser releaser{{{0}}};
+testing::ScriptedReleaser::Request query_of(const Dataset& data, const std::vector<double>& weights, Adjacency under, double bound = 1.5) {
+  testing::ScriptedReleaser releaser{{{0}}};
   const BoundedLoss loss{.value = [](double score, double label) { return LogisticLoss{}.value(score, label); }, .bound = bound};
   static_cast<void>(released_score(data, loss, weights, NoiseMultiplier{2}, under, releaser));
   return releaser.log().front();

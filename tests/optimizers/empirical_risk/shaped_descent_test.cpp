@@ -22,6 +22,7 @@
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/problem/second_moment.h>
+#include <surety/testing/releaser.h>
 
 #include <support/full_gradient_checks.h>
 #include <support/temporary_folder.h>
@@ -114,7 +115,7 @@ TEST(ShapedDescent, UnitsOfEqualRowsAreRecords) {
   const Dataset rows = Dataset::dense(2, {0.6, 0.1, 0.6, 0.1, -0.3, 0.9, 0.2, -0.5, 0.2, -0.5, 0.2, -0.5}, {1, 1, -1, 1, 1, 1});
   const std::vector<std::size_t> ends{2, 3, 6};
   auto options = few_steps(Adjacency::replace_one);
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto one = shaped_descent(records, LogisticLoss{}, options, exact).weights;
   options.unit_ends = ends;
   const auto other = shaped_descent(rows, LogisticLoss{}, options, exact).weights;
@@ -163,7 +164,7 @@ TEST(ShapedDescent, OneRecordOfSeveralClassesMovesNothingButItsQueries) {
 /// Releases what it is asked, and `common[j]` more in coordinate j of each class.
 struct WithCommonNoise final : Releaser {
   explicit WithCommonNoise(std::vector<double> of_all = {}) : common{std::move(of_all)} {}
-  ExactReleaser exact = {};
+  testing::ExactReleaser exact = {};
   std::vector<double> common = {};
   bool is_first = true;
   std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
@@ -221,7 +222,7 @@ Dataset three_corners(int size, std::uint64_t seed) {
 // By the class whose corner of the plane it is.
 TEST(ShapedDescent, LearnsSeveralClasses) {
   const Dataset data = three_corners(3000, 5);
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{1}, .adjacency = Adjacency::zero_out};
   for (const ClassesBy by : {ClassesBy::one_against_the_rest, ClassesBy::softmax}) {
     options.class_weights = {1, 1, 1};
@@ -315,7 +316,7 @@ TEST(ShapedDescent, FindsTheOptimumWithoutNoise) {
   options.clip_share = 1;
   options.derivative_bound = 100;  // no clip, which would move the optimum
   options.ridge = NoiseFactor{0};
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto found = shaped_descent(data, LogisticLoss{}, options, exact).weights;
   const auto reference = gradient_descent(data, LogisticLoss{}, NoRegularizer{},
                                           {.noise_multiplier = NoiseMultiplier{1e-3},
@@ -351,7 +352,7 @@ TEST(ShapedDescent, TakesTheStepsOfTheFormula) {
                                .damping = NoiseFactor{0.3},
                                .public_count = Count{100}};
   const std::vector<double> released{7, 0.5, -3, 1, 2};
-  ScriptedReleaser releaser{{{40}, {7}, {0.5}, {-3}, {1}, {2}}};
+  testing::ScriptedReleaser releaser{{{40}, {7}, {0.5}, {-3}, {1}, {2}}};
   const double found = shaped_descent(data, LogisticLoss{}, options, releaser).weights[0];
 
   const double of_matrix = 3 * std::sqrt(0.9 / (0.1 * 5)) * std::sqrt(2.0);
@@ -390,7 +391,7 @@ TEST(ShapedDescent, DefaultsFollowFromPublicNumbers) {
   ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{0.2}, .adjacency = Adjacency::zero_out};
   const auto run = [&](std::size_t steps) {
     std::mt19937_64 random{3};
-    ScriptedReleaser releaser{script_of(2, steps, random)};
+    testing::ScriptedReleaser releaser{script_of(2, steps, random)};
     auto weights = shaped_descent(data, LogisticLoss{}, options, releaser).weights;
     EXPECT_EQ(releaser.log().size(), steps + 1);
     return weights;
@@ -489,7 +490,7 @@ TEST(ShapedDescent, RowsMayLieAnywhere) {
   const auto file = std::make_shared<const RecordFile>(folder.write("records", text.text()));
   const auto script = script_of(d, few, random);
   const auto run = [&](const Dataset& data, std::size_t threads) {
-    ScriptedReleaser releaser{script};
+    testing::ScriptedReleaser releaser{script};
     auto options = few_steps(Adjacency::replace_one);
     options.threads = threads;
     auto numbers = shaped_descent(data, LogisticLoss{}, options, releaser).weights;
@@ -507,7 +508,7 @@ TEST(ShapedDescent, RowsMayLieAnywhere) {
 
 TEST(ShapedDescent, RefusesBeforeTheFirstRelease) {
   const auto refused = refusal_of_run([](const Dataset& data, const ShapedDescentOptions& options) {
-    ScriptedReleaser none{{}};
+    testing::ScriptedReleaser none{{}};
     return shaped_descent(data, LogisticLoss{}, options, none).weights;
   });
   expect_bad_data_refused(refused, few_steps(Adjacency::replace_one));
@@ -603,7 +604,7 @@ TEST(ConstantLearner, OneUnitMovesCountsOfClassesByTheirSensitivityAndNothingEls
 }
 
 TEST(ConstantLearner, OfSeveralClassesIsTheirShares) {
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   // A damaged record is a row of zeros, and a label of none of the classes counts for nothing.
   const Dataset records = Dataset::dense(1, {1, 1, 1, 1, 0}, {0, 2, 2, 5, 1});
   const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1e-6}, .public_count = Count{4}};
@@ -615,10 +616,10 @@ TEST(ConstantLearner, OfSeveralClassesIsTheirShares) {
   // Noise of the size of the answer halves what is kept of it: sigma / n is the standard deviation of a share, sqrt(1 / 18).
   auto noisy = options;
   noisy.noise_multiplier = NoiseMultiplier{4 / std::sqrt(36.0)};
-  ScriptedReleaser one{{{4, 0, 0}}};
+  testing::ScriptedReleaser one{{{4, 0, 0}}};
   const auto halved = constant_class_shares(records, 3, noisy, one);
   EXPECT_NEAR(halved[0], (1.0 / 3 + 0.5 * (1 - 1.0 / 3)) / (2.0 / 3 + 2 * 0.25), 1e-9);
-  ScriptedReleaser far{{{1e9, -1e9, -1e9}}};
+  testing::ScriptedReleaser far{{{1e9, -1e9, -1e9}}};
   const auto kept = constant_class_shares(records, 3, options, far);
   EXPECT_NEAR(kept[0], 1 / 1.5, 1e-12);
   EXPECT_NEAR(kept[1], 0.25 / 1.5, 1e-12);
@@ -644,7 +645,7 @@ TEST(ConstantLearner, OneUnitMovesItsSumByItsSensitivityAndNothingElse) {
 }
 
 TEST(ConstantLearner, OfUnitsIsTheMeanOfTheirMeans) {
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const Dataset classes = Dataset::dense(1, {1, 1, 1, 1, 0}, {1, 1, -1, 1, 1});
   const std::vector<std::size_t> ends{2, 3, 5};  // shares 1, 0, and of a row of zeros beside one of class 1, 3/4
   const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1e-6}, .unit_ends = ends};
@@ -652,11 +653,11 @@ TEST(ConstantLearner, OfUnitsIsTheMeanOfTheirMeans) {
 }
 
 TEST(ConstantLearner, IsTheLogOddsOfTheShareOrTheMean) {
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const Dataset classes = Dataset::dense(1, {1, 1, 1, 1, 0}, {1, 1, 1, -1, 1});  // a damaged record is a row of zeros
   const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1e-6}, .public_count = Count{4}};
   EXPECT_NEAR(constant_learner(classes, options, exact), std::log(3.0), 1e-7);
-  ScriptedReleaser far{{{1e9}, {-1e9}}};
+  testing::ScriptedReleaser far{{{1e9}, {-1e9}}};
   EXPECT_NEAR(constant_learner(classes, options, far), std::log(3.0), 1e-7);  // within a fourth of 0 and 1
   EXPECT_NEAR(constant_learner(classes, options, far), -std::log(3.0), 1e-7);
   auto mean = options;
@@ -666,7 +667,7 @@ TEST(ConstantLearner, IsTheLogOddsOfTheShareOrTheMean) {
   // Noise of the size of the answer halves what is kept of it: sigma / n = 1 / sqrt(12).
   auto noisy = options;
   noisy.noise_multiplier = NoiseMultiplier{4 / std::sqrt(12.0)};
-  ScriptedReleaser one{{{1}}};
+  testing::ScriptedReleaser one{{{1}}};
   EXPECT_NEAR(constant_learner(classes, noisy, one), std::log(0.625 / 0.375), 1e-9);
 }
 

@@ -14,6 +14,7 @@
 
 #include <surety/mechanisms/queries/second_moment_sum.h>
 #include <surety/optimizers/problem/second_moment.h>
+#include <surety/testing/releaser.h>
 
 #include <support/full_gradient_checks.h>
 
@@ -38,9 +39,9 @@ double distance(const GridVector& a, const GridVector& b) {
   return std::sqrt(squared);
 }
 
-ScriptedReleaser::Request asked(const Dataset& data, const SufficientStatisticsOptions& options) {
+testing::ScriptedReleaser::Request asked(const Dataset& data, const SufficientStatisticsOptions& options) {
   const std::size_t size = data.features() + 1;
-  ScriptedReleaser releaser{{std::vector<double>(size * size, 0.0)}};
+  testing::ScriptedReleaser releaser{{std::vector<double>(size * size, 0.0)}};
   static_cast<void>(release_moments(data, options, releaser));
   return releaser.log().at(0);
 }
@@ -117,7 +118,7 @@ TEST(SufficientStatistics, SensitivityIsThatOfTheWorstPair) {
   const double b = 0.7;
   for (const Adjacency adjacency : {Adjacency::zero_out, Adjacency::replace_one}) {
     const auto options = options_of(adjacency);
-    std::vector<ScriptedReleaser::Request> each{asked(one({0, 0}, 0), options)};
+    std::vector<testing::ScriptedReleaser::Request> each{asked(one({0, 0}, 0), options)};
     for (int k = 0; k < 24; ++k) {
       const double angle = 2 * std::acos(-1.0) * k / 24;
       for (const double length : {0.5, 1.0, 3.0}) {
@@ -191,7 +192,7 @@ TEST(SufficientStatistics, SolvesWhatItReleased) {
 }
 
 TEST(SufficientStatistics, SaysHowItWasReleased) {
-  ScriptedReleaser releaser{{std::vector<double>(9, 0.0)}};
+  testing::ScriptedReleaser releaser{{std::vector<double>(9, 0.0)}};
   const auto options = options_of(Adjacency::replace_one);
   const auto moments = release_moments(one({1, 0}, 1), options, releaser);
   EXPECT_EQ(releaser.log().at(0).event, plan(options));
@@ -207,7 +208,7 @@ TEST(SufficientStatistics, ARidgeMayFillUpTheLeastEigenvalue) {
   auto options = options_of(Adjacency::replace_one);
   options.ridge_rule = RidgeRule::least_eigenvalue;
   const auto released = [&](double first, double second) {
-    ScriptedReleaser releaser{{{first, 0, 1, 0, second, 1, 1, 1, 9}}};
+    testing::ScriptedReleaser releaser{{{first, 0, 1, 0, second, 1, 1, 1, 9}}};
     return release_moments(one({1, 0}, 1), options, releaser);
   };
   options.ridge_rule = RidgeRule::fixed;
@@ -224,7 +225,7 @@ TEST(SufficientStatistics, ARidgeMayFillUpTheLeastEigenvalue) {
 }
 
 TEST(SufficientStatistics, RefusesWhatItCannotSolve) {
-  ExactReleaser releaser;
+  testing::ExactReleaser releaser;
   const auto refused = [&](const Dataset& data, std::string_view words) {
     return refuses([&] { static_cast<void>(release_moments(data, options_of(Adjacency::replace_one), releaser)); },
                    ErrorCode::invalid_argument, {words});

@@ -18,6 +18,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/sampling_releaser.h>
 
 #include <support/drawn_records.h>
 #include <support/refusal.h>
@@ -69,8 +70,8 @@ struct Ratios {
 template <class Algorithm>
 Ratios ratios(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, const Places& first, const Places& second,
               const Script& released) {
-  ScriptedSamplingReleaser one{first, released};
-  ScriptedSamplingReleaser other{second, released};
+  testing::ScriptedSamplingReleaser one{first, released};
+  testing::ScriptedSamplingReleaser other{second, released};
   static_cast<void>(algorithm(data, one));
   static_cast<void>(algorithm(neighbour, other));
   Ratios found;
@@ -269,7 +270,7 @@ std::vector<double> without_noise(const Dataset& data, const SvrgOptions& settin
   mechanisms::ReplayBits bits{1};
   return std::visit(
       [&](const auto& sampler) {
-        ExactSamplingReleaser releaser{bits, sampler};
+        testing::ExactSamplingReleaser releaser{bits, sampler};
         return svrg(data, LogisticLoss{}, L2Regularizer{Regularization{lambda}}, settings, releaser);
       },
       settings.sampler);
@@ -377,7 +378,7 @@ TEST(Svrg, FollowsTheReleasedIteratesWithItsClipAndGrid) {
   settings.step_size = StepSize{1};
   settings.public_count = Count{1};
   const auto asked = [&](const Script& released) {
-    ScriptedSamplingReleaser releaser{{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}, released};
+    testing::ScriptedSamplingReleaser releaser{{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}, released};
     static_cast<void>(run(settings, NoRegularizer{})(data, releaser));
     return releaser.log();
   };
@@ -423,7 +424,7 @@ TEST(Svrg, MakesBarzilaiBorweinStepsFromWhatIsReleased) {
   settings.anchor = SvrgAnchor::last;
   settings.public_count = Count{1};
   settings.step_size = rule;
-  ScriptedSamplingReleaser releaser{{{0}, {0}}, {{1, 0}, {0, 0}, {0.75, 0}, {0, 0}}};
+  testing::ScriptedSamplingReleaser releaser{{{0}, {0}}, {{1, 0}, {0, 0}, {0.75, 0}, {0, 0}}};
   // x~ moves by -0.5 and the gradient by -0.25: the step is 2.
   EXPECT_EQ(run(settings, NoRegularizer{})(small_data(), releaser), (std::vector<double>{-0.5 - 2 * 0.75, 0}));
 }
@@ -441,7 +442,7 @@ TEST(Svrg, DefaultsFollowFromPublicConstants) {
                        .epochs = Count{2},
                        .inner_steps = Count{2}};
   const auto weights = [&](double moved) {
-    ScriptedSamplingReleaser scripted{{{0, 2}, {}, {1, 2, 3}, {3}}, {{2}, {moved}, {0.8}, {-1}, {0.1}, {3}}};
+    testing::ScriptedSamplingReleaser scripted{{{0, 2}, {}, {1, 2, 3}, {3}}, {{2}, {moved}, {0.8}, {-1}, {0.1}, {3}}};
     auto result = run(settings, NoRegularizer{})(data, scripted);
     std::vector<double> sensitivities;
     for (const auto& request : scripted.log()) sensitivities.push_back(request.sensitivity.value());
@@ -502,7 +503,7 @@ TEST(Svrg, RefusesWhatItHasNoGuaranteeFor) {
   const Sampler fixed = FixedSizeBatches{Batches{Count{4}, Count{1}}};
   const Sampler poisson = PoissonBatches{SamplingRate{0.5}};
   const auto refused = [&](const SvrgOptions& settings, ErrorCode code, std::initializer_list<const char*> words) {
-    ScriptedSamplingReleaser none{{}, {}};  // refuses to release anything
+    testing::ScriptedSamplingReleaser none{{}, {}};  // refuses to release anything
     for (const auto* word : words) {
       const auto found = refuses([&] { static_cast<void>(run(settings, NoRegularizer{})(data, none)); }, code, {word});
       if (!found) return found;
@@ -538,7 +539,7 @@ TEST(Svrg, RefusesWhatItHasNoGuaranteeFor) {
   EXPECT_TRUE(refused(settings, ErrorCode::invalid_argument, {"2^53"}));
 
   settings = options(fixed, Adjacency::replace_one);
-  ScriptedSamplingReleaser none{{}, {}};
+  testing::ScriptedSamplingReleaser none{{}, {}};
   EXPECT_TRUE(refuses([&] { static_cast<void>(svrg(data, HingeLoss{}, NoRegularizer{}, settings, none)); }, ErrorCode::unsupported,
                       {"hinge", "SVRG"}));
   const Dataset unlabelled = Dataset::dense(1, {0.5, -0.2, 0, 1}, {});
@@ -547,7 +548,7 @@ TEST(Svrg, RefusesWhatItHasNoGuaranteeFor) {
 
   // No record at all is a data set like any other where the count is public.
   settings = options(poisson, Adjacency::add_or_remove_one);
-  ScriptedSamplingReleaser nothing{Places(batches), Script(releases, {1.0, 1.0})};
+  testing::ScriptedSamplingReleaser nothing{Places(batches), Script(releases, {1.0, 1.0})};
   EXPECT_EQ(run(settings, NoRegularizer{})(data.subset({}), nothing).size(), 2U);
 }
 

@@ -19,6 +19,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/learner_releaser.h>
 
 #include <support/batch_taint.h>
 #include <support/drawn_cases.h>
@@ -69,7 +70,7 @@ auto run(const GossipOptions& options, const Mixing& mixing) {
 }
 
 /// Released values that are ordinary or extreme, the same for each (learner, round).
-LearnerScript script(std::size_t features, std::uint64_t seed) {
+testing::LearnerScript script(std::size_t features, std::uint64_t seed) {
   return [=](std::size_t learner, std::uint64_t round) {
     std::mt19937_64 random{seed ^ (learner * 1'000'003 + round)};
     return drawn_vector(features, random);
@@ -203,7 +204,7 @@ TEST(Gossip, DoesWhatItsFormulaSays) {
   EXPECT_EQ(parts[1].row(1).values[0], 0.1);
   Mixing mixing = Mixing::of_graph(Count{2}, std::vector<Edge>{{0, 1}});
   InProcessExchange engine{2};
-  ExactLearnerReleaser exact;
+  testing::ExactLearnerReleaser exact;
   const LogisticLoss loss;
   const auto found = gossip(parts, loss, ball, settings, mixing, engine, exact);
 
@@ -245,7 +246,7 @@ TEST(Gossip, TakesEachRecordOnce) {
       std::vector<double> values(records);
       for (std::size_t k = 0; k < records; ++k) values[k] = std::ldexp(1.0, -static_cast<int>(k));
       const auto parts = deal_records(Dataset::dense(1, values, std::vector<double>(records, 1.0)), settings.learners, {0, 4});
-      ScriptedLearnerReleaser releaser{[](std::size_t, std::uint64_t) { return std::vector<double>{0}; }};
+      testing::ScriptedLearnerReleaser releaser{[](std::size_t, std::uint64_t) { return std::vector<double>{0}; }};
       InProcessExchange engine{4};
       Mixing mixing = Mixing::ring(Count{4});
       auto linear = settings;
@@ -319,7 +320,7 @@ TEST(Gossip, KeepsTheFullChargeWhenAMessageIsLost) {
   std::string error;
   std::thread other{[&] {
     FaultInjectingExchange engine{network, 1, std::chrono::milliseconds{1000}};
-    ExactLearnerReleaser releaser;
+    testing::ExactLearnerReleaser releaser;
     Mixing mixing = Mixing::ring(Count{2});
     try {
       static_cast<void>(
@@ -514,7 +515,7 @@ TEST(Gossip, RegretPerRoundFalls) {
   const Dataset data = assemble(records);
   const auto settings = options(records.size(), 4);
   const auto parts = deal_records(data, settings.learners, {0, 4});
-  ExactLearnerReleaser exact;
+  testing::ExactLearnerReleaser exact;
   InProcessExchange engine{4};
   Mixing mixing = Mixing::ring(Count{4});
   std::vector<double> losses;
@@ -546,7 +547,7 @@ TEST(Gossip, RefusesWhatItHasNoGuaranteeFor) {
     return [=] {
       InProcessExchange engine{engines};
       Mixing mixing = Mixing::complete(Count{mixed});
-      ExactLearnerReleaser releaser;
+      testing::ExactLearnerReleaser releaser;
       static_cast<void>(gossip(parts, LogisticLoss{}, ball, settings, mixing, engine, releaser));
     };
   };

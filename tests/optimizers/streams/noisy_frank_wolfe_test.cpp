@@ -13,6 +13,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/batch_taint.h>
 #include <support/drawn_cases.h>
@@ -72,7 +73,7 @@ TEST(NoisyFrankWolfe, WithoutNoiseFollowsItsRecursion) {
   const Dataset data = Dataset::dense(2, rows, {1, -1, 1, -1});
   auto wide = options(3);
   wide.clip = ClippingNorm{100};
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const auto found = run(wide)(data, exact);
   const LogisticLoss loss;
   const L2Ball ball{Radius{2}};
@@ -185,7 +186,7 @@ TEST(NoisyFrankWolfe, LosesNoMoreThanItIsCharged) {
 
 TEST(NoisyFrankWolfe, RefusesWhatItHasNoGuaranteeFor) {
   const Dataset data = Dataset::dense(1, {0.5, -0.2}, {1, 1});
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   EXPECT_TRUE(refuses([] { static_cast<void>(plan(options(10, Adjacency::add_or_remove_one))); }, ErrorCode::unsupported,
                       {"adjacency is add-or-remove-one"}));
   EXPECT_TRUE(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/stream.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -37,7 +38,7 @@ auto run(const Map& map, const NoisyOcoOptions& options) {
 
 TEST(NoisyOco, WithoutNoiseIsLazyGradientDescentOverBatches) {
   const Dataset data = assemble({{{0.6, -0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}, {{0.5, 0.5}, -1}, {{0.1, 0.1}, 1}});
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   const ProjectionMap<L2Ball> map{L2Ball{Radius{0.05}}};
   FullInformation<LogisticLoss, ProjectionMap<L2Ball>> algorithm{LogisticLoss{}, map, options(5, 2), Count{2}};
   std::vector<double> sum(2);
@@ -95,7 +96,7 @@ TEST(NoisyOco, MapsTakeAnyCosts) {
 TEST(NoisyOco, DropsTheLastIncompleteBatchAndRefusesMoreThanItsHorizon) {
   const Dataset data = assemble(std::vector<DrawnRecord>(8, DrawnRecord{{0.6, -0.1}, 1}));
   FullInformation<LogisticLoss, ProjectionMap<Simplex>> algorithm{LogisticLoss{}, {simplex()}, options(8, 3), Count{2}};
-  ScriptedStream<> stream{grid, {{1, 2}, {3, 4}}};
+  testing::ScriptedStream<> stream{grid, {{1, 2}, {3, 4}}};
   for (std::size_t i = 0; i < 8; ++i) algorithm.observe(data.row(i), 1, stream);
   EXPECT_EQ(stream.log().size(), 2U);
   EXPECT_EQ(shape(options(8, 3), Count{2}).steps, Count{2});

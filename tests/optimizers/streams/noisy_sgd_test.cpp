@@ -16,6 +16,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/batch_taint.h>
 #include <support/drawn_cases.h>
@@ -92,7 +93,7 @@ TEST(NoisySgd, AveragesTheLastHalfOfProjectedSteps) {
   // One feature, batches of 1: w_k by hand.
   const Dataset data = Dataset::dense(1, {0.5, -0.2}, {1, 1});
   const auto settings = options(2, 1);
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   const LogisticLoss loss;
   std::vector<double> iterates;
   double w = 0;
@@ -156,7 +157,7 @@ TEST(NoisySgd, LosesNoMoreThanItIsCharged) {
 
 TEST(NoisySgd, RefusesWhatItHasNoGuaranteeFor) {
   const Dataset data = Dataset::dense(1, {0.5, -0.2}, {1, 1});
-  ExactReleaser exact;
+  testing::ExactReleaser exact;
   EXPECT_TRUE(refuses([] { static_cast<void>(plan(options(10, 2, Adjacency::add_or_remove_one))); }, ErrorCode::unsupported,
                       {"adjacency is add-or-remove-one"}));
   EXPECT_TRUE(

@@ -14,6 +14,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/releaser.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -49,7 +50,7 @@ TEST(OnePassSgd, IsOnePassOfNoisySgd) {
     std::vector<DrawnRecord> records;
     for (int i = 0; i < 10; ++i) records.push_back(drawn_record(3, random));
     const Dataset data = assemble(records);
-    ExactReleaser releaser;
+    testing::ExactReleaser releaser;
     // In the second one every step ends at the border.
     for (const L2Ball& domain : {ball, L2Ball{Radius{0.01}}}) {
       const auto expected = noisy_sgd(data, LogisticLoss{}, domain, options(10, size), releaser);
@@ -118,7 +119,7 @@ TEST(OnePassSgd, CostsOneReleaseAndRefusesMoreRecordsOrPasses) {
   twice.passes = Count{2};
   EXPECT_TRUE(refuses([&] { OnePassSgd{LogisticLoss{}, ball, twice, Count{1}}; }, ErrorCode::invalid_argument, {"passes are 2"}));
   OnePassSgd algorithm{LogisticLoss{}, ball, options(1, 1), Count{1}};
-  ExactReleaser releaser;
+  testing::ExactReleaser releaser;
   const Dataset data = assemble({{{0.5}, 1}});
   algorithm.observe(data.row(0), 1, releaser);
   EXPECT_TRUE(refuses([&] { algorithm.observe(data.row(0), 1, releaser); }, ErrorCode::invalid_argument, {"record is 2"}));

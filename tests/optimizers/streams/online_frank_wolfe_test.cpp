@@ -17,6 +17,7 @@
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/stream.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -49,7 +50,7 @@ TEST(OnlineFrankWolfe, WithoutNoiseFollowsTheRecursionOfThePaper) {
   auto wide = options(4);
   wide.clip = ClippingNorm{100};
   OnlineFrankWolfe algorithm{LogisticLoss{}, L2Ball{Radius{2}}, wide, Count{2}};
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   const LogisticLoss loss;
   const L2Ball ball{Radius{2}};
   std::vector<double> now(2, 0.0);

@@ -16,6 +16,7 @@
 #include <surety/data/features.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/stream.h>
 
 #include <support/drawn_records.h>
 #include <support/refusal.h>
@@ -48,7 +49,7 @@ TEST(OnlineToBatch, WithoutNoiseFollowsTheAlgorithmOfThePaper) {
     const OnlineToBatchOptions options{
         .steps = Count{5}, .power = Count{k}, .scale = FixedScale{ClippingNorm{100}}, .strong_convexity = Regularization{0.3}};
     OnlineToBatch algorithm{loss, descent(2), options};
-    ExactStream stream{coarse};
+    testing::ExactStream stream{coarse};
     auto learner = descent(2);
     std::vector<std::vector<double>> played;
     std::vector<double> g(2, 0.0);
@@ -110,7 +111,7 @@ TEST(OnlineToBatch, TheFollowingScaleBoundsGradientDifferencesOfSmoothLosses) {
       released.push_back(answer);
     }
     const auto trace_of = [&](const OnlineToBatchOptions& options) {
-      ScriptedStream<> stream{coarse, released};
+      testing::ScriptedStream<> stream{coarse, released};
       OnlineToBatch algorithm{loss, descent(features), options};
       const Dataset data = assemble(records);
       for (std::size_t i = 0; i < data.size(); ++i) algorithm.observe(data.row(i), data.label(i), stream);
@@ -202,7 +203,7 @@ TEST(OnlineToBatch, AsksForAStreamOfOnePushPerRecord) {
 
 TEST(OnlineToBatch, APushBelowTheGridStepIsZeroAndNotRefused) {
   const OnlineToBatchOptions options{.steps = Count{2}, .power = Count{8}, .scale = FixedScale{ClippingNorm{0.5}}};
-  ScriptedStream<> stream{Grid{.log2_step = 3}, {{1, 1}, {1, 1}}};
+  testing::ScriptedStream<> stream{Grid{.log2_step = 3}, {{1, 1}, {1, 1}}};
   OnlineToBatch algorithm{LogisticLoss{}, descent(2), options};
   const Dataset data = assemble({{{0.6, -0.1}, 1}, {{-300, 400}, -1}});
   for (std::size_t i = 0; i < 2; ++i) algorithm.observe(data.row(i), data.label(i), stream);

@@ -16,6 +16,7 @@
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/selector.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -38,11 +39,11 @@ PolyhedralFrankWolfeOptions options(std::uint64_t steps, Adjacency adjacency = A
 
 struct Shown {
   std::vector<std::vector<double>> iterates;
-  std::vector<ScriptedSelector::Request> requests;
+  std::vector<testing::ScriptedSelector::Request> requests;
 };
 
 Shown run(const PolyhedralFrankWolfeOptions& options, const Dataset& data, const std::vector<std::size_t>& chosen) {
-  ScriptedSelector selector{chosen};
+  testing::ScriptedSelector selector{chosen};
   PolyhedralFrankWolfe algorithm{LogisticLoss{}, options, Count{data.features()}};
   Shown result;
   for (std::size_t i = 0; i < data.size(); ++i) {
@@ -184,7 +185,7 @@ TEST(PolyhedralFrankWolfe, WithoutNoiseApproachesTheMinimum) {
   std::mt19937_64 random{11};
   auto settings = options(4000);
   PolyhedralFrankWolfe algorithm{LogisticLoss{}, settings, Count{5}};
-  ExactSelector selector;
+  testing::ExactSelector selector;
   for (int i = 0; i < 4000; ++i) {
     std::vector<double> row(5);
     for (auto& value : row) value = std::uniform_real_distribution<double>{-1, 1}(random);
@@ -245,7 +246,7 @@ Shown run_with(Mistake mistake, const Dataset& data, const std::vector<std::size
   const LogisticLoss loss;
   const auto settings = options(data.size());
   const double clip = settings.clip.value();
-  ScriptedSelector selector{chosen};
+  testing::ScriptedSelector selector{chosen};
   std::vector<double> now(data.features(), 0.0);
   auto before = now;
   std::vector<double> sum(data.features(), 0.0);
@@ -267,11 +268,12 @@ Shown run_with(Mistake mistake, const Dataset& data, const std::vector<std::size
     const ScoreSensitivity said{mistake == Mistake::sensitivity_of_one_score ? 2 * clip : 4 * clip};
     std::size_t vertex = 0;
     if (mistake == Mistake::late_choice_not_charged && i + 1 == data.size()) {
-      vertex = ExactSelector{}.select(scores, said, ScoreChange::range, choice(settings, i + 1));
+      vertex = testing::ExactSelector{}.select(scores, said, ScoreChange::range, choice(settings, i + 1));
     } else {
       vertex = selector.select(scores, said, ScoreChange::range, choice(settings, i + 1));
     }
-    if (mistake == Mistake::exact_vertex) vertex = ExactSelector{}.select(scores, said, ScoreChange::range, choice(settings, i + 1));
+    if (mistake == Mistake::exact_vertex)
+      vertex = testing::ExactSelector{}.select(scores, said, ScoreChange::range, choice(settings, i + 1));
     before = now;
     const double step = settings.step_scale.value() / (t + 1);
     for (double& weight : now) weight *= 1 - step;
@@ -323,7 +325,7 @@ TEST(PolyhedralFrankWolfe, CountsACoordinateOnce) {
   PolyhedralFrankWolfe algorithm{LogisticLoss{}, options(1), Count{2}};
   const std::vector<std::uint32_t> indices{1, 1};
   const std::vector<double> values{9, 9};
-  ScriptedSelector selector{{0}};
+  testing::ScriptedSelector selector{{0}};
   algorithm.observe({.indices = indices, .values = values, .norm = 9 * std::sqrt(2)}, 1, selector);
   EXPECT_EQ(range_of_changes(selector.log()[0].scores, std::vector<double>(4, 0.0)), selector.log()[0].sensitivity.value() / 2);
 }

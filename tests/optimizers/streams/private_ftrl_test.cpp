@@ -11,6 +11,7 @@
 
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/testing/stream.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -36,7 +37,7 @@ auto run(const PrivateFtrlOptions& options) {
 TEST(PrivateFtrl, WithoutNoiseIsTheMeanOfDualAveraging) {
   const Dataset data = assemble({{{0.6, -0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}});
   PrivateFtrl algorithm{LogisticLoss{}, ball, options(3), {0.0, 0.5}};
-  ExactStream stream{grid};
+  testing::ExactStream stream{grid};
   std::vector<double> sum(2, 0.0);
   std::vector<double> total(2, 0.0);
   std::vector<double> w{0.0, 0.5};
@@ -54,7 +55,7 @@ TEST(PrivateFtrl, WithoutNoiseIsTheMeanOfDualAveraging) {
 TEST(PrivateFtrl, StaysInItsDomain) {
   const Dataset data = assemble({{{0.6, -0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}});
   PrivateFtrl algorithm{LogisticLoss{}, ball, options(3), {0.0, 0.0}};
-  ScriptedStream<> stream{grid, {{1e9, 0}, {1e9, 1e9}, {-1e9, 0}}};
+  testing::ScriptedStream<> stream{grid, {{1e9, 0}, {1e9, 1e9}, {-1e9, 0}}};
   for (std::size_t i = 0; i < 3; ++i) {
     algorithm.observe(data.row(i), data.label(i), stream);
     EXPECT_LE(mechanisms::l2_norm(algorithm.weights()), ball.radius.value() * (1 + 1e-12));
