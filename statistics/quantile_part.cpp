@@ -1,0 +1,132 @@
+#include <surety/statistics/quantile_part.h>
+
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <surety/base/text/error.h>
+#include <surety/statistics/costs.h>
+
+namespace surety::statistics {
+
+using namespace data;
+
+namespace {
+
+std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(*statistic.by) : 1; }
+
+/// \throws Error{unsupported} for another event.
+QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
+  const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
+  const auto* const repeated = std::get_if<Event::Repeated>(&event.node());
+  const Event& one =
+      repeated != nullptr && quantile != nullptr && repeated->count.value() == releases_of(statistic) ? repeated->event : event;
+  const auto* const exponential = std::get_if<Event::Exponential>(&one.node());
+  if (quantile == nullptr || exponential == nullptr) {
+    throw Error{ErrorCode::unsupported, fmt::format("no choice of {} is the event '{}'", describe(statistic), describe(event))};
+  }
+  return {quantile->fractions, candidates_of(*quantile), exponential->epsilon,
+          event.adjacency(),   most_rows(statistic),     number_of_groups(statistic)};
+}
+
+}  // namespace
+
+QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, double confidence) : QuantilePart{statistic} {
+  mechanism_.emplace(quantile_for(statistic, event));
+  rank_error_ = mechanism_->rank_error(std::nextafter(1 - confidence, 0));
+}
+QuantilePart::QuantilePart(const Statistic& statistic) : statistic_{statistic} {
+  statistic_.validate();
+  counts_.assign(number_of_groups(statistic), RankCounts{candidates_of(std::get<QuantileOf>(statistic.of))});
+}
+
+void QuantilePart::start(Rows& rows) {
+  column_ = rows.position(*column_of(statistic_), CellUse::number);
+  if (statistic_.where) where_.emplace(*statistic_.where, rows);
+  if (statistic_.by) groups_.emplace(*statistic_.by, rows);
+  places_.emplace(statistic_, rows);
+}
+
+void QuantilePart::add(Rows& rows) {
+  const bool meets = !where_ || where_->is_met(rows);
+  const auto number = rows.number(column_);
+  const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
+  if (!meets || !group) return;
+  // Under zero-out a zeroed one is none.
+  const bool counts = number || (statistic_.missing != MissingCells::left_out && statistic_.adjacency != Adjacency::zero_out);
+  if (!counts || !places_->take(rows, *group)) return;
+  if (number) {
+    counts_[*group].add(*number);
+  } else {
+    counts_[*group].add_damaged();
+  }
+}
+
+QueryTotal QuantilePart::total() const {
+  RankTotal all;
+  for (std::size_t group = 0; group < counts_.size(); ++group) {
+    const auto before = static_cast<std::uint32_t>(group * candidates().count());
+    for (const auto& [candidate, count] : counts_[group].total().counts) all.counts.emplace_back(before + candidate, count);
+  }
+  return all;
+}
+
+void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) {
+  const std::size_t each = candidates().count();
+  std::vector<RankTotal> of_group(counts_.size());
+  std::uint64_t left = records;
+  for (const auto& [candidate, count] : of_kind<RankTotal>(total).counts) {
+    const std::size_t group = candidate / each;
+    if (group >= counts_.size() || count > left) invalid("a total is none of a quantile's, must be the counts of so many records");
+    left -= count;
+    of_group[group].counts.emplace_back(static_cast<std::uint32_t>(candidate % each), count);
+  }
+  for (std::size_t group = 0; group < counts_.size(); ++group) counts_[group].add_total(of_group[group], records);
+}
+
+Event QuantilePart::event() const {
+  const auto& mechanism = mechanism_.value();
+  return mechanism.levels() == 1 ? mechanism.event() : repeat(Count{mechanism.levels()}, mechanism.event());
+}
+
+PartFacts QuantilePart::facts() const {
+  const auto& mechanism = mechanism_.value();
+  const bool is_of_several = std::get<QuantileOf>(statistic_.of).fractions.size() > 1;
+  const auto levels = mechanism.levels();
+  return with_cells({.query = describe(statistic_),
+                     .noise = "exponential",
+                     .standard_deviation = {},
+                     .noise_is_on = fmt::format("the choice{} of one of {} candidates{}", is_of_several ? "s" : "", candidates().count(),
+                                                levels > 1 ? fmt::format(", by halving in {} levels", levels) : ""),
+                     .l1_sensitivity = {},
+                     .l2_sensitivity = {},
+                     .grid_step = {},
+                     .is_whole = false,
+                     .has_groups = statistic_.by.has_value(),
+                     .has_cells = is_of_several,
+                     .rank_error = rank_error_,
+                     .rank_error_share = mechanism.rank_error_share()},
+                    statistic_);
+}
+
+std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
+  const auto& mechanism = mechanism_.value();
+  const auto values = mechanism.release(
+      counts_, [&] { reservation.spend(mechanism.event()); }, bits);
+  const auto& bounds = candidates().bounds();
+  const auto& fractions = std::get<QuantileOf>(statistic_.of).fractions.all();
+  const auto groups = statistic_.by ? names_of(*statistic_.by) : std::vector<GroupName>{{""}};
+  std::vector<Answer> answers;
+  for (std::size_t group = 0; group < values.size(); ++group) {
+    for (std::size_t k = 0; k < fractions.size(); ++k) {
+      answers.push_back({groups[group].text,
+                         fractions.size() > 1 ? fmt::format("{}", fractions[k].value()) : std::string{},
+                         {values[group][k], bounds.lower, bounds.upper},
+                         groups[group].texts});
+    }
+  }
+  return answers;
+}
+
+}  // namespace surety::statistics
