@@ -181,10 +181,12 @@ Event plan(const ShapedDescentOptions& options) {
                   repeat(Count{steps_of(options)}, gaussian(options.noise_multiplier, options.adjacency))});
 }
 
-ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const ShapedDescentOptions& options, Releaser& releaser) {
-  const std::size_t d = data.features();
+namespace {
+
+/// \throws Error{invalid_argument} for data and options of no run.
+void require_usable(const Dataset& data, const ShapedDescentOptions& options) {
   if (!data.has_labels()) invalid("a gradient needs labels, the data set has none");
-  require_shapeable(d);
+  require_shapeable(data.features());
   if (options.clip_share && !(*options.clip_share > 0 && *options.clip_share <= 1)) {
     invalid(fmt::format("the clip share is {}, must be greater than 0 and at most 1", *options.clip_share));
   }
@@ -197,14 +199,11 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   if (!(options.label_unit > 0 && options.label_unit < infinity)) {
     invalid(fmt::format("the unit of labels is {}, must be greater than 0 and finite", options.label_unit));
   }
-  const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
-  const Count records = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
-  const auto count = static_cast<double>(records.value());
-  const bool is_softmax = classes > 1 && options.classes_by == ClassesBy::softmax;
-  const double smoothness = is_softmax ? softmax_smoothness : require_smoothness(objective, 1, "shaped descent");
-  const bool is_regularized = options.regularization.value() > 0;
-  const std::uint64_t steps = steps_of(options);
+}
 
+/// Releases the second moment of the rows.
+Shape released_shape(const Dataset& data, const ShapedDescentOptions& options, Count records, Releaser& releaser) {
+  const std::size_t d = data.features();
   mechanisms::SecondMomentSum moments{
       {.clip = options.row_norm, .grid = mechanisms::second_moment_grid(options.row_norm, records), .dimension = d}};
   add_second_moments(data, moments, options.threads, options.unit_ends);
@@ -212,10 +211,25 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   const L2Sensitivity moved = moments.sensitivity(options.adjacency);
   auto matrix = releaser.release(moments.sum(), moved, gaussian(matrix_noise, options.adjacency));
   symmetrize(d, matrix);
-  const Shape shape{matrix, d, noise_operator_norm(matrix_noise.value() * moved.value(), d), count, options.shape.value()};
+  return {matrix, d, noise_operator_norm(matrix_noise.value() * moved.value(), d), static_cast<double>(records.value()),
+          options.shape.value()};
+}
 
+/// What the descent does along each u_j, and where gradients are clipped.
+struct Descent {
+  ClippingNorm clip;
+  std::vector<double> pull;  ///< by penalties
+  std::vector<double> step;
+};
+
+/// \param smoothness of the loss in its score
+Descent descent_in(const Shape& shape, std::size_t d, double count, ObjectiveRef objective, double smoothness,
+                   const ShapedDescentOptions& options) {
+  const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
+  const bool is_softmax = classes > 1 && options.classes_by == ClassesBy::softmax;
+  const bool is_regularized = options.regularization.value() > 0;
   const double mu =
-      std::sqrt(static_cast<double>(steps)) / (options.noise_multiplier.value() * std::sqrt(1 - options.matrix_share.value()));
+      std::sqrt(static_cast<double>(steps_of(options))) / (options.noise_multiplier.value() * std::sqrt(1 - options.matrix_share.value()));
   const double unit = mechanisms::sensitivity_of_clipped_sum(ClippingNorm{1}, options.adjacency).value();
   const double nu = static_cast<double>(d) * unit / (count * mu);
   const double share = options.clip_share.value_or(shaped_clip_share(nu));
@@ -226,39 +240,23 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   const double noise = std::sqrt(static_cast<double>(d)) * (clip.value() / options.label_unit) * unit / (count * mu);
   const double ridge = (options.ridge ? options.ridge->value() : is_regularized ? 0 : 0.03) * noise;
   const double damping = std::max(ridge, (options.damping ? options.damping->value() : is_regularized ? 0 : 0.5) * noise);
-
-  // The same numbers either way: dense rows in memory change once, others each time that they are read.
-  RowMap map = [&shape](std::span<const RowView> rows, std::span<double> z) { shape.transform(rows, z); };
-  if (data.file() == nullptr && !data.is_sparse()) data.map_rows(std::exchange(map, {}));
-  NoisyFullGradient gradient_at{data,
-                                objective,
-                                {.noise_multiplier = options.noise_multiplier,
-                                 .adjacency = options.adjacency,
-                                 .clip = clip,
-                                 .public_count = records,
-                                 .threads = options.threads,
-                                 .unit_ends = options.unit_ends,
-                                 .class_weights = options.class_weights,
-                                 .classes_by = options.classes_by,
-                                 .row_map = map},
-                                releaser};
-  std::vector<double> pull(d);  // on u_j, by penalties
-  std::vector<double> step(d);
+  Descent found{clip, std::vector<double>(d), std::vector<double>(d)};
   for (std::size_t j = 0; j < d; ++j) {
     const double penalty = options.regularization.value() / shape.scale(j);
-    pull[j] = ridge + penalty;
-    step[j] = 1 / (smoothness * heaviest * shape.curvature(j) + penalty + damping);
+    found.pull[j] = ridge + penalty;
+    found.step[j] = 1 / (smoothness * heaviest * shape.curvature(j) + penalty + damping);
   }
-  const auto descend = [&](std::vector<double>& from) {
-    auto gradient = gradient_at(from);
-    if (is_softmax) take_what_is_common(gradient, d);
-    for (std::size_t j = 0; j < from.size(); ++j) from[j] -= step[j % d] * (gradient[j] + pull[j % d] * from[j]);
-  };
+  return found;
+}
 
-  std::vector<double> position(classes * d, 0.0);
+/// The mean position of the last steps, after accelerated ones: `descend` moves a position by one step.
+template <class Descend>
+std::vector<double> mean_position(std::size_t size, const ShapedDescentOptions& options, const Descend& descend) {
+  const std::uint64_t steps = steps_of(options);
+  std::vector<double> position(size, 0.0);
   std::vector<double> ahead = position;
   std::vector<double> sum(position.size(), 0.0);
-  const std::uint64_t accelerated = is_regularized ? steps / 2 : steps * 8 / 15;
+  const std::uint64_t accelerated = options.regularization.value() > 0 ? steps / 2 : steps * 8 / 15;
   double k = 1;
   for (std::uint64_t t = 1; t <= steps; ++t) {
     if (t <= accelerated) {
@@ -276,6 +274,43 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
     if (options.progress) options.progress(t);
   }
   for (double& value : sum) value /= static_cast<double>(steps - accelerated);
+  return sum;
+}
+
+}  // namespace
+
+ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const ShapedDescentOptions& options, Releaser& releaser) {
+  require_usable(data, options);
+  const std::size_t d = data.features();
+  const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
+  const bool is_softmax = classes > 1 && options.classes_by == ClassesBy::softmax;
+  const Count records = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
+  // Before anything is released.
+  const double smoothness = is_softmax ? softmax_smoothness : require_smoothness(objective, 1, "shaped descent");
+  const Shape shape = released_shape(data, options, records, releaser);
+  const Descent descent = descent_in(shape, d, static_cast<double>(records.value()), objective, smoothness, options);
+
+  // The same numbers either way: dense rows in memory change once, others each time that they are read.
+  RowMap map = [&shape](std::span<const RowView> rows, std::span<double> z) { shape.transform(rows, z); };
+  if (data.file() == nullptr && !data.is_sparse()) data.map_rows(std::exchange(map, {}));
+  NoisyFullGradient gradient_at{data,
+                                objective,
+                                {.noise_multiplier = options.noise_multiplier,
+                                 .adjacency = options.adjacency,
+                                 .clip = descent.clip,
+                                 .public_count = records,
+                                 .threads = options.threads,
+                                 .unit_ends = options.unit_ends,
+                                 .class_weights = options.class_weights,
+                                 .classes_by = options.classes_by,
+                                 .row_map = map},
+                                releaser};
+  const auto descend = [&](std::vector<double>& from) {
+    auto gradient = gradient_at(from);
+    if (is_softmax) take_what_is_common(gradient, d);
+    for (std::size_t j = 0; j < from.size(); ++j) from[j] -= descent.step[j % d] * (gradient[j] + descent.pull[j % d] * from[j]);
+  };
+  const auto sum = mean_position(classes * d, options, descend);
   ShapedDescentResult result;
   for (std::size_t c = 0; c < classes; ++c) {
     const auto weights = shape.weights(std::span{sum}.subspan(c * d, d));

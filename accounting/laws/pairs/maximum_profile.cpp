@@ -88,6 +88,69 @@ class Curve {
   std::vector<long double> curve_;
 };
 
+// A polygon in y = e^epsilon through bounds from above on a convex curve lies above the curve, whichever of them it joins. It starts
+// at (0, 1), all mass, and is level after the last one. P-mass at a corner is y times the change of slope there.
+class Polygon {
+ public:
+  explicit Polygon(long double step) : step_{step} {}
+
+  /// The next bound, further on: corners that lie above what joins their neighbours go.
+  void add(std::int64_t index, long double delta) {
+    const Corner next{index, delta};
+    while (!corners_.empty() && slope_before(corners_.size() - 1) >= slope_to(corners_.size() - 1, next)) corners_.pop_back();
+    corners_.push_back(next);
+  }
+
+  /// The mass at each corner that has some.
+  [[nodiscard]] std::vector<LossCell> cells() const {
+    std::vector<LossCell> found;
+    for (std::size_t j = 0; j < corners_.size(); ++j) {
+      const long double before = slope_before(j);
+      const bool is_last = j + 1 == corners_.size();
+      const long double after = is_last ? 0 : slope_to(j, corners_[j + 1]);
+      const long double rounding_of_rise = rounding_of_slope + share_of_units(is_last ? 0 : distance_to(j, corners_[j + 1]));
+      const long double mass = after - before + (std::abs(before) * rounding_of_slope + std::abs(after) * rounding_of_rise);
+      if (!(mass > 0)) continue;
+      if (mass > 1e-290L) {
+        found.push_back({corners_[j].index, 0, static_cast<double>(mass), share_of_units(1.0), 0, 0});
+      } else {
+        const auto log_mass = static_cast<double>(std::log(mass));
+        found.push_back({corners_[j].index, log_mass, 1, share_of_units(1 + std::abs(log_mass)), 0, 0});
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Corner {
+    std::int64_t index;
+    long double delta;
+  };
+  // A slope is a difference over e^x - 1, whose units they are, with one each for x, the difference and the quotient. Where it rises to the next
+  // corner it has as many more as x, which is rounded.
+  static constexpr long double rounding_of_slope = share_of_units(Library::expm1 + 4);
+
+  [[nodiscard]] long double distance_to(std::size_t j, const Corner& next) const {
+    return step_ * static_cast<long double>(next.index - corners_[j].index);
+  }
+  /// Times y of the corner.
+  [[nodiscard]] long double slope_before(std::size_t j) const {
+    if (j == 0) return corners_[0].delta - 1;
+    const std::int64_t steps = corners_[j].index - corners_[j - 1].index;
+    return (corners_[j].delta - corners_[j - 1].delta) / (steps == 1 ? next_down_ : -std::expm1(-step_ * static_cast<long double>(steps)));
+  }
+  [[nodiscard]] long double slope_to(std::size_t j, const Corner& next) const {
+    const bool is_next = next.index == corners_[j].index + 1;
+    return (next.delta - corners_[j].delta) / (is_next ? next_up_ : std::expm1(distance_to(j, next)));
+  }
+
+  long double step_;
+  // Most corners are neighbours on the grid.
+  long double next_up_ = std::expm1(step_);
+  long double next_down_ = -std::expm1(-step_);
+  std::vector<Corner> corners_;
+};
+
 }  // namespace
 
 LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut, const CellsOf& cells_of) {
@@ -111,53 +174,16 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
   }
   const auto first = checked_cast<std::int64_t>(std::floor((least - static_cast<long double>(found.anchor)) / h));
   const auto last = checked_cast<std::int64_t>(std::ceil((largest - static_cast<long double>(found.anchor)) / h));
-  // A polygon in y = e^epsilon through bounds from above on a convex curve lies above the curve, whichever of them it joins. It starts
-  // at (0, 1), all mass, and is level after the last one. P-mass at a corner is y times the change of slope there.
-  struct Corner {
-    std::int64_t index;
-    long double delta;
-  };
-  std::vector<Corner> corners;
-  // A slope is a difference over e^x - 1, whose units they are, with one each for x, the difference and the quotient. Where it rises to the next
-  // corner it has as many more as x, which is rounded.
-  constexpr long double rounding_of_slope = share_of_units(Library::expm1 + 4);
-  // Most corners are neighbours on the grid.
-  const long double next_up = std::expm1(h);
-  const long double next_down = -std::expm1(-h);
-  const auto distance_to = [&](std::size_t j, const Corner& next) { return h * static_cast<long double>(next.index - corners[j].index); };
-  const auto slope_before = [&](std::size_t j) {  // times y of the corner
-    if (j == 0) return corners[0].delta - 1;
-    const std::int64_t steps = corners[j].index - corners[j - 1].index;
-    return (corners[j].delta - corners[j - 1].delta) / (steps == 1 ? next_down : -std::expm1(-h * static_cast<long double>(steps)));
-  };
-  const auto slope_to = [&](std::size_t j, const Corner& next) {
-    const bool is_next = next.index == corners[j].index + 1;
-    return (next.delta - corners[j].delta) / (is_next ? next_up : std::expm1(distance_to(j, next)));
-  };
+  Polygon polygon{h};
   PollNowAndThen poll;
   for (std::int64_t k = first; k <= last; ++k) {
     poll();
     const long double x = static_cast<long double>(found.anchor) + static_cast<long double>(k) * h;
     long double delta = infinite;
     for (const auto& curve : curves) delta = std::max(delta, curve(x));
-    const Corner next{k, std::min(delta, 1.0L)};
-    while (!corners.empty() && slope_before(corners.size() - 1) >= slope_to(corners.size() - 1, next)) corners.pop_back();
-    corners.push_back(next);
+    polygon.add(k, std::min(delta, 1.0L));
   }
-  for (std::size_t j = 0; j < corners.size(); ++j) {
-    const long double before = slope_before(j);
-    const bool is_last = j + 1 == corners.size();
-    const long double after = is_last ? 0 : slope_to(j, corners[j + 1]);
-    const long double rounding_of_rise = rounding_of_slope + share_of_units(is_last ? 0 : distance_to(j, corners[j + 1]));
-    const long double mass = after - before + (std::abs(before) * rounding_of_slope + std::abs(after) * rounding_of_rise);
-    if (!(mass > 0)) continue;
-    if (mass > 1e-290L) {
-      found.cells.push_back({corners[j].index, 0, static_cast<double>(mass), share_of_units(1.0), 0, 0});
-    } else {
-      const auto log_mass = static_cast<double>(std::log(mass));
-      found.cells.push_back({corners[j].index, log_mass, 1, share_of_units(1 + std::abs(log_mass)), 0, 0});
-    }
-  }
+  found.cells = polygon.cells();
   return found;
 }
 

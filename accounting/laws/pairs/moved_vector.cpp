@@ -68,21 +68,22 @@ Cells cells_of(double first, double last, int count, bool mass_above, LogDensity
 /// A log-concave density leaves at most its value over its slope beyond a point where that leads away.
 Upper beyond(Upper log_density, Lower slope) { return slope.value() > 0 ? exp(log_density) / slope : Upper{1}; }
 
-}  // namespace
-
-LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
-  const double d = dimension;
+/// The length: t^(d - 1) e^(-t / b) / (b^d Gamma(d)).
+Cells radius_cells(double d, double scale, bool mass_above) {
   const Exact b{scale};
-  // The length: t^(d - 1) e^(-t / b) / (b^d Gamma(d)).
   const Lower log_all = Exact{d} * log(Lower{b}) + Lower::claim(log_gamma_below(d));
   const auto log_radius = [&](double t) { return Exact{d - 1} * log(Upper{Exact{t}}) - Lower{Exact{t}} / Upper{b} - log_all; };
   const auto radius_slope = [&](double t) { return Ball{Exact{d - 1}} / Exact{t} - Ball{1} / b; };
   const double least = std::max(0.0, scale * (d - 12 * std::sqrt(d)));
   const double most = scale * (d + 7 * std::sqrt(d) + 40);
-  Cells radius = cells_of(least, most, radii, terms.mass_above, log_radius, radius_slope);
+  Cells radius = cells_of(least, most, radii, mass_above, log_radius, radius_slope);
   radius.rest = beyond(log_radius(most), (-radius_slope(most)).lower());
   if (least > 0) radius.rest += beyond(log_radius(least), radius_slope(least).lower());
-  // The share u of the coordinate that moves: (1 - u^2)^((d - 3) / 2) / B(1/2, (d - 1)/2), here of either sign.
+  return radius;
+}
+
+/// The share u of the coordinate that moves: (1 - u^2)^((d - 3) / 2) / B(1/2, (d - 1)/2), here of either sign.
+Cells place_cells(double d, bool mass_above) {
   const double exponent = 0.5 * (d - 3);
   const Lower log_beta =
       Lower::claim(log_gamma_below(0.5)) + Lower::claim(log_gamma_below(0.5 * (d - 1))) - Upper::claim(log_gamma_above(0.5 * d));
@@ -91,9 +92,44 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
     return -(Exact{2 * exponent} * Ball{Exact{u}} / ((Ball{1} - Exact{u}) * (Ball{1} + Exact{u})));
   };
   const double furthest = exponent > 0 ? std::sqrt(-std::expm1(-log_cut / exponent)) : 1.0;
-  Cells place = cells_of(0, furthest, places, terms.mass_above, log_place, place_slope);
+  Cells place = cells_of(0, furthest, places, mass_above, log_place, place_slope);
   place.rest = (Upper{1} - Exact{furthest}) * exp(log_place(furthest));
+  return place;
+}
 
+struct Sum {
+  double p = 0;
+  double q = 0;
+  double count = 0;
+};
+
+/// The curve where bins begin, told a few units further on: what is in a later bin lies above the lower of the two places, what is in none below the
+/// other. Masses are what they are, and each sum of them is rounded outward.
+LossLaw law_of(const std::vector<Sum>& sums, Upper end) {
+  constexpr double units_of_place = 8;
+  std::vector<Corner> corners{{end.value(), 0}};
+  double p = 0;
+  double q = 0;
+  double count = 0;
+  for (std::size_t i = bins; i > 0; --i) {
+    p += sums[i].p;
+    q += sums[i].q;
+    count += sums[i].count + 1;
+    const double x = end.value() * static_cast<double>(i - 1) / bins;
+    const Upper value = Upper::of_sum(p, count) - exp(Lower::within(x, i > 1 ? units_of_place : 0)) * Lower::of_sum(q, count);
+    corners.push_back(
+        {i > 1 ? Upper::within(x, units_of_place).value() : 0, static_cast<long double>(std::clamp(value.value(), 0.0, 1.0))});
+  }
+  std::reverse(corners.begin(), corners.end());
+  return polygon_law(corners, +1);
+}
+
+}  // namespace
+
+LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
+  const Exact b{scale};
+  const Cells radius = radius_cells(dimension, scale, terms.mass_above);
+  const Cells place = place_cells(dimension, terms.mass_above);
   const Upper end = Upper{1} / Lower{b};
   // (||x|| - ||x - v||) / b, which rises with the length and with the share, as (2 t u - 1) / (t + ||x - v||); at most 1 / b.
   const auto loss = [&](double t, double u) {
@@ -101,11 +137,6 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
     const Ball moved = sqrt(apart * apart + (Ball{1} - Exact{u}) * (Ball{1} + Exact{u}));
     const Ball nearer = (Exact{2} * Ball{Exact{t}} * Exact{u} - Exact{1}) / (Exact{t} + moved);
     return std::min((nearer / b).upper().value(), end.value());
-  };
-  struct Sum {
-    double p = 0;
-    double q = 0;
-    double count = 0;
   };
   std::vector<Sum> sums(bins + 1);  // of losses from 0 on
   const auto add = [&](double l, Upper mass) {
@@ -127,24 +158,7 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
   }
   // What no cell holds has the largest loss of all.
   add(end.value(), radius.rest + Exact{2} * place.rest);
-  // The curve where bins begin, told a few units further on: what is in a later bin lies above the lower of the two places, what is in none below the
-  // other. Masses are what they are, and each sum of them is rounded outward.
-  constexpr double units_of_place = 8;
-  std::vector<Corner> corners{{end.value(), 0}};
-  double p = 0;
-  double q = 0;
-  double count = 0;
-  for (std::size_t i = bins; i > 0; --i) {
-    p += sums[i].p;
-    q += sums[i].q;
-    count += sums[i].count + 1;
-    const double x = end.value() * static_cast<double>(i - 1) / bins;
-    const Upper value = Upper::of_sum(p, count) - exp(Lower::within(x, i > 1 ? units_of_place : 0)) * Lower::of_sum(q, count);
-    corners.push_back(
-        {i > 1 ? Upper::within(x, units_of_place).value() : 0, static_cast<long double>(std::clamp(value.value(), 0.0, 1.0))});
-  }
-  std::reverse(corners.begin(), corners.end());
-  return polygon_law(corners, +1);
+  return law_of(sums, end);
 }
 
 }  // namespace surety::accounting::privacy_loss

@@ -253,68 +253,82 @@ class Curve {
     return static_cast<std::size_t>(std::clamp<std::int64_t>(index - start_, 0, static_cast<std::int64_t>(size_)));
   }
 
-  /// Where the grid ends, and the window of the sum, roughly: whatever is chosen is counted.
-  void choose_grid(double scale) {
-    const auto t = static_cast<double>(rounds_);
-    const double quiet = std::log(scale) - 9;  // a mass that is little beside the curve
-    // Points of g, with their weights.
+  /// Points of g, with their weights, and a = e^(mu g - mu^2 / 2) there; b of point i is that of point n - 1 - i.
+  struct Points {
     std::vector<double> weight;
     std::vector<double> a;
-    constexpr double spacing = 0.02;
-    for (double g = -12 - mu_; g <= 12 + mu_; g += spacing) {
-      weight.push_back(spacing * inverse_root_of_two_pi * std::exp(-0.5 * g * g));
-      a.push_back(std::exp(mu_ * g - 0.5 * mu_ * mu_));
-    }
-    const std::size_t n = a.size();
-    double end = std::exp(mu_ * privacy_loss::tail_point(quiet - std::log(t)) - 0.5 * mu_ * mu_);
-    // A term that is left out of one sum should outweigh all others.
-    const auto others_below = [&](double cut) {
-      double mean = 0;
-      double square = 0;
+  };
+
+  /// Where Chernoff's bound of the sum of clipped terms, to the right (`side` +1) or left of 0, falls to what is little, e^quiet, and the tilts around the one
+  /// that says so.
+  [[nodiscard]] double reach(int side, double end, double quiet, const Points& at, std::vector<double>& tilts) const {
+    const auto t = static_cast<double>(rounds_);
+    const std::size_t n = at.a.size();
+    double best = infinity;
+    double tilt = 1 / end;
+    for (double s = 1e-3 / end; s < 100 / end; s *= 1.3) {
+      double sum = 0;
       for (std::size_t i = 0; i < n; ++i) {
-        const double b = std::min(ratio_ * a[n - 1 - i], cut);
-        mean += weight[i] * b;
-        square += weight[i] * b * b;
+        const double term = std::clamp(at.a[i] - ratio_ * at.a[n - 1 - i], -end, end);
+        if (side > 0 && term >= end) continue;
+        sum += at.weight[i] * std::expm1(side * s * term);
       }
-      return t * mean + 4 * std::sqrt(t * square);
-    };
-    for (int i = 0; i < 200 && end < others_below(end); ++i) end *= 1.25;
-    // Chernoff's bounds of the sum of clipped terms.
-    const auto reach = [&](int side, std::vector<double>& tilts) {
-      double best = infinity;
-      double tilt = 1 / end;
-      for (double s = 1e-3 / end; s < 100 / end; s *= 1.3) {
-        double sum = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-          const double term = std::clamp(a[i] - ratio_ * a[n - 1 - i], -end, end);
-          if (side > 0 && term >= end) continue;
-          sum += weight[i] * std::expm1(side * s * term);
-        }
-        // What is above counts e^x times, from below.
-        const double at = (t * std::log1p(sum) - quiet + (side > 0 ? x_ : 0)) / s;
-        if (at < best) {
-          best = at;
-          tilt = s;
-        }
+      // What is above counts e^x times, from below.
+      const double found = (t * std::log1p(sum) - quiet + (side > 0 ? x_ : 0)) / s;
+      if (found < best) {
+        best = found;
+        tilt = s;
       }
-      tilts = {0.7 * tilt, tilt, 1.4 * tilt};
-      return best;
-    };
-    // Where the sum of the tilted terms is around 0.
+    }
+    tilts = {0.7 * tilt, tilt, 1.4 * tilt};
+    return best;
+  }
+
+  /// Tilts so that the sum of the tilted terms is around 0.
+  void choose_tilt(double end, const Points& at) {
+    const auto t = static_cast<double>(rounds_);
+    const std::size_t n = at.a.size();
     double least = 0;
     for (double tilt = 1e-4 / end; tilt < 100 / end; tilt *= 1.15) {
       double sum = 0;
       for (std::size_t i = 0; i < n; ++i) {
-        const double term = a[i] - ratio_ * a[n - 1 - i];
-        if (term < end) sum += weight[i] * std::expm1(tilt * std::max(term, -end));
+        const double term = at.a[i] - ratio_ * at.a[n - 1 - i];
+        if (term < end) sum += at.weight[i] * std::expm1(tilt * std::max(term, -end));
       }
       if (t * std::log1p(sum) < least) {
         least = t * std::log1p(sum);
         tilt_ = tilt;
       }
     }
-    const double right = std::max(2 * end, reach(+1, right_));
-    const double left = std::max(end, reach(-1, left_));
+  }
+
+  /// Where the grid ends, and the window of the sum, roughly: whatever is chosen is counted.
+  void choose_grid(double scale) {
+    const auto t = static_cast<double>(rounds_);
+    const double quiet = std::log(scale) - 9;  // a mass that is little beside the curve
+    Points at;
+    constexpr double spacing = 0.02;
+    for (double g = -12 - mu_; g <= 12 + mu_; g += spacing) {
+      at.weight.push_back(spacing * inverse_root_of_two_pi * std::exp(-0.5 * g * g));
+      at.a.push_back(std::exp(mu_ * g - 0.5 * mu_ * mu_));
+    }
+    const std::size_t n = at.a.size();
+    double end = std::exp(mu_ * privacy_loss::tail_point(quiet - std::log(t)) - 0.5 * mu_ * mu_);
+    // A term that is left out of one sum should outweigh all others.
+    const auto others_below = [&](double cut) {
+      double mean = 0;
+      double square = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double b = std::min(ratio_ * at.a[n - 1 - i], cut);
+        mean += at.weight[i] * b;
+        square += at.weight[i] * b * b;
+      }
+      return t * mean + 4 * std::sqrt(t * square);
+    };
+    for (int i = 0; i < 200 && end < others_below(end); ++i) end *= 1.25;
+    choose_tilt(end, at);
+    const double right = std::max(2 * end, reach(+1, end, quiet, at, right_));
+    const double left = std::max(end, reach(-1, end, quiet, at, left_));
     // Rounding down lowers the sum by half a step a round.
     const double room = 0.5 * t + 8;
     if (!(8 * room < static_cast<double>(size_))) return;

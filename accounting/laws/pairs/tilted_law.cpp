@@ -70,68 +70,10 @@ class Merger {
     out.weights.assign(static_cast<std::size_t>(pieces_.back().index - out.first) + 4, 0.0);
     out.base = static_cast<long double>(law_.anchor) + static_cast<long double>(offset_);
     const double fall = exp(-(Upper{Exact{grid_.s}} * Exact{grid_.step})).value();
-    std::size_t j = 0;
     PollNowAndThen poll;
-    while (j < pieces_.size()) {
+    for (std::size_t j = 0; j < pieces_.size();) {
       poll();
-      const Piece& piece = pieces_[j];
-      // The first grid point above the piece, unless one lies below it by next to nothing.
-      std::int64_t k = piece.index + checked_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
-      double above = lift(piece, k);
-      double below = above;
-      if (above > 0) {
-        for (; (below = lift(piece, k + 1)) > 0; ++k) above = below;
-      } else {
-        above = lift(piece, --k);
-      }
-      if (above > 0 && above < 1e-5 * grid_.step) {
-        place(out, k, tilted(piece, k));
-        ++j;
-        continue;
-      }
-      ++k;
-      double need = 0;
-      double mass = 0;
-      const std::size_t before = j;
-      do {
-        const double weight = tilted(pieces_[j], k);
-        need -= weight * below;
-        mass += weight;
-        ++j;
-      } while (j < pieces_.size() && !((below = lift(pieces_[j], k)) > 0));
-      // Of so many products that are not negative, each of one unit.
-      need *= 1 + share_of_units(static_cast<double>(j - before + 2));
-      while (need > 0 && j < pieces_.size()) {
-        Piece& next = pieces_[j];
-        // A partner across a gap costs more than going down one step.
-        if (next.index - k > 2 && static_cast<double>(next.index - k) * grid_.step * (grid_.s + 1) > 2) break;
-        const double weight = tilted(next, k);
-        const double gain = lift(next, k);
-        if (gain < 1e-4 * grid_.step) {
-          // On the grid point itself: no partner, it would only be dragged down with the rest.
-          place(out, k, weight);
-          ++j;
-          continue;
-        }
-        const double each = weight * gain;
-        if (each > need) {
-          const double share = std::min(1.0, need / each * (1 + share_of_units(4.0)));
-          mass += weight * share * (1 - share_of_units(2.0));
-          next.weight *= (1 - share) * (1 - share_of_units(2.0));
-          need = 0;
-        } else {
-          mass += weight;
-          need = (need - each) + share_of_units(4.0) * need;
-          ++j;
-        }
-      }
-      // A sum of at most so many weights, one more of which is shared.
-      mass *= 1 - share_of_units(static_cast<double>(j - before + 2));
-      if (need > 0) {
-        place(out, k - 1, mass * fall);
-      } else {
-        place(out, k, mass);
-      }
+      j = place_from(out, j, fall);
     }
     normalise(out, shift, -1);
     return out;
@@ -145,6 +87,69 @@ class Merger {
   };
   static constexpr int table_size = 16;
   static constexpr double lowest_excess = -1;  // log 2 below the grid point
+
+  /// Places piece j and what it takes along: all below one grid point are raised to it, for which pieces above it pay, or all go down a step, at the factor
+  /// `fall`. Returns the first piece that is left.
+  [[nodiscard]] std::size_t place_from(TiltedLaw& out, std::size_t j, double fall) {
+    const Piece& piece = pieces_[j];
+    // The first grid point above the piece, unless one lies below it by next to nothing.
+    std::int64_t k = piece.index + checked_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
+    double above = lift(piece, k);
+    double below = above;
+    if (above > 0) {
+      for (; (below = lift(piece, k + 1)) > 0; ++k) above = below;
+    } else {
+      above = lift(piece, --k);
+    }
+    if (above > 0 && above < 1e-5 * grid_.step) {
+      place(out, k, tilted(piece, k));
+      return j + 1;
+    }
+    ++k;
+    double need = 0;
+    double mass = 0;
+    const std::size_t before = j;
+    do {
+      const double weight = tilted(pieces_[j], k);
+      need -= weight * below;
+      mass += weight;
+      ++j;
+    } while (j < pieces_.size() && !((below = lift(pieces_[j], k)) > 0));
+    // Of so many products that are not negative, each of one unit.
+    need *= 1 + share_of_units(static_cast<double>(j - before + 2));
+    while (need > 0 && j < pieces_.size()) {
+      Piece& next = pieces_[j];
+      // A partner across a gap costs more than going down one step.
+      if (next.index - k > 2 && static_cast<double>(next.index - k) * grid_.step * (grid_.s + 1) > 2) break;
+      const double weight = tilted(next, k);
+      const double gain = lift(next, k);
+      if (gain < 1e-4 * grid_.step) {
+        // On the grid point itself: no partner, it would only be dragged down with the rest.
+        place(out, k, weight);
+        ++j;
+        continue;
+      }
+      const double each = weight * gain;
+      if (each > need) {
+        const double share = std::min(1.0, need / each * (1 + share_of_units(4.0)));
+        mass += weight * share * (1 - share_of_units(2.0));
+        next.weight *= (1 - share) * (1 - share_of_units(2.0));
+        need = 0;
+      } else {
+        mass += weight;
+        need = (need - each) + share_of_units(4.0) * need;
+        ++j;
+      }
+    }
+    // A sum of at most so many weights, one more of which is shared.
+    mass *= 1 - share_of_units(static_cast<double>(j - before + 2));
+    if (need > 0) {
+      place(out, k - 1, mass * fall);
+    } else {
+      place(out, k, mass);
+    }
+    return j;
+  }
 
   /// 1 - e^(grid point k) Q / P of the piece, rounded down: above 0 where its loss lies above the grid point.
   [[nodiscard]] double lift(const Piece& piece, std::int64_t k) const {

@@ -70,13 +70,18 @@ Cells cells_of(std::vector<double> ends, bool rises, bool mass_below, LogDensity
   return found;
 }
 
-}  // namespace
-
-AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms) {
+/// Beyond so long a vector nothing is told of.
+double longest(const VectorNoise& noise) {
   const double d = noise.dimension;
-  const double r = noise.r;
+  const double middle = noise.is_squared ? std::sqrt(d) : d;
+  const double spread = noise.is_squared ? 1 : std::sqrt(d);
+  return noise.scale * (middle + 7 * spread + (noise.is_squared ? 2 : 40)) + 1;
+}
+
+/// The radius: t^(d - 1) e^(-t / b) / (b^d Gamma(d)), or t^(d - 1) e^(-t^2 / (2 z^2)) / (z^d 2^(d/2 - 1) Gamma(d/2)).
+Cells radius_cells(const VectorNoise& noise, bool mass_below) {
+  const double d = noise.dimension;
   const Exact scale{noise.scale};
-  // The radius: t^(d - 1) e^(-t / b) / (b^d Gamma(d)), or t^(d - 1) e^(-t^2 / (2 z^2)) / (z^d 2^(d/2 - 1) Gamma(d/2)).
   const Upper log_scale = Exact{d} * log(Upper{scale});
   const Upper log_all = noise.is_squared ? log_scale + Exact{0.5 * d} * log(Upper{2}) - log(Lower{2}) + Upper::claim(log_gamma(0.5 * d, +1))
                                          : log_scale + Upper::claim(log_gamma(d, +1));
@@ -86,10 +91,13 @@ AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms) {
   };
   const double middle = noise.is_squared ? std::sqrt(d) : d;
   const double spread = noise.is_squared ? 1 : std::sqrt(d);
-  const double most = noise.scale * (middle + 7 * spread + (noise.is_squared ? 2 : 40)) + 1;
-  const Cells radius =
-      cells_of(evenly(std::max(0.0, noise.scale * (middle - 7 * spread) - 1), most, radii), false, terms.mass_below, log_radius);
-  // The share u of the first coordinate: r (1 - |u|^r)^((d - 1)/r - 1) / (2 B(1/r, (d - 1)/r)).
+  return cells_of(evenly(std::max(0.0, noise.scale * (middle - 7 * spread) - 1), longest(noise), radii), false, mass_below, log_radius);
+}
+
+/// The share u of the first coordinate: r (1 - |u|^r)^((d - 1)/r - 1) / (2 B(1/r, (d - 1)/r)).
+Cells place_cells(const VectorNoise& noise, bool mass_below) {
+  const double d = noise.dimension;
+  const double r = noise.r;
   const double exponent = (d - 1) / r - 1;
   const Upper log_beta = Upper::claim(log_gamma(1 / r, +1)) + Upper::claim(log_gamma((d - 1) / r, +1)) - Lower::claim(log_gamma(d / r, -1));
   const auto log_place = [&](double u) {
@@ -105,22 +113,33 @@ AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms) {
     for (int i = 1; i < places; ++i) ends.push_back(std::pow(1 - std::pow(1 - static_cast<double>(i) / places, r / (d - 1)), 1 / r));
     std::sort(ends.begin(), ends.end());
   }
-  const Cells place = cells_of(std::move(ends), exponent < 0, terms.mass_below, log_place);
+  return cells_of(std::move(ends), exponent < 0, mass_below, log_place);
+}
 
-  // The loss rises with the first coordinate, and ||x|| - ||x - e_1|| with the radius, too.
-  const auto loss = [&](double t, double last_t, double u) {
-    const Exact at{t};
-    const Exact size{std::abs(u)};
-    const Upper moved = u <= 0 ? Upper{1} + Upper{at} * size : max(Upper{at} * size - Exact{1}, Exact{1} - Lower{at} * size);
-    const Upper rest = power(Upper{at}, r) * max(Upper{1} - power(Lower{size}, r), Upper{0});
-    const Lower nearer = Lower{at} - root(rest + power(max(moved, Upper{0}), r), r);
-    if (!noise.is_squared) return (nearer / scale).value();
-    // (||x|| - ||x - e_1||)(||x|| + ||x - e_1||)
-    const double a = nearer.value();
-    const Lower product = a >= 0 ? Lower{Exact{a}} * max(Lower{2} * Exact{t} - Exact{a}, Lower{0})
-                                 : -(Upper{Exact{-a}} * (Upper{2} * Exact{last_t} - Exact{a}));
-    return (product / scale / scale * Exact{0.5}).value();
-  };
+/// The loss rises with the first coordinate, and ||x|| - ||x - e_1|| with the radius, too: from below where the radius is `t` to `last_t`.
+double loss_at(const VectorNoise& noise, double t, double last_t, double u) {
+  const double r = noise.r;
+  const Exact scale{noise.scale};
+  const Exact at{t};
+  const Exact size{std::abs(u)};
+  const Upper moved = u <= 0 ? Upper{1} + Upper{at} * size : max(Upper{at} * size - Exact{1}, Exact{1} - Lower{at} * size);
+  const Upper rest = power(Upper{at}, r) * max(Upper{1} - power(Lower{size}, r), Upper{0});
+  const Lower nearer = Lower{at} - root(rest + power(max(moved, Upper{0}), r), r);
+  if (!noise.is_squared) return (nearer / scale).value();
+  // (||x|| - ||x - e_1||)(||x|| + ||x - e_1||)
+  const double a = nearer.value();
+  const Lower product = a >= 0 ? Lower{Exact{a}} * max(Lower{2} * Exact{t} - Exact{a}, Lower{0})
+                               : -(Upper{Exact{-a}} * (Upper{2} * Exact{last_t} - Exact{a}));
+  return (product / scale / scale * Exact{0.5}).value();
+}
+
+}  // namespace
+
+AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms) {
+  const double most = longest(noise);
+  const Cells radius = radius_cells(noise, terms.mass_below);
+  const Cells place = place_cells(noise, terms.mass_below);
+  const auto loss = [&](double t, double last_t, double u) { return loss_at(noise, t, last_t, u); };
   // Losses of a norm's noise lie within 1 / b; those of the other kind within what the furthest cells have.
   const double end = noise.is_squared ? std::max(std::abs(loss(most, most, 1)), std::abs(loss(most, most, -1))) : 1 / noise.scale;
   // Norms of many powers leave the range of double: of their cells nothing is known, and they are left out.
