@@ -33,6 +33,11 @@ OrderFound best_order(const Curve& curve, const Conversion& conversion) {
   double middle = std::clamp(std::log(std::max(guess, 1e-6)), low, std::log(64.0));
   double value = objective(middle);
   double step = 0.7;
+  // Where the curve ends before that, nearer to 1.
+  while (value == std::numeric_limits<double>::max() && middle > low) {
+    middle = std::max(low, middle - step);
+    value = objective(middle);
+  }
   double left = std::max(low, middle - step);
   double right = std::min(high, middle + step);
   double left_value = left < middle ? objective(left) : infinity;
