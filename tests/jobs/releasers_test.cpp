@@ -85,7 +85,7 @@ TEST_F(ReleasersTest, SpendTheReservationThatTheyAreGiven) {
   auto other = reserve(leaf);
   NoisyReleaser itself{other, same};
   EXPECT_EQ(itself.release(query, sensitivity, leaf), released);
-  EXPECT_TRUE(refuses([&] { static_cast<void>(door->release(query, sensitivity, leaf)); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(door->release(query, sensitivity, leaf)); }, ErrorCode::budget_exceeded, {}));
 
   const auto grid = mechanisms::continual_grid(mechanisms::Factorization::tree, Count{4}, sensitivity, NoiseMultiplier{2});
   const Event stream_event = continual_event(mechanisms::Factorization::tree, Count{4}, NoiseMultiplier{2}, adjacency);
