@@ -25,7 +25,6 @@ constexpr long double digits = 38;
 constexpr long double rise = 1.1L;
 /// What follows them has this modulus, as a logarithm.
 constexpr long double last_on_edges = -20;
-constexpr long double most_counted = 0x1p30L;
 /// Of a sum or a product of doubles on the edges: fewer than 2^11 operations on terms whose moduli sum to less than 2.
 constexpr long double rounding_on_edges = 1e-12L;
 /// Units of what is summed as an error, all of whose operations are on numbers that are not negative.
@@ -82,6 +81,12 @@ struct ReplacedFrequencies::Frequencies {
   long double edge;              // half of the strip's width
   long double log_edges;         // of the largest of
   std::vector<LongUpper> edges;  // of each loss, the integral of the modulus along an edge, at most
+};
+
+struct ReplacedFrequencies::Ends {
+  long double largest;  // W
+  long double range;    // of log W
+  LongUpper high{0};    // what lies above the largest
 };
 
 ReplacedFrequencies::ReplacedFrequencies(double rounds, double multiplier)
@@ -195,54 +200,52 @@ void ReplacedFrequencies::add_edges(std::vector<LongUpper>& edges, const std::ve
   }
 }
 
-ReplacedFrequencies::Frequencies ReplacedFrequencies::frequencies(const std::vector<Loss>& losses, const Lattice& lattice) const {
-  // Wider strips need fewer frequencies, but for large losses the modulus grows within them.
-  Frequencies best = frequencies(losses, 0.4999L * mu_ * b_, lattice);
-  while (best.log_edges > digits) {
-    Frequencies next = frequencies(losses, best.edge / 2, lattice);
+ReplacedFrequencies::Ends ReplacedFrequencies::ends(long double largest_loss) const {
+  // |f| <= e^(angle^2 / (2 mu^2) - W sin angle) for every angle up to a quarter of a turn.
+  Ends found{std::numeric_limits<long double>::infinity(), 0};
+  for (const long double angle : {1.57L, 1.1L, 0.7L, 0.45L, 0.3L, 0.2L, 0.13L, 0.08L, 0.05L, 0.03L, 0.018L, 0.01L, 0.005L}) {
+    const LongLower sine = LongLower::within(std::sin(angle), LibraryError<long double>::sin);
+    const LongUpper turn = LongUpper{LongExact{angle}} * LongExact{multiplier_};
+    const LongUpper half_square = turn * turn / LongExact{2};
+    const long double w = (digits / (t_ - 1) + half_square.value()) / sine.value();
+    if (w >= found.largest) continue;
+    found.largest = w;
+    // A sum over the step's places is at most the integral of a falling bound.
+    const LongLower decay = LongExact{t_ - 1} * (LongLower{LongExact{w}} * sine);
+    found.high = exp(LongExact{t_ - 1} * half_square - decay) / decay;
+  }
+  // The least is where the cube of W times the third moment is e^-digits, roughly.
+  const long double log_third = 3 * std::log(t_) + 4.5L * mu_ * mu_ + 3 * (mu_ * mu_ + largest_loss / 2);
+  found.range = std::log(found.largest) + (log_third + digits) / 3;
+  return found;
+}
+
+std::optional<ReplacedFrequencies::Frequencies> ReplacedFrequencies::frequencies(const std::vector<Loss>& losses, const Lattice& lattice,
+                                                                                 double largest_loss, std::size_t most) const {
+  const Ends at = ends(largest_loss);
+  const auto of_edge = [&](long double edge) {
+    std::vector<LongUpper> edges = edges_of(losses, lattice, edge);
+    long double log_edges = 0;
+    for (const auto& one : edges) log_edges = std::max(log_edges, std::log(one.value()));
+    return Frequencies{2 * pi * edge / (digits + log_edges), 0, 0, at.high, edge, log_edges, std::move(edges)};
+  };
+  // Wider strips need fewer frequencies, but for large losses the modulus grows within them, its logarithm about as the square of the width.
+  const auto most_counted = static_cast<long double>(most);
+  const long double widest = 0.4999L * mu_ * b_;
+  if (at.range * digits > 2 * pi * widest * most_counted) return std::nullopt;
+  Frequencies best = of_edge(widest);
+  while (best.log_edges > 2 * digits) {
+    const long double share = std::sqrt(digits / best.log_edges);
+    if (at.range * 2 * digits > 2 * pi * best.edge * share * most_counted) return std::nullopt;
+    Frequencies next = of_edge(best.edge / 2);
     if (next.step <= best.step) break;
     best = std::move(next);
   }
+  const long double count = std::ceil(at.range / best.step) + 1;
+  if (!(count <= most_counted)) return std::nullopt;
+  best.count = static_cast<std::size_t>(count);
+  best.least = at.largest * std::exp(-best.step * (count - 2));
   return best;
-}
-
-ReplacedFrequencies::Frequencies ReplacedFrequencies::frequencies(const std::vector<Loss>& losses, long double edge,
-                                                                  const Lattice& lattice) const {
-  std::vector<LongUpper> edges = edges_of(losses, lattice, edge);
-  long double most_on_edge = 1;
-  long double most = 0;
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    most_on_edge = std::max(most_on_edge, edges[i].value());
-    most = std::max(most, static_cast<long double>(losses[i].x));
-  }
-  const long double step = 2 * pi * edge / (digits + std::log(most_on_edge));
-  // |f| <= e^(angle^2 / (2 mu^2) - W sin angle) for every angle up to a quarter of a turn.
-  const LongUpper least_multiplier{LongExact{multiplier_}};
-  long double largest = std::numeric_limits<long double>::infinity();
-  LongUpper high{0};
-  for (const long double angle : {1.57L, 1.1L, 0.7L, 0.45L, 0.3L, 0.2L, 0.13L, 0.08L, 0.05L, 0.03L, 0.018L, 0.01L, 0.005L}) {
-    const LongLower sine = LongLower::within(std::sin(angle), LibraryError<long double>::sin);
-    const LongUpper turn = LongUpper{LongExact{angle}} * least_multiplier;
-    const LongUpper half_square = turn * turn / LongExact{2};
-    const long double w = (digits / (t_ - 1) + half_square.value()) / sine.value();
-    if (w >= largest) continue;
-    largest = w;
-    // A sum over the step's places is at most the integral of a falling bound.
-    const LongLower decay = LongExact{t_ - 1} * (LongLower{LongExact{w}} * sine);
-    high = exp(LongExact{t_ - 1} * half_square - decay) / decay;
-  }
-  // The least is where the cube of W times the third moment is e^-digits, roughly.
-  const long double log_third = 3 * std::log(t_) + 4.5L * mu_ * mu_ + 3 * (mu_ * mu_ + most / 2);
-  const long double range = std::log(largest) + (log_third + digits) / 3;
-  const long double count = std::ceil(range / step) + 1;
-  const bool is_short = count <= most_counted;
-  return {step,
-          is_short ? largest * std::exp(-step * (count - 2)) : 0,
-          is_short ? static_cast<std::size_t>(count) : 0,
-          high,
-          edge,
-          std::log(most_on_edge),
-          std::move(edges)};
 }
 
 void ReplacedFrequencies::add(Loss& loss, long double w, const std::vector<Complex>& less) const {
@@ -303,11 +306,13 @@ ReplacedFrequencies::Tails ReplacedFrequencies::tails(const Loss& loss, LongUppe
 
 std::vector<ReplacedFrequencies::Tails> ReplacedFrequencies::beyond(std::span<const double> xs, std::size_t most) const {
   const StandardFloatingPoint environment;
-  const Lattice nodes = lattice(*std::max_element(xs.begin(), xs.end()));
+  const double largest_loss = *std::max_element(xs.begin(), xs.end());
+  const Lattice nodes = lattice(largest_loss);
   std::vector<Loss> losses;
   for (const double x : xs) losses.push_back(weights_of(x, nodes));
-  const Frequencies at = frequencies(losses, nodes);
-  if (at.count == 0 || at.count > most) return {};
+  const auto chosen = frequencies(losses, nodes, largest_loss, most);
+  if (!chosen) return {};
+  const Frequencies& at = *chosen;
   std::vector<Complex> less(nodes.sinh.size());
   for (std::size_t k = 0; k < at.count; ++k) {
     const long double w = at.least * std::exp(at.step * static_cast<long double>(k));

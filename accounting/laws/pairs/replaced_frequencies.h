@@ -11,6 +11,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,7 @@ class ReplacedFrequencies {
   struct Lattice;
   struct Loss;
   struct Frequencies;
+  struct Ends;
 
   [[nodiscard]] Lattice lattice(double largest_loss) const;
   [[nodiscard]] Loss weights_of(double x, const Lattice& lattice) const;
@@ -49,8 +51,9 @@ class ReplacedFrequencies {
   void add_edges(std::vector<LongUpper>& edges, const std::vector<Loss>& losses, const Lattice& lattice, long double w,
                  long double angle) const;
   [[nodiscard]] LongUpper mean_on_edge(const Loss& loss) const;
-  [[nodiscard]] Frequencies frequencies(const std::vector<Loss>& losses, const Lattice& lattice) const;
-  [[nodiscard]] Frequencies frequencies(const std::vector<Loss>& losses, long double edge, const Lattice& lattice) const;
+  [[nodiscard]] Ends ends(long double largest_loss) const;
+  [[nodiscard]] std::optional<Frequencies> frequencies(const std::vector<Loss>& losses, const Lattice& lattice, double largest_loss,
+                                                       std::size_t most) const;
   void add(Loss& loss, long double w, const std::vector<Complex>& less) const;
   [[nodiscard]] Tails tails(const Loss& loss, LongUpper edges, const Frequencies& at) const;
 
