@@ -179,16 +179,21 @@ Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width, bool up
   return {least, high.x};
 }
 
-/// What `first` gives, or, where it takes too many nodes or has no digits, `second`.
-template <class First, class Second>
-Enclosure either(First first, Second second) {
+/// What `first` gives. Where it has few digits, that is fails `is_narrow`, also `second`, and where it has none or takes too many nodes, that alone.
+template <class First, class Narrow, class Second>
+Enclosure best_of_both(First first, Narrow is_narrow, Second second) {
+  std::optional<Enclosure> found;
   try {
-    return first();
+    found = first();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
   }
-  return second();
+  if (found && is_narrow(*found)) return *found;
+  const Enclosure other = second();
+  return found ? Enclosure{std::max(found->lower, other.lower), std::min(found->upper, other.upper)} : other;
 }
+/// Shares of an answer to which sums on a grid narrow it.
+constexpr double narrow_by_sums = 1e-3;
 
 }  // namespace
 
@@ -211,12 +216,13 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
   }
   if (const auto lone = lone_epoch(event)) {
     const double x = epsilon.value();
-    return either([&] { return lone->delta(x); },
-                  [&] {
-                    // The scale of what is left out follows from what was found.
-                    const auto rough = lone->delta_by_sums(x, 1e-5);
-                    return rough.upper > 0 ? lone->delta_by_sums(x, std::clamp(rough.upper, 1e-250, 1.0)) : rough;
-                  });
+    return best_of_both([&] { return lone->delta(x); },
+                        [](const Enclosure& found) { return found.width() <= narrow_by_sums * found.upper; },
+                        [&] {
+                          // The scale of what is left out follows from what was found.
+                          const auto rough = lone->delta_by_sums(x, 1e-5);
+                          return rough.upper > 0 ? lone->delta_by_sums(x, std::clamp(rough.upper, 1e-250, 1.0)) : rough;
+                        });
   }
   return privacy_loss::answer(accountant, event, {epsilon.value(), std::nullopt}, others);
 }
@@ -257,8 +263,11 @@ Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta del
     return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
   }
   if (const auto lone = lone_epoch(event)) {
-    return either([&] { return epsilon_of(*lone, delta.value(), accountant.width, accountant.upper_only); },
-                  [&] { return epsilon_by_sums(*lone, delta.value(), accountant.width); });
+    const auto is_narrow = [&](const Enclosure& found) {
+      return accountant.upper_only || found.width() <= std::max(accountant.width, narrow_by_sums * found.upper);
+    };
+    return best_of_both([&] { return epsilon_of(*lone, delta.value(), accountant.width, accountant.upper_only); }, is_narrow,
+                        [&] { return epsilon_by_sums(*lone, delta.value(), accountant.width); });
   }
   return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()}, others);
 }

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
+#include <surety/accounting/laws/pairs/replaced_frequencies.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
@@ -32,10 +35,19 @@ constexpr std::size_t restart = 32;
 constexpr long double units_of_error = 64;
 /// Cells of a law on either side of 0, and the mass that may be left beyond them.
 constexpr int cells_of_law = 320;
-/// The same where a loss takes so many nodes, that is tens of milliseconds.
+/// The same where frequencies rise geometrically.
+constexpr int cells_of_long_law = 200;
+/// And where these are so many.
 constexpr int cells_of_dear_law = 112;
-constexpr double dear = 4000;
+constexpr double dear = 1500;
+/// Such frequencies of one loss that is asked for by itself, and of each loss of a law.
+constexpr std::size_t most_alone = std::size_t{1} << 10;
+constexpr std::size_t most_of_law = std::size_t{1} << 13;
 constexpr double mass_beyond = 1e-13;
+/// Nodes at loss 0 beyond which frequencies that rise geometrically are fewer.
+constexpr double long_sum = 1000;
+/// Losses that share frequencies: those of few need none of those of many.
+constexpr std::size_t sharing = 32;
 
 Complex times(const Complex& x, const Complex& y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
@@ -60,7 +72,8 @@ struct ReplacedNode {
 
 class ReplacedEpoch::Numbers {
  public:
-  Numbers(double rounds, double multiplier) : t_{rounds}, multiplier_{multiplier}, tails_{allocated_epoch(rounds, multiplier)} {
+  Numbers(double rounds, double multiplier)
+      : t_{rounds}, multiplier_{multiplier}, tails_{allocated_epoch(rounds, multiplier)}, rising_{rounds, multiplier} {
     const StandardFloatingPoint environment;
     const long double mu = 1 / static_cast<long double>(multiplier);
     const long double b = std::min(1.2L, pi / (4 * mu));
@@ -95,8 +108,53 @@ class ReplacedEpoch::Numbers {
     smallest_product_ = exp(-(most_mu * most_mu / 2));
   }
 
-  [[nodiscard]] Beyond beyond(double x) const {
+  [[nodiscard]] std::vector<Beyond> beyond(std::span<const double> losses, std::size_t most_frequencies) {
     const StandardFloatingPoint environment;
+    std::vector<Beyond> found;
+    for (std::size_t i = 0; i < losses.size(); i += sharing) {
+      const auto some = losses.subspan(i, std::min(sharing, losses.size() - i));
+      const auto tails = is_long() ? rising_.beyond(some, most_frequencies) : std::vector<ReplacedFrequencies::Tails>{};
+      for (std::size_t j = 0; j < some.size(); ++j) found.push_back(tails.empty() ? by_multiples(some[j]) : from_tails(some[j], tails[j]));
+    }
+    return found;
+  }
+
+ private:
+  /// Whether multiples of one frequency are too many.
+  [[nodiscard]] bool is_long() {
+    std::call_once(long_once_, [&] {
+      try {
+        const long double half_period = tails_->highest(log_alias);
+        is_long_ = static_cast<double>(node_count(1, pi / half_period)) > long_sum;
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+        is_long_ = true;
+      }
+    });
+    return is_long_;
+  }
+  static Beyond from_tails(double x, const ReplacedFrequencies::Tails& tails) {
+    const auto p = LongBall::around(tails.p, tails.p_error.value());
+    const auto other = LongBall::around(tails.other, tails.other_error.value());
+    const LongBall difference = p - exp(LongBall{LongExact{x}}) * other;
+    // The curve lies between 0 and P(loss > x).
+    const long double most = std::max(0.0L, std::min(difference.upper().value(), p.upper().value()));
+    const long double least = std::clamp(difference.lower().value(), 0.0L, most);
+    const LongBall middle = (LongBall{LongExact{least}} + LongBall{LongExact{most}}) * LongExact{0.5L};
+    const Ball curve = shortened(middle + LongBall::around(0, ((LongUpper{LongExact{most}} - LongExact{least}) / LongExact{2}).value()));
+    const Ball beyond_p = shortened(p);
+    const Ball beyond_other = shortened(other);
+    return {beyond_p.value(),
+            beyond_other.value(),
+            curve.value(),
+            beyond_p.radius(),
+            beyond_other.radius(),
+            curve.radius(),
+            shortened(tails.ends).value(),
+            shortened(tails.rule).value(),
+            static_cast<double>(tails.count)};
+  }
+  [[nodiscard]] Beyond by_multiples(double x) const {
     const long double ratio = std::exp(static_cast<long double>(x));
     // |D| stays below the larger of both means, and each is below this but for e^log_alias of its mass.
     const double most = tails_->highest(log_alias);
@@ -180,6 +238,7 @@ class ReplacedEpoch::Numbers {
             static_cast<double>(count)};
   }
 
+ public:
   struct Cell {
     double from;
     double to;
@@ -198,20 +257,17 @@ class ReplacedEpoch::Numbers {
     return law_;
   }
 
+  /// \throws Error{unsupported} where a law takes too many nodes, which it remembers.
   [[nodiscard]] double largest() {
     std::call_once(most_once_, [&] {
-      // Where next to nothing is left, or no digits.
-      double high = 2 / multiplier_;
-      const auto is_beyond = [&](double x) {
-        const auto at = beyond(x);
-        return at.p < mass_beyond + 2 * at.p_error;
-      };
-      while (!is_beyond(high)) {
-        high *= 1.3;
-        if (!(high < 300)) refuse();
+      try {
+        find_largest();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+        most_ = infinity;
       }
-      most_ = high;
     });
+    if (most_ == infinity) refuse();
     return most_;
   }
 
@@ -327,32 +383,49 @@ class ReplacedEpoch::Numbers {
     refuse();
   }
 
+  /// Where next to nothing is left, or no digits. At 0 as well: a law begins there.
+  void find_largest() {
+    static_cast<void>(beyond(std::vector<double>{0}, most_of_law));
+    double high = 2 / multiplier_;
+    const auto is_beyond = [&](double x) {
+      at_most_ = beyond(std::vector<double>{x}, most_of_law).front();
+      return at_most_.p < mass_beyond + 2 * at_most_.p_error;
+    };
+    while (!is_beyond(high)) {
+      high *= 1.3;
+      if (!(high < 300)) refuse();
+    }
+    most_ = high;
+  }
   void make() {
     const StandardFloatingPoint environment;
     // Nothing is left of a law that was not made to its end.
     law_ = {};
     law_.most = largest();
-    Beyond from = beyond(0);
-    const int count = from.nodes > dear ? cells_of_dear_law : cells_of_law;
+    const int count = !is_long() ? cells_of_law : at_most_.nodes > dear ? cells_of_dear_law : cells_of_long_law;
     // Narrower where more of the mass is.
-    const auto place_of = [&](int i) {
+    std::vector<double> places;
+    for (int i = 0; i < count; ++i) {
       const double share = static_cast<double>(i) / count;
-      return i == count ? law_.most : law_.most * share * (1 + 2 * share * share) / 3;
-    };
-    double at = 0;
-    for (int i = 1; i <= count; ++i) {
-      const double next = place_of(i);
-      const Beyond to = beyond(next);
-      law_.cells.push_back({at, next, from.p - to.p, from.other - to.other, from.p_error + to.p_error, from.other_error + to.other_error});
-      at = next;
-      from = to;
+      places.push_back(law_.most * share * (1 + 2 * share * share) / 3);
     }
-    law_.beyond = std::max(0.0, from.p) + from.p_error;
+    places.push_back(law_.most);
+    const auto tails = beyond(places, most_of_law);
+    for (std::size_t i = 1; i < places.size(); ++i) {
+      const Beyond& from = tails[i - 1];
+      const Beyond& to = tails[i];
+      law_.cells.push_back(
+          {places[i - 1], places[i], from.p - to.p, from.other - to.other, from.p_error + to.p_error, from.other_error + to.other_error});
+    }
+    law_.beyond = std::max(0.0, tails.back().p) + tails.back().p_error;
   }
 
   double t_;
   double multiplier_;
   std::shared_ptr<const AllocatedEpoch> tails_;
+  ReplacedFrequencies rising_;
+  std::once_flag long_once_;
+  bool is_long_ = false;
   std::vector<ReplacedNode> nodes_;
   long double a_rounding_ = 0;
   long double b_rounding_ = 0;
@@ -361,6 +434,7 @@ class ReplacedEpoch::Numbers {
   LongLower smallest_product_{0};  // e^(-mu^2 / 2), half of the least A + B
   std::once_flag most_once_;
   double most_ = 0;
+  Beyond at_most_{};
   std::once_flag once_;
   Law law_;
 };
@@ -368,7 +442,7 @@ class ReplacedEpoch::Numbers {
 ReplacedEpoch::ReplacedEpoch(double rounds, double multiplier) : numbers_{std::make_unique<Numbers>(rounds, multiplier)} {}
 ReplacedEpoch::~ReplacedEpoch() = default;
 
-ReplacedEpoch::Beyond ReplacedEpoch::beyond(double x) const { return numbers_->beyond(x); }
+ReplacedEpoch::Beyond ReplacedEpoch::beyond(double x) const { return numbers_->beyond({&x, 1}, most_alone).front(); }
 LossRange ReplacedEpoch::range() const {
   const double most = numbers_->largest();
   return {-most, most};

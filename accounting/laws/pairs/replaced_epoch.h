@@ -34,14 +34,14 @@ class ReplacedEpoch {
     double alias;        ///< and the images of the law
     double nodes;
   };
-  /// \pre x >= 0. \complexity O(nodes x 200): milliseconds, and a few tenths of a second for tens of thousands of nodes. \throws Error{unsupported} where that takes too many nodes.
+  /// \pre x >= 0. \complexity O(nodes x 200): milliseconds, some tens of them where frequencies rise. \throws Error{unsupported} where that takes too many nodes.
   [[nodiscard]] Beyond beyond(double x) const;
 
   /// The least and largest loss of what is kept.
   [[nodiscard]] LossRange range() const;
 
   /// A law that is an upper bound, or a lower one: masses of cells of its own, at their ends or at their means. It equals its own reverse.
-  /// \complexity some seconds the first time, up to twenty where a loss takes tens of thousands of nodes. Safe to call from several threads.
+  /// \complexity some seconds the first time, where frequencies rise (replaced_frequencies.h) and are many up to five. Safe to call from several threads.
   [[nodiscard]] LossCells cells(bool from_above, double step) const;
 
  private:
