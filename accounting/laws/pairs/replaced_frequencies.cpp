@@ -27,6 +27,10 @@ constexpr long double rise = 1.1L;
 constexpr long double last_on_edges = -20;
 /// Of a sum or a product of doubles on the edges: fewer than 2^11 operations on terms whose moduli sum to less than 2.
 constexpr long double rounding_on_edges = 1e-12L;
+/// Nodes of a loss: beyond, each frequency is dear.
+constexpr long double most_nodes = 4096;
+/// By how much a line is turned at least: a rounding of W moves e^(i W sinh) by at most 1 / (e sin of that) of itself, which the units of a node are for.
+constexpr long double least_turn = 0.1L;
 /// Units of what is summed as an error, all of whose operations are on numbers that are not negative.
 constexpr long double units_of_error = 64;
 
@@ -306,6 +310,7 @@ ReplacedFrequencies::Tails ReplacedFrequencies::tails(const Loss& loss, LongUppe
 
 std::vector<ReplacedFrequencies::Tails> ReplacedFrequencies::beyond(std::span<const double> xs, std::size_t most) const {
   const StandardFloatingPoint environment;
+  if (mu_ * b_ < least_turn || 2 * (reach + mu_) > most_nodes * h_) return {};
   const double largest_loss = *std::max_element(xs.begin(), xs.end());
   const Lattice nodes = lattice(largest_loss);
   std::vector<Loss> losses;

@@ -34,7 +34,8 @@ class ReplacedFrequencies {
     LongUpper ends;     ///< and the frequencies that are left out
     std::size_t count;  ///< of frequencies
   };
-  /// In the order of the losses; nothing where that would take more than `most` frequencies.
+  /// In the order of the losses; nothing where that would take more than `most` frequencies, for a multiplier below about .1, whose lattices are long, and one
+  /// above about 12, for which roundings are not counted.
   /// \pre there is a loss, and each is at least 0. \complexity O(frequencies x nodes x losses), some 800 x 300, at ten nanoseconds each.
   [[nodiscard]] std::vector<Tails> beyond(std::span<const double> losses, std::size_t most) const;
 
