@@ -202,6 +202,12 @@ bool says_no_more(const Event& event, const Opinion& contour) {
   return value && value->upper - value->lower <= 1e-2 * value->upper && Releases::of(event).entries().size() > many;
 }
 
+bool is_known_without_a_law(const Event& event, const Question& question, const Opinion& closed_form, const OtherCurves& others) {
+  const auto* at = std::get_if<Delta>(&question);
+  return at != nullptr && at->value() == 0 && closed_form.value && is_exact(*closed_form.value) &&
+         why_not(place_of<ClosedForm>, event, others).has_value();
+}
+
 Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
 
 bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
@@ -224,11 +230,13 @@ std::vector<Opinion> everybody(const Event& event, const Question& question, con
   std::vector<Opinion> opinions(accountants_asked);
   opinions[place_of<Participation>] = by_draws;
   const auto& by_contour = opinions[place_of<Contour>];
-  static_assert(place_of<Contour> < place_of<PrivacyLoss>);
+  static_assert(place_of<Contour> < place_of<PrivacyLoss> && place_of<ClosedForm> < place_of<PrivacyLoss>);
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
     if (accountant == place_of<Participation>) continue;
     if (accountant != place_of<PrivacyLoss>) {
       opinions[accountant] = opinion_of(accountant, event, question, effort, others);
+    } else if (is_known_without_a_law(event, question, opinions[place_of<ClosedForm>], others)) {
+      opinions[accountant] = {PrivacyLoss::name, std::nullopt, "left out: it would make a law of what closed-form knows at delta 0"};
     } else {
       opinions[accountant] = says_no_more(event, by_contour) ? left_out() : by_grid(by_contour, by_draws);
     }

@@ -73,6 +73,10 @@ inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [
 [[nodiscard]] bool says_no_more(const Event& event, const Opinion& contour);
 [[nodiscard]] Opinion left_out();
 
+/// Whether delta is 0 and the closed form, which has no theorem for the event's curve, knows its largest loss: a grid would make a law to say less.
+[[nodiscard]] bool is_known_without_a_law(const Event& event, const Question& question, const Opinion& closed_form,
+                                          const OtherCurves& others);
+
 /// What everybody says, in the order of the list. Participation is asked first; privacy-loss is left out where it says no more, and else asked
 /// by `by_grid` beside what contour and participation say.
 using AskGrid = std::function<Opinion(const Opinion& by_contour, const Opinion& by_draws)>;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/closed_form/given_curve.h>
+#include <surety/accounting/accountants/closed_form/largest_loss.h>
 #include <surety/accounting/accountants/closed_form/repetition.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
@@ -439,6 +440,9 @@ Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
 Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
+  if (delta.value() == 0) {
+    if (const auto largest = sum_of_largest_losses(plain)) return *largest;
+  }
   if (const auto batch = one_batch(plain)) {
     if (delta.value() == 0) return {infinity, infinity};
     const Real mu = mu_of(batch->used);

@@ -37,8 +37,9 @@ struct ClosedForm {
 [[nodiscard]] Enclosure delta(const ClosedForm& accountant, const Event& event, Epsilon epsilon);
 
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}, of relative width at most 1e-13 unless delta is so close to
-/// delta(0) that the event itself leaves it open. delta = 0 costs infinity for Gaussians, the largest loss for bounded ones.
-/// \throws as `delta`. \complexity as `delta`; Laplace: some 20 evaluations of it.
+/// delta(0) that the event itself leaves it open. delta = 0 costs infinity for Gaussians, the largest loss for bounded ones; at delta = 0 any composition of
+/// Laplace and norm-shaped noise in any dimension is known, too: the sum of 1 / scale (docs/proofs/closed-form.md#largest-loss).
+/// \throws as `delta`, but for that. \complexity as `delta`; Laplace: some 20 evaluations of it.
 [[nodiscard]] Enclosure epsilon(const ClosedForm& accountant, const Event& event, Delta delta);
 
 /// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
