@@ -732,8 +732,8 @@ TEST(OneBatch, HasItsDigitsFarOut) {
 
 /// Sums in 200 bits; powers of two and their sums are exact.
 TEST(LargestLoss, IsTheSumOfAllReciprocalScales) {
-  const auto at_0 = [](const std::string& text, Adjacency adjacency = Adjacency::add_or_remove_one) {
-    return epsilon_at(parse_event(text, adjacency), 0);
+  const auto at_0 = [](const std::string& text, Adjacency under = Adjacency::add_or_remove_one) {
+    return epsilon_at(parse_event(text, under), 0);
   };
   EXPECT_EQ(at_0("k_norm(l2, 10, 1)"), (Enclosure{1, 1}));
   EXPECT_EQ(at_0("repeat(10, k_norm(linf, 7, 0.5))", Adjacency::replace_one), (Enclosure{20, 20}));
