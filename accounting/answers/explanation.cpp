@@ -8,6 +8,7 @@
 #include <variant>
 
 #include <surety/accounting/answers/apart.h>
+#include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
@@ -164,6 +165,22 @@ std::vector<std::string> explanation(const Event& event, const BestAnswer& best)
 BestAnswer best_answer(const Event& event, const Question& question, const Effort& effort) {
   if (const auto* const delta = std::get_if<Delta>(&question)) return best_epsilon(event, *delta, effort);
   return best_delta(event, std::get<Epsilon>(question), effort);
+}
+
+BestAnswer with_all_asked(const Event& event, const Question& question, const Effort& effort, BestAnswer best) {
+  auto& by_grid = best.opinions.at(place_of<PrivacyLoss>);
+  if (by_grid.refusal != left_out().refusal) return best;
+  by_grid = opinion_of(place_of<PrivacyLoss>, event, question, effort);
+  auto all = best_of(event, std::move(best.opinions));
+  return {best.value, best.accountant, std::move(all.opinions)};
+}
+
+std::string why_no_second_opinion(const BestAnswer& best) {
+  const auto is_left_out = [](const Opinion& one) { return one.refusal == left_out().refusal; };
+  if (std::any_of(best.opinions.begin(), best.opinions.end(), is_left_out))
+    return "none: privacy-loss would take long, and is asked by --explain";
+  const auto answers = std::count_if(best.opinions.begin(), best.opinions.end(), [](const Opinion& one) { return one.value.has_value(); });
+  return answers > 1 ? "none: what else answers rests on a computation of this answer's" : "none: no other accountant has a theorem for it";
 }
 
 nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best) {

@@ -18,6 +18,13 @@ namespace surety::accounting {
 /// What best_epsilon answers at a delta, or best_delta at an epsilon. \throws as they do.
 [[nodiscard]] BestAnswer best_answer(const Event& event, const Question& question, const Effort& effort = {});
 
+/// Where an accountant was left out because the others had answered, it is asked now: its opinion is one more of the same number, and the answer stays what
+/// it was. For who asks for explanations. \throws as best_epsilon, also where what it says is no part of what was known.
+[[nodiscard]] BestAnswer with_all_asked(const Event& event, const Question& question, const Effort& effort, BestAnswer best);
+
+/// Why there is no second opinion, in some words. \pre there is none.
+[[nodiscard]] std::string why_no_second_opinion(const BestAnswer& best);
+
 /// {"epsilon" or "delta": the enclosure, the other: what was given, "adjacency", "accountant", "event", "accountants": what each says,
 /// "independent": the second opinion where there is one}.
 [[nodiscard]] nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best);

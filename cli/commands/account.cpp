@@ -94,7 +94,8 @@ int account(const AccountOptions& options) {
   const bool asks_epsilon = options.delta.has_value();
   const double at = asks_epsilon ? *options.delta : *options.epsilon;
   const accounting::Question question = asks_epsilon ? accounting::Question{Delta{at}} : accounting::Question{Epsilon{at}};
-  const auto best = answer(options, event, question);
+  auto best = answer(options, event, question);
+  if (options.explain) best = accounting::with_all_asked(event, question, {.width = options.width}, std::move(best));
   if (options.json) {
     auto object = accounting::to_json(event, question, best);
     if (options.explain) object["explanation"] = accounting::explanation(event, best);
@@ -108,7 +109,9 @@ int account(const AccountOptions& options) {
   say("{:<12} {}\n", "event", describe(event));
   say("{:<12} {}\n", "adjacency", name(event.adjacency()));
   say("{:<12} {}\n", "accountant", best.accountant);
-  if (second != nullptr) say("{:<12} {} <= {} by {}\n", "independent", asked, rounded_up(second->value->upper), second->accountant);
+  say("{:<12} {}\n", "independent",
+      second != nullptr ? fmt::format("{} <= {} by {}", asked, rounded_up(second->value->upper), second->accountant)
+                        : accounting::why_no_second_opinion(best));
   if (!options.explain) return exit_code::fine;
   say("\n");
   for (const auto& line : accounting::explanation(event, best)) say("{}\n", line);

@@ -166,7 +166,9 @@ int calibrate(const CalibrateOptions& options) {
   say("{:<12} {}\n", "event", describe(found.event));
   say("{:<12} {}\n", "adjacency", name(target.adjacency));
   say("{:<12} {}\n", "accountant", best.accountant);
-  if (second != nullptr) say("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(second->value->upper), second->accountant);
+  say("{:<12} {}\n", "independent",
+      second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
+                        : accounting::why_no_second_opinion(best));
   return exit_code::fine;
 }
 
