@@ -35,7 +35,7 @@ class NoisyBatchReleaser final : public Releaser {
       : reservation_{reservation}, bits_{bits}, pass_{std::move(pass)} {}
 
   /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z).
-  /// \throws Error{internal} when `event` is not the release of this pass, or the reservation does not hold the pass;
+  /// \throws Error{internal} when `event` is not the release of this pass; Error{budget_exceeded} when the reservation does not hold it;
   ///         Error{unsupported} for an event that is not Gaussian; Error{invalid_argument} when the noise does not fit the grid, and in a
   ///         process made by fork.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;

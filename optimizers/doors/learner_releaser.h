@@ -101,8 +101,8 @@ class NoisyLearnerReleaser final : public LearnerReleaser {
   void begin(const GossipPass& pass) override;
 
   /// Query and parameters are checked first, the pass of this round is spent next, and only then is a random bit drawn.
-  /// \throws Error{internal} before `begin`, when the learner has released in this round or a later one, or when the reservation does not
-  ///         hold the pass; Error{unsupported} for a release that no mechanism here makes; Error{invalid_argument} when the noise does not
+  /// \throws Error{internal} before `begin`, when the learner has released in this round or a later one;
+  ///         Error{budget_exceeded} when the reservation does not hold the pass; Error{unsupported} for a release that no mechanism here makes; Error{invalid_argument} when the noise does not
   ///         fit the grid, and in a process made by fork; Error{environment} when the bits fail.
   [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
                                             L2Sensitivity sensitivity) override;

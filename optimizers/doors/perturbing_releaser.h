@@ -32,7 +32,7 @@ class NoisyPerturbingReleaser final : public PerturbingReleaser {
   NoisyPerturbingReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits)
       : reservation_{reservation}, bits_{bits}, output_{reservation, bits} {}
 
-  /// \throws Error{internal} when the reservation does not hold the event.
+  /// \throws Error{budget_exceeded} when the reservation does not hold the event.
   [[nodiscard]] std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) override;
 
   /// As `NoisyReleaser`.

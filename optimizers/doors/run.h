@@ -40,7 +40,7 @@ class NoisyReleaser final : public Releaser {
 
   /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z).
   /// Parameters are checked first, the event is spent next, and only then is a random bit drawn.
-  /// \throws Error{unsupported} for an event that is not Gaussian; Error{internal} when the reservation does not hold it;
+  /// \throws Error{unsupported} for an event that is not Gaussian; Error{budget_exceeded} when the reservation does not hold it;
   ///         Error{invalid_argument} when the noise does not fit the grid.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 

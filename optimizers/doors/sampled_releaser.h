@@ -77,8 +77,8 @@ class NoisySamplingReleaser final : public SamplingReleaser {
 
   /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z), or with half
   /// of z for record_sum(z) under replace-one. The event is spent before a bit of noise is drawn.
-  /// \throws Error{unsupported} for any other event; Error{internal} when no fresh batch was drawn, or the reservation does not hold the
-  ///         sampled event; Error{invalid_argument} when the noise does not fit the grid, or the sampler has no theorem for the event.
+  /// \throws Error{unsupported} for any other event; Error{internal} when no fresh batch was drawn; Error{budget_exceeded} when the
+  ///         reservation does not hold the sampled event; Error{invalid_argument} when the noise does not fit the grid, or the sampler has no theorem for the event.
   [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
     batch_.require_fresh();
     return detail::spend_and_release(reservation_, bits_, query, sensitivity, event, sampler_.event(event), &batch_);

@@ -39,7 +39,7 @@ class NoisySelector final : public Selector {
   /// Both must outlive the selector.
   NoisySelector(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
 
-  /// \throws Error{unsupported} for another event; Error{internal} when the reservation does not hold it; Error{environment} when the bits
+  /// \throws Error{unsupported} for another event; Error{budget_exceeded} when the reservation does not hold it; Error{environment} when the bits
   /// fail.
   [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
                                    const Event& event) override;
@@ -56,7 +56,7 @@ class SharedSelector final : public Selector {
   SharedSelector(accounting::Reservation& reservation, mechanisms::BitsRef bits, Event plan)
       : reservation_{reservation}, bits_{bits}, plan_{std::move(plan)} {}
 
-  /// \throws Error{unsupported} when no mechanism selects with the event; Error{internal} when the reservation does not hold the plan;
+  /// \throws Error{unsupported} when no mechanism selects with the event; Error{budget_exceeded} when the reservation does not hold the plan;
   /// Error{invalid_argument} in a process made by fork; Error{environment} when the bits fail.
   [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
                                    const Event& event) override;

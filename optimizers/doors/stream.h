@@ -66,8 +66,8 @@ class NoisyStream final : public StreamReleaser<Sensitivity> {
   NoisyStream(accounting::Reservation& reservation, mechanisms::BitsRef bits, Sum sum, Sensitivity sensitivity)
       : reservation_{reservation}, bits_{bits}, sum_{std::move(sum)}, sensitivity_{sensitivity} {}
 
-  /// \throws Error{internal} when the contribution is more sensitive than the noise is for, or the reservation does not hold the event;
-  ///         and as the sum's push.
+  /// \throws Error{internal} when the contribution is more sensitive than the noise is for; Error{budget_exceeded} when the reservation does not
+  ///         hold the event; and as the sum's push.
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) override {
     if (!(sensitivity <= sensitivity_)) detail::push_too_sensitive(sensitivity.value(), sensitivity_.value());
     if (!spent_) {

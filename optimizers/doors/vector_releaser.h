@@ -19,8 +19,8 @@ class NoisyVectorReleaser final : public Releaser {
   NoisyVectorReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits)
       : reservation_{reservation}, bits_{bits}, gaussian_{reservation, bits} {}
 
-  /// \throws Error{unsupported} for an event that is neither Gaussian nor l2 K-norm noise of the query's dimension; Error{internal} when
-  ///         the reservation does not hold it; Error{invalid_argument} when the noise does not fit the grid.
+  /// \throws Error{unsupported} for an event that is neither Gaussian nor l2 K-norm noise of the query's dimension; Error{budget_exceeded}
+  ///         when the reservation does not hold it; Error{invalid_argument} when the noise does not fit the grid.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 
  private:
