@@ -4,18 +4,19 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 # Nothing is seen from outside a shared library that Surety is linked into, but for what is marked: the error type, and what another language calls.
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
-add_library(surety_plain_flags INTERFACE)
-target_compile_features(surety_plain_flags INTERFACE cxx_std_20)
-target_compile_options(surety_plain_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
-# Floating-point results are part of the contract: no fused operation that the source does not write.
-target_compile_options(surety_plain_flags INTERFACE -ffp-contract=off)
-if(SURETY_WARNINGS_AS_ERRORS)
-  target_compile_options(surety_plain_flags INTERFACE -Werror)
-endif()
+foreach(flags IN ITEMS surety_plain_flags surety_flags)
+  add_library(${flags} INTERFACE)
+  target_compile_features(${flags} INTERFACE cxx_std_20)
+  target_compile_options(${flags} INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  # Floating-point results are part of the contract: no fused operation that the source does not write.
+  target_compile_options(${flags} INTERFACE -ffp-contract=off)
+  # What a sanitizer adds makes the compiler warn of what is not there.
+  if(SURETY_WARNINGS_AS_ERRORS AND NOT (SURETY_SANITIZE AND flags STREQUAL surety_flags))
+    target_compile_options(${flags} INTERFACE -Werror)
+  endif()
+endforeach()
 
-# The same, seen by sanitizers if there are any.
-add_library(surety_flags INTERFACE)
-target_link_libraries(surety_flags INTERFACE surety_plain_flags)
+# Of these surety_flags are for what sanitizers see.
 if(SURETY_SANITIZE)
   target_compile_options(surety_flags INTERFACE -fsanitize=${SURETY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   # A null dereference ends in a report anyway, casts from an interface to what implements it are dynamic ones, which look themselves, and the
@@ -23,8 +24,7 @@ if(SURETY_SANITIZE)
   target_compile_options(surety_flags INTERFACE -fno-sanitize=null,vptr,object-size)
   target_compile_definitions(surety_flags INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(surety_flags INTERFACE -fsanitize=${SURETY_SANITIZE})
-  # What a sanitizer adds makes the compiler warn of what is not there; and the address sanitizer wants the program as it was written.
-  target_compile_options(surety_flags INTERFACE -Wno-error)
+  # The address sanitizer wants the program as it was written.
   if(SURETY_SANITIZE MATCHES "address")
     target_compile_options(surety_flags INTERFACE -Og)
   endif()
