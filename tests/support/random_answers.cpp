@@ -1,8 +1,6 @@
 // random_answers [EVENTS [SECONDS [SEED]]]: what is answered of random events of the grammar, epsilon at delta 1e-6, each in at most so many seconds of
 // this process's time (default 10,000 events, 2 s). Prints a page for scripts/result_page.py, with a table of all events that were not answered with a
 // lower end above 0 within a tenth.
-//
-// random_answers costs [EVENTS]: which accountant's opinion took how much of the time, as a table.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -13,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/format.h>
 #include <surety/base/numbers/limit.h>
@@ -173,51 +170,10 @@ void print_page(std::size_t events, double seconds, std::uint64_t seed) {
   }
 }
 
-/// Of each accountant how much of all processor time its opinions took, in all and of the questions that took longer than 0.1 s.
-void print_costs(std::size_t events) {
-  const std::vector<Adjacency> adjacencies{Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
-  fuzz::Source source{1};
-  std::map<std::string_view, std::pair<double, double>> took;
-  double all = 0;
-  double slow = 0;
-  for (std::size_t i = 0; i < events; ++i) {
-    const auto adjacency = source.pick(adjacencies);
-    const auto text = fuzz::WildEvents{source, adjacency}.event();
-    try {
-      const Event event = parse_event(text, adjacency);
-      const accounting::Limit limit{{.seconds = 10, .clock = processor_seconds}};
-      double of_all = 0;
-      std::vector<double> each;
-      for (accounting::AccountantPlace one = 0; one < accounting::accountants_asked; ++one) {
-        const double before = processor_seconds();
-        static_cast<void>(accounting::opinion_of(one, event, Delta{1e-6}, {}));
-        each.push_back(processor_seconds() - before);
-        of_all += each.back();
-      }
-      all += of_all;
-      slow += of_all > 0.1 ? of_all : 0;
-      for (accounting::AccountantPlace one = 0; one < accounting::accountants_asked; ++one) {
-        took[accounting::asked_names[one]].first += each[one];
-        if (of_all > 0.1) took[accounting::asked_names[one]].second += each[one];
-        if (of_all > 0.1 && each[one] > 0.05 * of_all)
-          fmt::print("# {:.2f} of {:.2f} {} {}\n", each[one], of_all, accounting::asked_names[one], text.substr(0, 150));
-      }
-    } catch (const Error&) {
-      continue;
-    }
-  }
-  fmt::print("| accountant | of all {:.1f} s | of the slow ones' {:.1f} s |\n|---|---|---|\n", all, slow);
-  for (const auto& [who, seconds] : took) fmt::print("| {} | {:.3f} | {:.3f} |\n", who, seconds.first / all, seconds.second / slow);
-}
-
 }  // namespace
 
 int main(int count, char** words) {
   const std::vector<std::string> said(words + 1, words + count);
-  if (!said.empty() && said[0] == "costs") {
-    print_costs(said.size() > 1 ? std::strtoull(said[1].c_str(), nullptr, 10) : 300);
-    return 0;
-  }
   print_page(said.empty() ? 10000 : std::strtoull(said[0].c_str(), nullptr, 10),
              said.size() > 1 ? std::strtod(said[1].c_str(), nullptr) : 2,
              said.size() > 2 ? std::strtoull(said[2].c_str(), nullptr, 10) : 28);

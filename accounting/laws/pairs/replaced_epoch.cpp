@@ -11,6 +11,7 @@
 
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_frequencies.h>
+#include <surety/accounting/laws/pairs/turned_numbers.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
@@ -48,18 +49,6 @@ constexpr double mass_beyond = 1e-13;
 constexpr double long_sum = 1000;
 /// Losses that share frequencies: those of few need none of those of many.
 constexpr std::size_t sharing = 32;
-
-Complex times(const Complex& x, const Complex& y) {
-  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-}
-/// e^z - 1, \pre Re z <= 0.
-Complex exponential_less_one(const Complex& z) {
-  if (z.real() < -50) return {-1, 0};
-  const long double less = std::expm1(z.real());
-  const long double sine = std::sin(0.5L * z.imag());
-  const long double cosine = std::cos(0.5L * z.imag());
-  return {less * (1 - 2 * sine * sine) - 2 * sine * sine, (1 + less) * 2 * sine * cosine};
-}
 
 /// A place on the line that is turned away from where the exponentials turn.
 struct ReplacedNode {

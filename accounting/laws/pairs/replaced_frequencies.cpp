@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include <surety/accounting/laws/pairs/turned_numbers.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
@@ -25,6 +26,9 @@ constexpr long double digits = 38;
 constexpr long double rise = 1.1L;
 /// What follows them has this modulus, as a logarithm.
 constexpr long double last_on_edges = -20;
+/// Cells of the edges overlap by this share, and what falls there is taken to fall by this less: both are far above their roundings.
+constexpr long double overlap = 1e-5L;
+constexpr long double less_fall = 1e-15L;
 /// Of a sum or a product of doubles on the edges: fewer than 2^11 operations on terms whose moduli sum to less than 2.
 constexpr long double rounding_on_edges = 1e-12L;
 /// Nodes of a loss: beyond, each frequency is dear.
@@ -34,18 +38,6 @@ constexpr long double least_turn = 0.1L;
 /// Units of what is summed as an error, all of whose operations are on numbers that are not negative.
 constexpr long double units_of_error = 64;
 
-template <class T>
-std::complex<T> times(const std::complex<T>& x, const std::complex<T>& y) {
-  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-}
-/// e^z - 1, \pre Re z <= 0.
-Complex exponential_less_one(const Complex& z) {
-  if (z.real() < -50) return {-1, 0};
-  const long double less = std::expm1(z.real());
-  const long double sine = std::sin(0.5L * z.imag());
-  const long double cosine = std::cos(0.5L * z.imag());
-  return {less * (1 - 2 * sine * sine) - 2 * sine * sine, (1 + less) * 2 * sine * cosine};
-}
 Complex scaled(const Complex& z, long double w) { return {w * z.real(), w * z.imag()}; }
 Complex turned(long double size, long double angle) { return {size * std::cos(angle), size * std::sin(angle)}; }
 Short shortened_to_double(const Complex& z) { return {static_cast<double>(z.real()), static_cast<double>(z.imag())}; }
@@ -156,7 +148,7 @@ LongUpper ReplacedFrequencies::mean_on_edge(const Loss& loss) const {
 
 std::vector<LongUpper> ReplacedFrequencies::edges_of(const std::vector<Loss>& losses, const Lattice& lattice, long double edge) const {
   // From `last` on, |f| <= e^(b^2 / 2 - W kappa): a little less than the root of sin^2(mu b) - sin^2(edge).
-  const long double kappa = std::sqrt(std::sin(mu_ * b_ + edge) * std::sin(mu_ * b_ - edge)) - 1e-15L;
+  const long double kappa = std::sqrt(std::sin(mu_ * b_ + edge) * std::sin(mu_ * b_ - edge)) - less_fall;
   const long double last = (0.5L * b_ * b_ - last_on_edges / (t_ - 1)) / kappa;
   const LongLower decay = LongExact{t_ - 1} * (LongLower{LongExact{last}} * LongExact{kappa});
   const LongUpper rest = grown_ * exp(LongExact{t_ - 1} * (log(grown_) - LongLower{LongExact{last}} * LongExact{kappa})) / decay;
@@ -183,8 +175,7 @@ void ReplacedFrequencies::add_edges(std::vector<LongUpper>& edges, const std::ve
     value.push_back(shortened_to_double({1 + less.real(), less.imag()}));
     slope.push_back(shortened_to_double(times(by, Complex{1 + less.real(), less.imag()})));
   }
-  // Cells overlap a little.
-  const auto half = static_cast<double>(w * (std::sqrt(rise) - 1 + 1e-5L));
+  const auto half = static_cast<double>(w * (std::sqrt(rise) - 1 + overlap));
   const LongUpper mu = LongUpper{1} / LongExact{multiplier_};
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const Loss& loss = losses[i];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include <surety/accounting/accountants/grid/joint_epochs.h>
@@ -12,10 +13,11 @@
 #include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/joint_round.h>
+#include <surety/base/numbers/rounding.h>
 
 #include <support/allocated_truth.h>
 
-namespace surety::accounting {
+namespace surety::accounting::joint_epochs_test {
 namespace {
 
 using reference::Dealing;
@@ -104,4 +106,4 @@ TEST(JointEpochs, NarrowTheAnswer) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::joint_epochs_test

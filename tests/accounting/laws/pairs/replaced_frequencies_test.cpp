@@ -63,5 +63,14 @@ TEST(ReplacedFrequencies, LeaveNextToNothingFarOut) {
   EXPECT_TRUE(ReplacedFrequencies(22, 0.893).beyond({&far, 1}, 100).empty());
 }
 
+// Lines that are hardly turned, whose roundings are not counted, and lattices of very many nodes: nobody waits for them.
+TEST(ReplacedFrequencies, AreOfNoMultiplierThatTheyAreNotFor) {
+  const double loss = 0.1;
+  for (const double multiplier : {0.01, 0.05, 20.0, 1000.0})
+    EXPECT_TRUE(ReplacedFrequencies(5, multiplier).beyond({&loss, 1}, many).empty());
+  for (const double multiplier : {0.3, 11.0})
+    EXPECT_EQ(ReplacedFrequencies(5, multiplier).beyond({&loss, 1}, many).size(), 1U) << multiplier;
+}
+
 }  // namespace
 }  // namespace surety::accounting::replaced_frequencies_test
