@@ -36,7 +36,7 @@ TEST(PolygonLaw, PassesThroughItsCorners) {
         const Real found = curve(law, corner.loss, direction);
         // After the last one the curve is level from above, and the mass at infinity is added by others.
         const Real wanted = real(static_cast<double>(corner.value)) - static_cast<double>(corners.back().value);
-        SCOPED_TRACE(testing::Message() << scale << " " << direction << " at " << corner.loss);
+        SCOPED_TRACE(::testing::Message() << scale << " " << direction << " at " << corner.loss);
         if (direction > 0) {
           EXPECT_GE(found, wanted);
           EXPECT_LE(found, wanted + 1e-15);
