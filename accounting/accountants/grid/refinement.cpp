@@ -260,9 +260,9 @@ struct Largest {
     if (task.gives_upper) upper = {std::max(upper.lower, task.answer.lower), std::max(upper.upper, task.answer.upper)};
     if (task.gives_lower) lower = {std::max(lower.lower, task.answer.lower), std::max(lower.upper, task.answer.upper)};
   }
-  /// Nothing that a narrower enclosure could say would count.
+  /// Nothing that a narrower enclosure could say would count: it only lowers its upper end.
   [[nodiscard]] bool outweighs(const Task& task) const {
-    return (!task.gives_upper || task.answer.upper <= upper.lower) && (!task.gives_lower || task.answer.upper <= lower.lower);
+    return (!task.gives_upper || task.answer.upper <= upper.upper) && (!task.gives_lower || task.answer.upper <= lower.lower);
   }
   [[nodiscard]] Enclosure answer() const { return {std::min(lower.lower, upper.upper), upper.upper}; }
 };
