@@ -32,9 +32,16 @@ std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
 BestCost::BestCost(const Target& target, const Effort& effort)
     : target_{target}, asked_{effort}, effort_{.width = std::max(1.0, target.epsilon.value()) * width_at(target.epsilon.value(), effort)} {}
 
+std::optional<double> BestCost::level_of(const Question& question) const {
+  if (question == Question{target_.delta}) return target_.epsilon.value();
+  if (question == Question{target_.epsilon}) return target_.delta.value();
+  return std::nullopt;
+}
+
 Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
   if (!by_grid_ || !(by_grid_->question == question) || !(by_grid_->event == event)) {
-    by_grid_ = {event, question, opinion_of(place_of<PrivacyLoss>, event, question, effort_, {.widest = widest, .upper_only = true})};
+    const GridRequest grid{.widest = widest, .upper_only = true, .level = level_of(question)};
+    by_grid_ = {event, question, opinion_of(place_of<PrivacyLoss>, event, question, effort_, grid)};
   }
   return by_grid_->opinion;
 }

@@ -54,6 +54,7 @@ class Run {
     if (question_.delta && static_cast<long double>(task.gives_lower ? found.lower : found.upper) <= pair.upper.start) {
       task.whole_window = true;  // the guess where epsilon lies was wrong: all of the law is looked at from now on
     }
+    if (question_.epsilon && task.follows_step) task.fall = fall_at(pair, *question_.epsilon, found.upper, 0.01 / task.slope);
     return found;
   }
 
@@ -62,10 +63,25 @@ class Run {
     if (question_.delta) return found.width();
     if (found.upper <= found.lower || found.upper < 1e-300) return 0;
     // Next to a largest loss delta may be far from known where epsilon is known well; where that costs little, it is looked at too.
-    return std::log(found.upper / found.lower) * (task.cheap ? std::max(1 / task.slope, 1e3 * task.wanted) : 1 / task.slope);
+    const double share = 1 / std::max(task.slope, task.fall);
+    return std::log(found.upper / found.lower) * (task.cheap ? std::max(share, 1e3 * task.wanted) : share);
+  }
+
+  /// Whoever only compares the upper end with a level has seen enough: it is much farther from there than it can still move.
+  [[nodiscard]] bool is_settled(const Task& task) const {
+    constexpr double farther = 10;
+    if (!accountant_.upper_only || !accountant_.level || !task.follows_step || !(task.answer.upper > 0)) return false;
+    const double distance = question_.delta ? std::abs(task.answer.upper - *accountant_.level)
+                                            : std::abs(std::log(task.answer.upper / *accountant_.level)) / std::max(task.slope, task.fall);
+    return farther * task.width < distance;
   }
 
  private:
+  /// How steeply the logarithm of the upper curve falls; 0 where it does not say.
+  [[nodiscard]] static double fall_at(const ComposedPair& pair, double epsilon, double delta, double distance) {
+    const double fall = std::log(delta / delta_of(pair, epsilon + distance).upper) / distance;
+    return std::isfinite(fall) ? fall : 0;
+  }
   [[nodiscard]] ComposedPair composed(Task& task, double step) const {
     step = std::min(step, most_tilt_per_step / task.saddle.s);
     Window window{0, 0, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
@@ -281,7 +297,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   }
   task.answer = run(task, std::min(first, task.coarse));
   task.width = run.width(task, task.answer);
-  for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
+  for (int attempt = 0; attempt < 12 && !largest.outweighs(task) && !run.is_settled(task); ++attempt) {
     // At a step that should do, one that does not help meets rounding.
     const double before = task.width;
     if (before <= task.wanted && (!task.follows_step || still)) break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace surety::accounting {
@@ -13,6 +14,8 @@ struct PrivacyLoss {
   std::size_t memory = std::size_t{256} << 20;  ///< bytes that may be used
   double step = 0;                              ///< if not 0, one run with this grid step instead of as many as `width` needs
   bool upper_only = false;                      ///< the lower end is 0: a quarter of the work, and far less where delta(epsilon) is flat
+  /// With upper_only: who asks compares the upper end with this alone. One much farther from it than it can still move need not be narrowed.
+  std::optional<double> level{};
 };
 
 }  // namespace surety::accounting

@@ -25,6 +25,7 @@ struct Task {
   Cut cut{};
   Saddle saddle{};
   double slope = 0;         // of -log delta by epsilon, about
+  double fall = 0;          // the same, as the last run found it
   double second_order = 0;  // the width is about this times step^2
   double needed = 0;        // the step that follows from it
   double coarse = 0;        // the largest step at which a law is still seen
