@@ -76,6 +76,15 @@ class Run {
     return farther * task.width < distance;
   }
 
+  /// After two looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
+  void refuse_what_will_not_fit(const Task& task) const {
+    if (!task.follows_step || task.gives_upper == task.gives_lower || !question_.delta) return;
+    // The step looked at before the last one that may do (`refine`), at which the width is known by its square.
+    const double nearly = 0.95 * task.needed;
+    const double share = nearly / task.step;
+    if (share < 1 && task.width * share * share > 1.2 * task.wanted) static_cast<void>(window_of(task, 0.5 * nearly));
+  }
+
  private:
   /// How steeply the logarithm of the upper curve falls; 0 where it does not say.
   [[nodiscard]] static double fall_at(const ComposedPair& pair, double epsilon, double delta, double distance) {
@@ -83,6 +92,23 @@ class Run {
     return std::isfinite(fall) ? fall : 0;
   }
   [[nodiscard]] ComposedPair composed(Task& task, double step) const {
+    const Window window = window_of(task, step);
+    poll_limit();
+    task.step = window.step;
+    const auto takes_sums = [](const ReleaseLaws& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
+    task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
+    auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
+    for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
+      const long double all =
+          curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
+      if (std::isnan(all) || std::isnan(curve->plain.front()))
+        throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+    }
+    return pair;
+  }
+
+  /// \throws Error{memory} where such a step takes more than is allowed.
+  [[nodiscard]] Window window_of(const Task& task, double step) const {
     step = std::min(step, most_tilt_per_step / task.saddle.s);
     Window window{0, 0, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
     if (task.distance > 0) {
@@ -124,18 +150,7 @@ class Run {
     // Two products, and what is convolved before: at most twice as many points as a transform takes.
     if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
-    poll_limit();
-    task.step = window.step;
-    const auto takes_sums = [](const ReleaseLaws& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
-    task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
-    auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
-    for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
-      const long double all =
-          curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
-      if (std::isnan(all) || std::isnan(curve->plain.front()))
-        throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
-    }
-    return pair;
+    return window;
   }
 
   /// The guess where the window lies may miss the law, where nearly all mass is one atom: then it is moved to the law's near end, as long
@@ -311,6 +326,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     const auto old = task.answer;
     Enclosure found{0, 0};
     try {
+      if (attempt == 1) run.refuse_what_will_not_fit(task);
       found = run(task, task.step * std::clamp(factor, least, 0.9));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {

@@ -55,23 +55,29 @@ class MixtureShape {
     Ball value;
   };
   [[nodiscard]] Share share(double from, double to, const Piece& of_q) const {
-    std::vector<Piece> pieces;
-    pieces.reserve(shapes_.size());
-    double scale = log_weights_[0];
+    const auto largest_at = [&](double t) {
+      double most = log_weights_[0];
+      for (std::size_t i = 0; i < shapes_.size(); ++i) most = std::max(most, log_weights_[i + 1] + shapes_[i].loss(t));
+      return most;
+    };
+    const double scale = largest_at(0.5 * (from + to));
+    // Losses b(t) rise: a component that is far below the largest at `from` even at `to` is next to nothing beside it in all of the interval.
+    const double least = largest_at(from);
+    const Ball nothing = Ball::around(0, share_of_nothing * std::exp(std::min(0.0, least - scale)) + 1e-300);
+    const bool is_still = log_weights_[0] < least + log_nothing;
+    Ball value = is_still ? nothing : exp(Ball{Exact{log_weights_[0]}} - Exact{scale});
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
-      pieces.push_back(i + 1 == shapes_.size() ? of_q : shapes_[i].piece(from, to));
-      if (std::isfinite(log_weights_[i + 1])) scale = std::max(scale, log_weights_[i + 1] + pieces.back().loss);
-    }
-    Ball value = 0;
-    if (std::isfinite(log_weights_[0])) value = exp(Ball{Exact{log_weights_[0]}} - Exact{scale});
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (!std::isfinite(log_weights_[i + 1])) continue;
-      require_digits(pieces[i]);
+      if (log_weights_[i + 1] + shapes_[i].loss(to) < least + log_nothing) {
+        value += nothing;
+        continue;
+      }
+      const Piece piece = i + 1 == shapes_.size() ? of_q : shapes_[i].piece(from, to);
+      require_digits(piece);
       // The multiplier of the component is rounded, its shift by u: that moves a loss b(t) = (t - shift / 2) shift by u shift (|t| + shift).
       const double shift = shapes_[i].inverse;
       const double moved = Ball::rounded(shift * (std::max(std::abs(from), std::abs(to)) + shift)).radius();
-      value += (Ball::of_share(pieces[i].ratio, pieces[i].ratio_error) *
-                exp(Ball{Exact{log_weights_[i + 1]}} + Exact{pieces[i].loss} - Exact{scale}))
+      value += (Ball::of_share(piece.ratio, piece.ratio_error) * exp(Ball{Exact{log_weights_[i + 1]}} + Exact{piece.loss} - Exact{scale}))
                    .widened(moved);
     }
     return {scale, value.widened(weight_error_)};
@@ -81,6 +87,10 @@ class MixtureShape {
   [[nodiscard]] Piece piece(double from, double to) const { return shapes_.back().piece(from, to); }
 
  private:
+  /// What is below e^-60 of the largest component by its rounded loss is between 0 and this share of it, which is above e^-59.
+  static constexpr double log_nothing = -60;
+  static constexpr double share_of_nothing = 3e-26;
+
   const std::vector<double>& log_weights_;
   double weight_error_;
   std::vector<GaussianShape> shapes_;  // of the shifts 1, 2, ...

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,38 @@ TEST(Parallel, LiesOnOrAboveEachOfItsCurves) {
     }
     EXPECT_GT(highest, 0.9);
   }
+}
+
+// Parts that several laws have are spread once, each with the share that it has in a law.
+TEST(Parallel, HasPublicMixturesAmongItsLaws) {
+  const LossLaw often{GaussianBase{1.5}, Mixing::remove, 0.2};
+  const LossLaw twice{GaussianBase{0.75}, Mixing::remove, 0.15};
+  const LossLaw seldom{GaussianBase{0.75}, Mixing::remove, 0.01};
+  const auto mixture = [](const LossLaw& one, const LossLaw& other, double share) {
+    return LossLaw{PublicMixtureBase{std::make_shared<const std::vector<LossLaw>>(std::vector{one, other}), {1 - share, share}, 1e-15}};
+  };
+  const Cut cut{-40, -40};
+  const std::vector<LossLaw> laws{often, mixture(often, twice, 0.3), mixture(often, seldom, 0.6)};
+  const double step = 1e-3;
+  const auto atoms_of = [&](const LossCells& found, bool is_merged) {
+    std::vector<Atom> atoms{{infinity, static_cast<double>(found.cut_above)}};
+    for (const auto& cell : found.cells) {
+      const double rise = is_merged ? -std::log1p(-cell.excess) : 0;
+      atoms.push_back({found.anchor + static_cast<double>(cell.index) * step + rise, cell.mass * std::exp(cell.log_scale)});
+    }
+    return atoms;
+  };
+  const auto largest = atoms_of(maximum_cells(laws, step, cut, cells), false);
+  int differing = 0;
+  for (double at = -0.2; at < 6; at += 0.0371) {
+    std::vector<double> each;
+    for (const auto& law : laws) each.push_back(delta_of(atoms_of(cells(law, step, cut), true), at));
+    const double most = *std::max_element(each.begin(), each.end());
+    EXPECT_GE(delta_of(largest, at), most * (1 - 1e-9)) << at;
+    EXPECT_LE(delta_of(largest, at), most + 1e-6) << at;
+    differing += most > each[0] + 1e-4 ? 1 : 0;
+  }
+  EXPECT_GT(differing, 10);
 }
 
 TEST(Parallel, CostsAtLeastEachPartWhateverIsReleasedBeside) {
