@@ -76,13 +76,15 @@ class Run {
     return farther * task.width < distance;
   }
 
-  /// After two looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
+  /// After some looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
   void refuse_what_will_not_fit(const Task& task) const {
     if (!task.follows_step || task.gives_upper == task.gives_lower || !question_.delta) return;
-    // The step looked at before the last one that may do (`refine`), at which the width is known by its square.
-    const double nearly = 0.95 * task.needed;
-    const double share = nearly / task.step;
-    if (share < 1 && task.width * share * share > 1.2 * task.wanted) static_cast<void>(window_of(task, 0.5 * nearly));
+    // Steps are halved as far as this one, and then meet it (`refine`). Where the one before is too wide, so is the one after it looked at.
+    const double met = 0.95 * task.needed;
+    if (!(task.step > 2 * met)) return;
+    const double before = task.step * std::exp2(-std::ceil(std::log2(task.step / (2 * met))));
+    const double share = before / task.step;
+    if (task.width * share * share > 1.2 * task.wanted) static_cast<void>(window_of(task, 0.5 * met));
   }
 
  private:
@@ -326,7 +328,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     const auto old = task.answer;
     Enclosure found{0, 0};
     try {
-      if (attempt == 1) run.refuse_what_will_not_fit(task);
+      if (attempt > 0) run.refuse_what_will_not_fit(task);
       found = run(task, task.step * std::clamp(factor, least, 0.9));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {

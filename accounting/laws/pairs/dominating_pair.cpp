@@ -348,7 +348,7 @@ void require_whole(const LossCells& law) {
   PollNowAndThen poll;
   for (const auto& cell : law.cells) {
     poll();
-    const bool is_plain = std::abs(cell.log_scale) < 600;  // for which double is enough, and much faster
+    const bool is_plain = cell.log_scale < 600;  // for which double is enough, and much faster
     whole += static_cast<long double>(cell.mass) * (1 + cell.mass_error) *
              (is_plain ? std::exp(cell.log_scale) : std::exp(static_cast<long double>(cell.log_scale)));
   }
