@@ -67,7 +67,8 @@ Opinion asked_at_some_width(const Event& event, const Question& question, double
   std::string refusal;
   for (bool below = width < start;;) {
     try {
-      const auto found = ask(PrivacyLoss{.width = width, .upper_only = request.upper_only, .level = request.level}, event, question, others);
+      const auto found =
+          ask(PrivacyLoss{.width = width, .upper_only = request.upper_only, .level = request.level}, event, question, others);
       // More asked may also be met by rounding.
       if (!below || request.upper_only || !(found.width() > start)) return {PrivacyLoss::name, found, {}};
       const auto usual = asked_at_some_width(event, question, start, request, others).value;
