@@ -143,6 +143,7 @@ class Curve {
     for (const auto& [law, share] : parts) {
       infinite = std::max(infinite, law->infinite);
       if (law->masses.empty()) continue;
+      if (law->anchor != anchor) throw Error{ErrorCode::internal, "maximum_cells: parts of a mixture lie on different grids"};
       first = std::min(first, law->first);
       end = std::max(end, law->end());
       loss_error = std::max(loss_error, law->loss_error);
