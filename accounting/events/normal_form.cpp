@@ -44,6 +44,12 @@ struct Plainest {
         std::all_of(e.atoms.all().begin(), e.atoms.all().end(), [](const NumberPair& one) { return one.first == 0 || one.second == 0; });
     return shows_nothing ? pure(Epsilon{0}, event.adjacency()) : event;
   }
+  /// Only one law is at a divergence of 0 from another, whatever the order: itself.
+  Event operator()(const Event::RenyiCurve& e) const {
+    const auto& all = e.bounds.all();
+    const bool shows_nothing = std::any_of(all.begin(), all.end(), [](const NumberPair& one) { return one.second == 0; });
+    return shows_nothing ? pure(Epsilon{0}, event.adjacency()) : event;
+  }
   Event operator()(const Event::Mixture& e) const {
     const auto& all = e.components.all();
     const bool moves = std::any_of(all.begin(), all.end(), [](const NumberPair& one) { return one.first > 0 && one.second > 0; });

@@ -375,7 +375,9 @@ Enclosure epsilon_of(const ComposedPair& pair, double target) {
     if (simple > 0) upper = std::min(upper, round_up(simple + pair.loss_error));
   }
   double lower = 0;
-  if (pair.tests) {
+  if (pair.lower.infinite_less > delta) {
+    lower = infinity;  // whatever epsilon is, delta(epsilon) is at least the mass at infinite loss
+  } else if (pair.tests) {
     const long double proved = pair.tests->epsilon(target);
     lower = std::isinf(proved) ? infinity : std::max(0.0, round_down(proved));
   } else {

@@ -317,6 +317,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task) && !run.is_settled(task); ++attempt) {
     // At a step that should do, one that does not help meets rounding.
     const double before = task.width;
+    if (std::isinf(task.answer.lower)) break;
     if (before <= task.wanted && (!task.follows_step || still)) break;
     if (!task.cheap && ((attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))) break;
     double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;

@@ -25,6 +25,21 @@ using reference::refusal_of;
 
 Event event(const char* text, Adjacency adjacency = Adjacency::add_or_remove_one) { return parse_event(text, adjacency); }
 
+TEST(Best, IsInfiniteWhereMoreThanDeltaIsAtInfiniteLoss) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const auto* text :
+       {"law(inf, 0.125, 0, 0.875)", "repeat(1000, law(inf, 0.125, 0, 0.875))", "compose(law(inf, 0.125, 0, 0.875), laplace(3))"}) {
+    EXPECT_EQ(best_epsilon(event(text), Delta{0.0625}).value, (Enclosure{infinity, infinity})) << text;
+  }
+  // As much as delta, or less, is allowed: then a loss of 0 is left, or that of the Laplace release.
+  const auto alone = best_epsilon(event("law(inf, 0.125, 0, 0.875)"), Delta{0.13}).value;
+  EXPECT_EQ(alone.lower, 0);
+  EXPECT_LT(alone.upper, 1e-9);
+  const auto beside = best_epsilon(event("compose(law(inf, 0.125, 0, 0.875), laplace(3))"), Delta{0.13}).value;
+  EXPECT_GT(beside.lower, 0.2);
+  EXPECT_LT(beside.upper, 1.0 / 3 + 1e-9);
+}
+
 TEST(Best, LiesInEveryOpinion) {
   const auto best = best_epsilon(event("repeat(700, poisson(0.02, gaussian(1.3)))"), Delta{1e-6});
   int answers = 0;

@@ -34,5 +34,12 @@ TEST(OtherNames, AGeneralizedGaussianOfTheEuclideanNormIsAGaussian) {
   EXPECT_NEAR(found.value.upper, 1.352276, 1e-6);
 }
 
+TEST(OtherNames, OnlyADivergenceOfZeroIsThatOfEqualLaws) {
+  const auto upper = [](const char* text) { return best_epsilon(parse_event(text, Adjacency::zero_out), Delta{1e-6}).value.upper; };
+  EXPECT_EQ(upper("repeat(7, renyi(1.5, 0))"), 0);
+  EXPECT_GT(upper("renyi(1.5, 1e-9)"), 0.1);
+  EXPECT_GT(upper("compose(renyi(1.5, 0), gaussian(2))"), 2);
+}
+
 }  // namespace
 }  // namespace surety::accounting::plainest_test
