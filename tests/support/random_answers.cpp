@@ -26,8 +26,12 @@ double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_P
 /// The sentence of a refusal without the event and its numbers: what is counted together.
 std::string kind_of(std::string reason) {
   reason = reason.substr(0, reason.find(" (in event"));
-  const auto last = reason.rfind("): ");
-  if (reason.starts_with("no accountant has a theorem") && last != std::string::npos) reason = reason.substr(last + 3);
+  if (reason.starts_with("no accountant has a theorem")) {
+    // The event may be cut off before its last bracket: what is said of it begins with the name of who says it.
+    for (const auto name : accounting::accountant_names()) {
+      if (const auto at = reason.find(fmt::format(": {}: ", name)); at != std::string::npos) reason = reason.substr(at + 2);
+    }
+  }
   std::string kind;
   for (std::size_t i = 0; i < reason.size();) {
     if (const bool digit = reason[i] >= '0' && reason[i] <= '9'; !digit) {
