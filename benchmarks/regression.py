@@ -193,6 +193,7 @@ def page(*paths):
     print("Where every column has bounds and d <= 25 it takes rows of one scale: sufficient statistics for d <= 15 and nu = 2 d / (n mu) <= .005, else")
     print("shaped descent of 10 steps with a clip of .6 for nu <= .02, of .3 for nu <= .04, else of 30 steps with a clip of .1 and a ridge of .3. Elsewhere rows of unit norm,")
     print("of 30 steps with a clip of .3 for nu <= .02, else of .1, and of 10 steps with a clip of .1 for nu > .4 (all columns here have bounds).")
+    print("By [more tables](other-terms.md#sufficient-statistics-beside-shaped-descent) sufficient statistics are now taken for nu <= .001 alone; figures here are of before.")
     print("*Ridge by the least eigenvalue* is after AdaSSP (Wang 2018), a variant: one release of z z^T with a label weight of 1 in the place of three, and the")
     print("least eigenvalue read from it.")
     print("Terms are linear throughout: what curves add is [elsewhere](other-terms.md).")

@@ -91,6 +91,8 @@ template <class A>
 Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request, const OtherCurves& others) {
   if constexpr (std::is_same_v<A, PrivacyLoss>) {
     return asked_at_some_width(event, question, width, request, others);
+  } else if constexpr (std::is_same_v<A, Tuning>) {
+    return asked(Tuning{.level = request.level}, event, question, others);
   } else if constexpr (std::is_same_v<A, Choices>) {
     // A tenth of what is asked for costs less than what privacy-loss takes beside it.
     return asked(Choices{.width = std::min(0.1 * width, Choices{}.width)}, event, question, others);

@@ -17,12 +17,12 @@
 namespace surety::accounting {
 
 /// How privacy-loss is asked: up to how many times as wide where memory is short, and whether for the upper end alone, which is known
-/// with far fewer points where the curve is flat.
+/// with far fewer points where the curve is flat. Tuning, where whether its upper end is at most a level is all that is asked.
 struct GridRequest {
   static constexpr double most_widening = 0x1p18;
   double widest = most_widening;
   bool upper_only = false;
-  std::optional<double> level{};  ///< what the upper end is compared with: accountants/grid/settings.h
+  std::optional<double> level = std::nullopt;  ///< what the upper end is compared with: accountants/grid/settings.h, accountants/tuning/tuning.h
 };
 
 /// What one accountant says: an enclosure, or the reason why it has none, which is a missing theorem, too little memory, or a number on the

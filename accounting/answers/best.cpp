@@ -112,13 +112,15 @@ class CurveByAll final : public Curve {
 
  private:
   static constexpr Effort few_digits{.width = 1e-2};
+  /// Of delta, far below what chords between hundreds of points lie above the curve.
+  static constexpr double share_of_chords = 1e-6;
 
   void prepare() const {
     if (supports(ClosedForm{}, event_) && is_short(event_)) {
       quick_ = [this](Epsilon at) { return accounting::delta(ClosedForm{}, event_, at); };
     } else if (supports(Contour{}, event_)) {
       try {
-        quick_ = ContourCurve{event_};
+        quick_ = ContourCurve{event_, {}, share_of_chords};
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;
       }
@@ -141,8 +143,8 @@ class RunsByAll final : public RunCurves {
  public:
   [[nodiscard]] bool know(const Event& run) const override { return supports(Best{}, run); }
   [[nodiscard]] std::unique_ptr<Curve> of(const Event& run) const override { return std::make_unique<CurveByAll>(run); }
-  [[nodiscard]] std::optional<FiniteLaws> laws(const Event& run, Delta delta) const override {
-    return finite_laws(run, delta, curves_of_all().leaves);
+  [[nodiscard]] std::optional<FiniteLaws> laws(const Event& run, Delta delta, bool upper_only) const override {
+    return finite_laws(run, delta, curves_of_all().leaves, upper_only);
   }
 };
 

@@ -42,7 +42,6 @@ constexpr Basis grid_rests_on[]{{"grid", any},
                                 {"truncated-batch", holds<Event::TruncatedPoisson>, "truncated_poisson"},
                                 {"choice-game", holds<Event::Exponential>, "exponential"},
                                 {"zcdp", holds<Event::Concentrated>, "zcdp"},
-                                {"zcdp", holds<Event::GeneralizedGaussian>, "generalized_gaussian"},
                                 {"renyi", holds<Event::RenyiCurve>, "renyi"},
                                 {"search-bounds", holds<Event::BestOf>, "best_of"}};
 constexpr Basis participation_rests_on[]{{"participation", any}, {"closed-form", any}};

@@ -49,13 +49,14 @@ Opinion BestCost::upper_by_grid(const Event& event, const Question& question, do
 Enclosure BestCost::settled(const Event& event, const Question& question, double level, AccountantPlace& leader) {
   const StandardFloatingPoint environment;
   AccountantPlace tightest = leader;
+  const auto of_target = level > 0 && level < infinity ? std::optional{level} : std::nullopt;
   std::optional<double> least;
   bool misses = false;
   auto said = in_turn(
       event, led_by(leader),
       [&](AccountantPlace accountant, const GridRequest& grid) {
         return accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, grid.widest)
-                                                   : opinion_of(accountant, event, question, effort_);
+                                                   : opinion_of(accountant, event, question, effort_, {.level = of_target});
       },
       [&](AccountantPlace accountant, const Enclosure& together) {
         if (!least || together.upper < *least) tightest = accountant;

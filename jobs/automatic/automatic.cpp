@@ -34,7 +34,8 @@ constexpr const char* ridge = "0.3";
 // Of nu with additive terms, fitted likewise: of logistic loss on docs/results/terms.md, of squared loss and of several classes, which have a curve of each
 // column each, on docs/results/other-terms.md. Of owners with several rows one survey alone gained.
 constexpr double most_noise_of_additive = 0.1;
-constexpr double most_noise_of_additive_for_others = 0.03;
+constexpr double most_noise_of_additive_for_squares = 0.015;
+constexpr double most_noise_of_additive_for_classes = 0.03;
 
 // Without any noise so many curves of few records are learned by heart: beyond this, which is nu <= .1 at epsilon 8 under replace-one, nothing was fitted.
 constexpr double least_records_of_an_additive_feature = 12;
@@ -72,23 +73,22 @@ Choice choice_for_classes(std::optional<Counted> counted, std::string why) {
 std::string exact_text(double value) { return fmt::format("{}", value); }
 
 // Fitted on the sets of docs/results/regression.md. Noise of second moments multiplies the weights, so one release of them is for few features and
-// little noise; large derivatives are those of a beginning, and clipping them is what keeps noise small.
+// next to no noise: above that shaped descent is ahead in nearly every cell of docs/results/other-terms.md. Large derivatives are those of a beginning,
+// and clipping them is what keeps noise small.
 constexpr std::size_t few_features = 15;
-constexpr double hardly_any_noise = 0.01;
+constexpr double hardly_any_noise = 0.001;
 constexpr double low_noise = 0.02;
 constexpr double high_noise = 0.4;
 
 // Rows of one scale, likewise: many columns make all of them short.
 constexpr std::size_t most_scaled_features = 25;
 constexpr double some_noise = 0.04;
-constexpr double least_noise = 0.005;
 
 std::vector<Choice> choices_for_squares(double nu, std::size_t features, double label_bound, RowLength rows, const std::string& facts) {
   std::vector<Choice> found;
   const bool are_few = features <= few_features;
   const bool are_scaled = rows == RowLength::scaled || (rows == RowLength::either && features <= most_scaled_features);
-  if (are_few && nu <= (are_scaled ? least_noise : hardly_any_noise))
-    found.push_back({.algorithm = "sufficient-statistics", .fields = {}, .why = facts});
+  if (are_few && nu <= hardly_any_noise) found.push_back({.algorithm = "sufficient-statistics", .fields = {}, .why = facts});
   const auto shaped = [&](const char* steps, double clip) {
     found.push_back({.algorithm = "shaped-descent",
                      .fields = {{"steps", steps}, {"clip-share", "1"}, {"clip", exact_text(clip * label_bound)}},
@@ -182,8 +182,8 @@ std::vector<Choice> additive_choices(const PublicNumbers& numbers, const Noise& 
   PublicNumbers additive = numbers;
   additive.features = *numbers.additive_features;
   const double nu = noise.nu(additive);
-  const bool is_binary = !numbers.has_classes && numbers.loss != SquaredLoss::name;
-  if (nu > (is_binary ? most_noise_of_additive : most_noise_of_additive_for_others)) return {};
+  const double of_numbers = numbers.loss == SquaredLoss::name ? most_noise_of_additive_for_squares : most_noise_of_additive;
+  if (nu > (numbers.has_classes ? most_noise_of_additive_for_classes : of_numbers)) return {};
   if (static_cast<double>(additive.features) * least_records_of_an_additive_feature > static_cast<double>(numbers.records.value()))
     return {};
   auto found = shapeable_choices(nu, additive, facts_of(additive, nu, true));
@@ -231,8 +231,11 @@ namespace {
 RowLength rows_of(const data::FeatureMap& features, bool is_csv, bool said) {
   if (!features.unit_norm) return RowLength::scaled;
   const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
-  const auto has_bounds = [](const data::Column& column) { return std::holds_alternative<data::Bounds>(column.map); };
-  return is_csv && !said && std::all_of(columns->begin(), columns->end(), has_bounds) ? RowLength::either : RowLength::unit;
+  // A listed text has length 1, and one that is not listed length 0.
+  const auto is_short = [](const data::Column& column) {
+    return std::holds_alternative<data::Bounds>(column.map) || std::holds_alternative<data::Categories>(column.map);
+  };
+  return is_csv && !said && std::all_of(columns->begin(), columns->end(), is_short) ? RowLength::either : RowLength::unit;
 }
 
 /// Where nobody said which terms columns with bounds become, and there are some.

@@ -3,7 +3,7 @@
 // With n records (or units), d features, nu = d s / (n mu) for mu of the target and s = 2 under replace-one, else 1 (about the size of noise
 // in the mean gradient over that of a gradient):
 //
-//     additive terms of columns with bounds where, of all features that there are then, nu is at most .1 (logistic) or .03 (squared, several classes),
+//     additive terms of columns with bounds where, of all features that there are then, nu is at most .1 (logistic), .015 (squared) or .03 (several classes),
 //       and there are 12 records of each; then all that follows is by that number of features. Never for units of several rows
 //     several classes, nu > 1           constant: their shares; else shaped-descent by softmax
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
@@ -12,12 +12,12 @@
 //     more features than a second moment is taken of   accelerated-gradient-descent
 //     logistic, nu > 1                  constant: the share of the class
 //     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
-//     squared, d <= 25, every column with bounds: rows of one scale (`rows` scaled), and
-//       d <= 15, nu <= .005             sufficient-statistics
+//     squared, d <= 25, every column with bounds or categories: rows of one scale (`rows` scaled), and
+//       d <= 15, nu <= .001             sufficient-statistics
 //       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
 //                                       else T = 30, clipped to .1, with a ridge of .3
 //     squared, others:
-//     squared, d <= 15, nu <= .01       sufficient-statistics
+//     squared, d <= 15, nu <= .001      sufficient-statistics
 //     squared, nu > .4                  shaped-descent, T = 10, derivatives clipped to a tenth of the label bound
 //     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
 //     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
@@ -42,7 +42,7 @@ namespace surety::jobs {
 enum class RowLength {
   unit,
   scaled,  ///< all by one public number
-  either,  ///< nobody said, and every column has bounds, so that both are good
+  either,  ///< nobody said, and every column has bounds or categories, so that both are good
 };
 
 /// All that the rule sees.

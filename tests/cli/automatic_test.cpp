@@ -88,14 +88,14 @@ TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
     return outcome.json()["options"];
   };
   const Words squared{"--loss", "squared", "--label-bound", "2"};
-  const auto curves = options_of(squared, "label", "4");  // nu = .025
+  const auto curves = options_of(squared, "label", "8");  // nu = .014
   EXPECT_EQ(curves["terms"], "additive");
   EXPECT_EQ(curves["algorithm"], "shaped-descent");
   EXPECT_EQ(curves["steps"], 30) << "by the number of features that there are: more than 25 have no rows of one scale";
-  EXPECT_EQ(curves["clip"], 0.2);  // nu > .02
+  EXPECT_EQ(curves["clip"], 0.6);  // nu <= .02
   EXPECT_FALSE(curves.contains("rows"));
-  EXPECT_FALSE(options_of(squared, "label", "3").contains("terms")) << "nu = .033";
-  EXPECT_EQ(options_of(squared + Words{"--terms", "linear"}, "label", "4")["algorithm"], "sufficient-statistics");
+  EXPECT_FALSE(options_of(squared, "label", "7").contains("terms")) << "nu = .016";
+  EXPECT_EQ(options_of(squared + Words{"--terms", "linear"}, "label", "8")["steps"], 10);
 
   const Words classes{"--classes", "0,1,2"};
   EXPECT_EQ(options_of(classes, "label", "4")["terms"], "additive") << "nu = .025";
@@ -146,15 +146,16 @@ TEST_F(Automatic, ChoosesForSquaredLossByTheNumbersOfTheRule) {
     EXPECT_EQ(options["clip"], clip) << epsilon;
   };
   const auto few = data_of(3000, 3);
-  EXPECT_EQ(options_of(few, "4")["algorithm"], "sufficient-statistics");
-  expect_shaped(few, "1", 10, 1.2);    // nu = .012
-  expect_shaped(few, "0.5", 10, 0.6);  // .023
+  EXPECT_EQ(options_of(few, "30")["algorithm"], "sufficient-statistics");  // nu = .0007
+  expect_shaped(few, "8", 10, 1.2);                                        // .002
+  expect_shaped(few, "1", 10, 1.2);                                        // .012
+  expect_shaped(few, "0.5", 10, 0.6);                                      // .023
   expect_shaped(data_of(500, 3), "0.1", 10, 0.2);
   const auto many = data_of(4000, 16);
   expect_shaped(many, "4", 30, 0.6);
   expect_shaped(many, "1", 30, 0.2);  // .040
   expect_shaped(data_of(500, 16), "0.5", 10, 0.2);
-  // Where every column has bounds and features are few, rows of one scale.
+  // Where every column has bounds or categories and features are few, rows of one scale.
   const auto bounded = [](int features) {
     Words options{"--terms", "linear"};
     for (int j = 0; j < features; ++j) options = options + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
@@ -166,19 +167,21 @@ TEST_F(Automatic, ChoosesForSquaredLossByTheNumbersOfTheRule) {
     EXPECT_EQ(options["steps"], steps) << epsilon;
     EXPECT_EQ(options["clip"], clip) << epsilon;
   };
-  EXPECT_EQ(options_of(few, "4", bounded(3))["algorithm"], "sufficient-statistics");
-  EXPECT_EQ(options_of(few, "4", bounded(3))["rows"], "scaled");
+  EXPECT_EQ(options_of(few, "30", bounded(3))["algorithm"], "sufficient-statistics");
+  EXPECT_EQ(options_of(few, "30", bounded(3))["rows"], "scaled");
+  expect_scaled(few, 3, "8", 10, 1.2);
   expect_scaled(few, 3, "1", 10, 1.2);
   expect_scaled(few, 3, "0.5", 10, 0.6);
   expect_scaled(few, 3, "0.1", 30, 0.2);
   EXPECT_EQ(options_of(few, "0.1", bounded(3))["ridge"], 0.3);
   expect_scaled(many, 16, "4", 10, 1.2);
   EXPECT_FALSE(options_of(few, "4", bounded(2)).contains("rows")) << "a column has no bounds";
+  EXPECT_EQ(options_of(few, "4", bounded(2) + Words{"--categories", "x2=0,1,2"})["rows"], "scaled");
   EXPECT_EQ(options_of(few, "4", bounded(3) + Words{"--rows", "unit"})["rows"], "unit");
   EXPECT_FALSE(options_of(data_of(4000, 25), "4", bounded(25)).contains("rows")) << "26 features";
   EXPECT_EQ(options_of(few, "1", Words{"--rows", "scaled"})["clip"], 1.2) << "also where bounds are not said";
   // Nothing is divided by their number, so none is said.
-  const auto adding = options_of(few, "4", {"--adjacency", "add-or-remove-one", "--records", "3000"});
+  const auto adding = options_of(few, "30", {"--adjacency", "add-or-remove-one", "--records", "3000"});
   EXPECT_EQ(adding["algorithm"], "sufficient-statistics");
 }
 
@@ -229,8 +232,8 @@ TEST_F(Automatic, AnOptionThatOneAlgorithmAloneKnowsChoosesIt) {
   // Where the rule's choice does not know an option, its next one that does is taken.
   EXPECT_EQ(chosen(data, {"--iterate", "average"}), "accelerated-gradient-descent");
   const Words squared{"--loss", "squared", "--label-bound", "1"};
-  EXPECT_EQ(chosen(data_of(3000, 3), squared, "4"), "sufficient-statistics");
-  const auto shaped = plan(data_of(3000, 3), squared + Words{"--steps", "7"}, "4")["options"];
+  EXPECT_EQ(chosen(data_of(3000, 3), squared, "30"), "sufficient-statistics");
+  const auto shaped = plan(data_of(3000, 3), squared + Words{"--steps", "7"}, "30")["options"];
   EXPECT_EQ(shaped["algorithm"], "shaped-descent");
   EXPECT_EQ(shaped["steps"], 7);
   EXPECT_EQ(shaped["clip"], 0.6);

@@ -74,18 +74,12 @@ Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, 
 /// Lines of one loss in one direction, by the epsilon that each was made for.
 class PreparedLines {
  public:
-  PreparedLines(const Loss& loss, Direction direction)
-      : loss_{loss}, direction_{direction}, cumulants_{loss, direction, digits_for(loss, finest)} {}
+  PreparedLines(const Loss& loss, Direction direction, double enough)
+      : loss_{loss}, direction_{direction}, enough_{enough}, cumulants_{loss, direction, digits_for(loss, finest)} {}
 
   /// As delta_of. A line bounds delta at every epsilon; far from its own it does so more widely, and then another one is made.
   [[nodiscard]] Enclosure delta(const Contour& accountant, double epsilon) {
-    if (epsilon > largest_loss(loss_, direction_).upper) return {0, 0};
-    const auto above = lines_.lower_bound(epsilon);
-    for (auto near = above == lines_.begin() ? above : std::prev(above); near != lines_.end(); ++near) {
-      const auto value = near->second.line.at(epsilon);
-      if (value.relative_error() <= near->second.error) return delta_of(value);
-      if (near == above) break;
-    }
+    if (const auto known = by_kept_lines(epsilon)) return *known;
     double tolerance = 0;
     auto line = line_at(cumulants_, epsilon, [&](double s) {
       tolerance = tolerance_for(checked(accountant), s);
@@ -98,6 +92,18 @@ class PreparedLines {
     return delta_of(value);
   }
 
+  /// The same where no line has to be made for it.
+  [[nodiscard]] std::optional<Enclosure> by_kept_lines(double epsilon) const {
+    if (epsilon > largest_loss(loss_, direction_).upper) return Enclosure{0, 0};
+    const auto above = lines_.lower_bound(epsilon);
+    for (auto near = above == lines_.begin() ? above : std::prev(above); near != lines_.end(); ++near) {
+      const auto value = near->second.line.at(epsilon);
+      if (value.relative_error() <= std::max(near->second.error, enough_)) return delta_of(value);
+      if (near == above) break;
+    }
+    return std::nullopt;
+  }
+
  private:
   static constexpr double spare = 0.02;
   static constexpr double share = 0.5;
@@ -108,6 +114,7 @@ class PreparedLines {
 
   const Loss& loss_;
   Direction direction_;
+  double enough_;
   Cumulants cumulants_;
   std::map<double, Kept> lines_;
 };
@@ -213,11 +220,9 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
   }
 }
 
-/// Upper bound on log delta(epsilon) by Chernoff's bound at the best of some tilts; needs no line.
-Upper log_chernoff_bound(const Loss& loss, Direction direction, double epsilon) {
-  if (epsilon > largest_loss(loss, direction).upper) return Upper{Exact{-infinity}};
-  Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-  Upper best{0};
+/// Whether Chernoff's bound proves at one of some tilts that delta(epsilon) is at most `delta`; needs no line.
+bool is_small_by_chernoff(Cumulants& cumulants, double epsilon, double delta) {
+  if (delta >= 1 || epsilon > largest_loss(cumulants.loss(), cumulants.direction()).upper) return true;
   for (const double factor : {1.3, 1 / 1.3}) {
     double previous = infinity;
     for (double s = 1; s < 1e6 && s > 1e-6; s *= factor) {
@@ -227,12 +232,16 @@ Upper log_chernoff_bound(const Loss& loss, Direction direction, double epsilon) 
       } catch (const Unsuitable&) {
         break;
       }
+      if (exp(bound).value() <= delta) return true;
       if (!(bound.value() < previous)) break;
       previous = bound.value();
-      best = min(best, bound);
     }
   }
-  return best;
+  return false;
+}
+bool is_small_by_chernoff(const Loss& loss, Direction direction, double epsilon, double delta) {
+  Cumulants cumulants{loss, direction, digits_for(loss, finest)};
+  return is_small_by_chernoff(cumulants, epsilon, delta);
 }
 
 // Proved so far.
@@ -275,7 +284,7 @@ Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon) 
   return with_event(event, [&](const Loss& loss) {
     const auto remove = delta_of(accountant, loss, epsilon.value(), Direction::remove);
     // The add direction matters only where it is the larger one.
-    if (loss.parts.empty() || exp(log_chernoff_bound(loss, Direction::add, epsilon.value())).value() <= remove.lower) return remove;
+    if (loss.parts.empty() || is_small_by_chernoff(loss, Direction::add, epsilon.value(), remove.lower)) return remove;
     return larger(remove, delta_of(accountant, loss, epsilon.value(), Direction::add));
   });
 }
@@ -285,7 +294,7 @@ Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta) {
   return with_event(event, [&](const Loss& loss) {
     const auto remove = epsilon_of(accountant, loss, delta.value(), Direction::remove);
     if (loss.parts.empty() || remove.lower == infinity) return remove;
-    if (exp(log_chernoff_bound(loss, Direction::add, remove.lower)).value() <= delta.value()) return remove;
+    if (is_small_by_chernoff(loss, Direction::add, remove.lower, delta.value())) return remove;
     return larger(remove, epsilon_of(accountant, loss, delta.value(), Direction::add));
   });
 }
@@ -294,17 +303,20 @@ struct ContourCurve::Prepared {
   Event event;
   Contour accountant;
   Loss loss;
-  PreparedLines remove{loss, Direction::remove};
-  PreparedLines add{loss, Direction::add};
+  double enough;
+  PreparedLines remove{loss, Direction::remove, enough};
+  PreparedLines add{loss, Direction::add, enough};
+  Cumulants bounds_of_add{loss, Direction::add, digits_for(loss, finest)};  ///< on nodes of their own: they may lie at large s
 
-  Prepared(const Event& asked, const Contour& by) : event{asked}, accountant{by}, loss{contour::collect(asked)} {}
+  Prepared(const Event& asked, const Contour& by, double of_delta)
+      : event{asked}, accountant{by}, loss{contour::collect(asked)}, enough{std::min(of_delta, most_relative_error)} {}
 };
 
-ContourCurve::ContourCurve(const Event& event, const Contour& accountant) {
+ContourCurve::ContourCurve(const Event& event, const Contour& accountant, double enough) {
   const StandardFloatingPoint environment;
   static_cast<void>(checked(accountant));
   try {
-    prepared_ = std::make_shared<Prepared>(event, accountant);
+    prepared_ = std::make_shared<Prepared>(event, accountant, enough);
   } catch (const Unsuitable& unsuitable) {
     contour::no_answer_for(event, unsuitable.reason);
   }
@@ -316,12 +328,9 @@ Enclosure ContourCurve::operator()(Epsilon epsilon) const {
   try {
     const auto remove = prepared.remove.delta(prepared.accountant, epsilon.value());
     if (prepared.loss.parts.empty()) return remove;
-    try {
-      return larger(remove, prepared.add.delta(prepared.accountant, epsilon.value()));
-    } catch (const Unsuitable&) {
-      if (exp(log_chernoff_bound(prepared.loss, Direction::add, epsilon.value())).value() <= remove.lower) return remove;
-      throw;
-    }
+    if (const auto add = prepared.add.by_kept_lines(epsilon.value())) return larger(remove, *add);
+    if (is_small_by_chernoff(prepared.bounds_of_add, epsilon.value(), remove.lower)) return remove;
+    return larger(remove, prepared.add.delta(prepared.accountant, epsilon.value()));
   } catch (const Unsuitable& unsuitable) {
     contour::no_answer_for(prepared.event, unsuitable.reason);
   }

@@ -50,9 +50,10 @@ struct Contour {
 /// several threads at once. \complexity of a further epsilon near others: microseconds.
 class ContourCurve {
  public:
+  /// \param enough a line made for another epsilon also serves where it errs by this share of delta
   /// \throws Error{unsupported} where no theorem is known for the event.
-  explicit ContourCurve(const Event& event, const Contour& accountant = {});
-  /// As `delta`, and no wider but for rounding. \throws as `delta`.
+  explicit ContourCurve(const Event& event, const Contour& accountant = {}, double enough = 0);
+  /// As `delta`, and no wider but for rounding and for what is enough. \throws as `delta`.
   [[nodiscard]] Enclosure operator()(Epsilon epsilon) const;
 
  private:

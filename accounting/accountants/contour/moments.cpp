@@ -272,6 +272,12 @@ Upper log_chernoff(double s) {
 
 Cumulant Cumulants::operator()(double s) {
   cover(s);
+  if (const auto known = known_.find(s); known != known_.end()) return known->second;
+  if (known_.size() >= most_known) known_.clear();
+  return known_.emplace(s, computed(s)).first->second;
+}
+
+Cumulant Cumulants::computed(double s) {
   const double w = power(direction_, s);
   const double sign = direction_ == Direction::remove ? 1 : -1;
   const double half = loss_.mu_squared / 2;
@@ -302,6 +308,7 @@ void Cumulants::cover(double s) {
       const auto origin = range_of(part, power(direction_, 0), digits_);
       fill(grids_[i], part, step_for(part.mu, 0, w, digits_), {std::min(here.low, origin.low), std::max(here.high, origin.high)});
     }
+    known_.clear();
   } catch (const Error&) {
     // Stopped in the middle, it may be asked again.
     covered_ = before;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <vector>
 
@@ -126,7 +127,8 @@ struct Cumulant {
   [[nodiscard]] Lower lower() const { return Lower{Exact{value}} - Exact{error}; }
 };
 
-/// One direction of a composed loss at real s, on nodes that grow with s.
+/// One direction of a composed loss at real s, on nodes that grow with s. What was asked on the same nodes is kept: searches for saddle points try
+/// the same s again and again.
 class Cumulants {
  public:
   Cumulants(const Loss& loss, Direction direction, double digits) : loss_{loss}, direction_{direction}, digits_{digits} {}
@@ -138,6 +140,9 @@ class Cumulants {
 
  private:
   void cover(double s);
+  [[nodiscard]] Cumulant computed(double s);
+
+  static constexpr std::size_t most_known = 1 << 12;
 
   const Loss& loss_;
   Direction direction_;
@@ -145,6 +150,7 @@ class Cumulants {
   double covered_ = -1;
   std::vector<NodeGrid> grids_;
   std::vector<double> weights_;
+  std::map<double, Cumulant> known_;
 };
 
 }  // namespace surety::accounting::contour

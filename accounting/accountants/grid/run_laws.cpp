@@ -142,14 +142,15 @@ std::vector<WeighedAtom> atoms_below(const ComposedPair& pair) {
     if (loss.value > static_cast<long double>(largest_loss) || loss.value < -static_cast<long double>(largest_loss)) continue;
     // Folding rounds by a few units; the exponents are within the curve's own errors.
     const Lower least = Lower::within(curve.kept[j], 64) - Exact{doubt.value()};
+    if (!(least.value() > 0)) continue;
     const Upper most = Upper::within(std::max(curve.kept[j], 0.0), 64) + Exact{doubt.value()};
     const long double exponent = curve.log_scale - tilt.value * loss.value;
     const long double rounded = 0x1p-60L * (std::abs(curve.log_scale) + std::abs(tilt.value * loss.value) + 1);
     const LongLower scale_below = exp(LongLower{LongExact{exponent}} - LongExact{rounded} - LongExact{curve.scale_error});
+    const double p = round_down((LongLower{LongExact{least.value()}} * scale_below).value());
+    if (!(p > 0)) continue;
     const LongUpper scale_above = exp(LongUpper{LongExact{exponent}} + LongExact{rounded} + LongExact{2 * curve.scale_error});
     const LongUpper per_odds = exp(LongUpper{LongExact{-loss.value}} + LongExact{pair.loss_error});
-    const double p = least.value() > 0 ? round_down((LongLower{LongExact{least.value()}} * scale_below).value()) : 0;
-    if (!(p > 0)) continue;
     const double q = round_up((LongUpper{LongExact{most.value()}} * scale_above * per_odds).value());
     atoms.push_back({p, q});
   }
@@ -170,23 +171,23 @@ Task prepared(Parts parts, Delta delta, double share) {
 double saddle_of(const Task& task) { return std::clamp(task.saddle.s, 1e-3, 1e3); }
 
 /// Laws by two tilts: one whose rounding is small everywhere, and from above one that has digits where delta is small.
-FiniteLaw law_of(Parts parts, Delta delta) {
+FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
   Task task = prepared(std::move(parts), delta, share_of_epsilon);
   const ApproximateCumulants k{task.parts, task.cut};
   const double saddle = saddle_of(task);
   const double s = tilt_of(k, saddle);
-  const auto pair = privacy_loss::compose(task.parts, window_of(task, k, s), task.cut, true);
+  const auto pair = privacy_loss::compose(task.parts, window_of(task, k, s), task.cut, !upper_only);
   FiniteLaw law{points_above(pair), {}};
   const auto take = [&](const ComposedPair& found) {
     if (auto atoms = atoms_below(found); !atoms.empty()) law.below.push_back(std::move(atoms));
   };
-  take(pair);
+  if (!upper_only) take(pair);
   const bool is_choice = std::any_of(task.parts.begin(), task.parts.end(), [](const privacy_loss::ReleaseLaws& part) {
     return std::holds_alternative<BoundedRangeBase>(part.upper.base);
   });
   // Which bit a choice is at its worst depends on the question.
   for (const double tilt : {-8.0, -4.0, -2.0, -1.5, -1.3, -1.1, -0.8, 0.5, 2.0, 8.0}) {
-    if (!is_choice) break;
+    if (!is_choice || upper_only) break;
     Parts concrete = task.parts;
     privacy_loss::choose_two_points(concrete, tilt);
     take(privacy_loss::compose(concrete, window_of(task, k, s), task.cut, true));
@@ -214,14 +215,14 @@ std::vector<CurvePoint> privacy_loss::curve_above(Parts parts, Delta delta) {
   return points_above(compose(task.parts, window_of(task, k, saddle_of(task)), task.cut));
 }
 
-std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others) {
+std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others, bool upper_only) {
   const StandardFloatingPoint environment;
   if (privacy_loss::why_no_pairs(plainest(event), others)) return std::nullopt;
   try {
     auto directions = privacy_loss::both_directions(plainest(event), others);
     if (privacy_loss::largest_of(directions.remove).upper == 0 && privacy_loss::largest_of(directions.add).upper == 0) return std::nullopt;
-    FiniteLaws laws{law_of(std::move(directions.remove), delta), std::nullopt};
-    if (!directions.symmetric) laws.add = law_of(std::move(directions.add), delta);
+    FiniteLaws laws{law_of(std::move(directions.remove), delta, upper_only), std::nullopt};
+    if (!directions.symmetric) laws.add = law_of(std::move(directions.add), delta, upper_only);
     return laws;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;

@@ -13,9 +13,9 @@ namespace surety::accounting {
 
 /// Laws on a grid that suits losses at which the delta of `event` is about this one: from above its curve at the grid's losses, and from below
 /// the atoms of what is merged, whose masses are rounded inward. Nothing where a part has no pair, where a loss is out of range, and
-/// of several releases of which one alone meets the record.
+/// of several releases of which one alone meets the record. \param upper_only there are no atoms, and the curve from above is the same
 /// \complexity one composition for each direction, of at most 2^16 points. \source docs/proofs/best-of.md#law.
-[[nodiscard]] std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others);
+[[nodiscard]] std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others, bool upper_only = false);
 
 namespace privacy_loss {
 /// From above the curve of parts in one direction at the grid's losses, with digits where it is about `delta`. \throws Error{unsupported}, Error{memory}

@@ -431,6 +431,7 @@ double below_chords(const RunCurve& bound, double epsilon) {
   if (!(least > 0.05)) return least;
   for (int i = 1; i <= 6; ++i) {
     const double apart = 0.5 * i;
+    if (least <= -std::expm1(-apart)) break;  // the chord lies above that, and those to farther points higher
     least = std::min(least, 1 - std::exp(-apart) * (1 - bound(epsilon + apart)) + few);
   }
   return least;

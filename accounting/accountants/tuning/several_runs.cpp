@@ -8,6 +8,7 @@
 
 namespace surety::accounting {
 
+using tuning_ranks::margin;
 using tuning_ranks::rounding;
 using tuning_ranks::survival_above;
 using tuning_ranks::tiny;
@@ -34,6 +35,22 @@ double SeveralRuns::above(const std::function<double(std::size_t)>& delta_of) co
     before = delta;
   }
   return std::min(1.0, (sum + more_ * (1 - before)) * (1 + rounding(counts_.size())) + tiny);
+}
+
+bool SeveralRuns::is_larger(double most, const std::function<double(std::size_t)>& delta_of) const {
+  constexpr std::size_t few_counts = 12;
+  // What each adds counts at least as often as the last of those between two.
+  double sum = 0;
+  double before = 0;
+  const std::size_t size = counts_.size();
+  for (std::size_t j = 1; j <= few_counts && size > few_counts; ++j) {
+    const std::size_t i = j * size / few_counts - 1;
+    const double delta = std::clamp(delta_of(i), before, 1.0);
+    sum += at_least_[i] * (delta - before);
+    before = delta;
+    if (sum > most * (1 + margin)) return true;
+  }
+  return false;
 }
 
 std::vector<std::size_t> counts_of_runs(const Runs& runs, std::size_t one_by_one, double growth, double hardly_any) {

@@ -17,6 +17,8 @@ class SeveralRuns {
 
   /// delta(epsilon) of the best run is at most this, epsilon >= 0. \param delta_of the i-th of `counts` runs, from above, at that epsilon
   [[nodiscard]] double above(const std::function<double(std::size_t i)>& delta_of) const;
+  /// Whether some of the counts show that this bound is larger than `most`, so that all of them need not be asked.
+  [[nodiscard]] bool is_larger(double most, const std::function<double(std::size_t i)>& delta_of) const;
 
  private:
   std::vector<std::size_t> counts_;

@@ -239,14 +239,15 @@ class SearchByLaws {
 };
 
 /// Nothing where nobody makes the laws of a run. The last few are kept, by powers of ten of `delta`, which is one of the run.
-std::shared_ptr<const SearchByLaws> search_by_laws(const Event::BestOf& search, double delta, const RunCurves& runs) {
+std::shared_ptr<const SearchByLaws> search_by_laws(const Event::BestOf& search, double delta, const RunCurves& runs,
+                                                   bool upper_only = false) {
   constexpr double least = 1e-30;
   constexpr double most = 0.1;
   const int power = static_cast<int>(std::floor(std::log10(std::clamp(delta, least, most))));
-  using Key = std::tuple<const RunCurves*, Event, Runs, int>;
+  using Key = std::tuple<const RunCurves*, Event, Runs, int, bool>;
   static auto& kept = *new LastFew<Key, std::shared_ptr<const SearchByLaws>>;
-  return kept.of(Key{&runs, search.event, search.runs, power}, [&]() -> std::shared_ptr<const SearchByLaws> {
-    const auto laws = runs.laws(search.event, Delta{std::pow(10.0, power)});
+  return kept.of(Key{&runs, search.event, search.runs, power, upper_only}, [&]() -> std::shared_ptr<const SearchByLaws> {
+    const auto laws = runs.laws(search.event, Delta{std::pow(10.0, power)}, upper_only);
     return laws ? std::make_shared<const SearchByLaws>(search.runs, *laws) : nullptr;
   });
 }
@@ -268,7 +269,7 @@ class PublishedRuns {
     std::vector<std::vector<RunCurve>> curves;
     for (const std::size_t count : counts_) {
       curves.emplace_back();
-      const auto laws = runs.laws(repeat(Count{count}, search.event), Delta{0.1});
+      const auto laws = runs.laws(repeat(Count{count}, search.event), Delta{0.1}, true);
       if (!laws) continue;
       curves.back().push_back(curve_of_points(laws->remove.above));
       if (laws->add) curves.back().push_back(curve_of_points(laws->add->above));
@@ -280,8 +281,10 @@ class PublishedRuns {
     };
   }
 
-  [[nodiscard]] double above(double epsilon) const {
-    return several_.above([&](std::size_t i) { return above_(i, epsilon); });
+  /// Of `known`, another bound there, and this one the smaller.
+  [[nodiscard]] double above(double epsilon, double known) const {
+    const auto of_count = [&](std::size_t i) { return above_(i, epsilon); };
+    return several_.is_larger(known, of_count) ? known : std::min(known, several_.above(of_count));
   }
 
  private:
@@ -307,7 +310,7 @@ RunCurve beside_published(RunCurve bound, const std::function<std::shared_ptr<co
     return below_chords(
         [&](double x) {
           const double one = x == epsilon ? first : bound(x);
-          return one > PublishedRuns::counts_from ? std::min(one, (*known)->above(x)) : one;
+          return one > PublishedRuns::counts_from ? (*known)->above(x, one) : one;
         },
         epsilon);
   };
@@ -319,10 +322,28 @@ RunCurve beside_published(RunCurve bound, const Runs& runs, const Enclosure& mu,
   return beside_published(std::move(bound), [=] { return std::make_shared<const PublishedRuns>(runs, mu, gaussian); });
 }
 
+/// The delta of a run at which its law is to have digits where that of the search is `delta`.
+double delta_of_run(double delta, const Runs& runs) { return delta / (3 * runs.mean()); }
+
 /// A delta of a run that no longer counts beside `delta`.
 double faded_beside(double delta, const Runs& runs) {
   constexpr double least = 1e-140;
   return delta == 0 ? 0 : std::max(1e-7 * delta / runs.mean(), least);
+}
+
+/// delta of the best of any runs from above, for those who ask whether it is at most `level`; nothing where no laws of a run are made.
+std::optional<double> upper_for(const Event::BestOf& search, const Curve& curve, Epsilon epsilon, double level, const RunCurves& runs) {
+  const auto laws = level > 0 ? search_by_laws(search, delta_of_run(level, search.runs), runs, true) : nullptr;
+  if (!laws) return std::nullopt;
+  const double at = epsilon.value();
+  RunCurve bound = [&](double x) { return laws->above(x); };
+  if (level > PublishedRuns::counts_from) bound = beside_published(bound, search, runs);
+  const double upper = bound(at);
+  if (upper <= level) return upper;
+  const auto run = curve.quick_delta(epsilon);
+  if (!run) return upper;
+  return std::min(upper,
+                  runs_by_curve(search, curve, faded_beside(run->upper, search.runs), [&](const SearchByCurve&) { return at; }).above(at));
 }
 
 }  // namespace
@@ -335,7 +356,7 @@ std::optional<Refusal> why_not(const Tuning&, const Event& event, const RunCurve
   return Refusal{*run, fmt::format("tuning: no accountant knows a run of {}", describe(*run))};
 }
 
-Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
+Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
   const StandardFloatingPoint environment;
   const auto search = search_of(event);
   const double at = epsilon.value();
@@ -343,13 +364,17 @@ Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon, const RunCur
     const double upper = beside_published([&](double x) { return gaussian->above(x); }, search.runs, gaussian->mu(), gaussian_curve)(at);
     // delta falls, so what is below it further on is below it here.
     double lower = (1 - none(search.runs)) * gaussian_curve.delta(Mu{gaussian->mu().lower}, epsilon).lower * (1 - few);
-    for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) lower = std::max(lower, gaussian->below(at + further));
+    for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) {
+      if (gaussian->above(at + further) > lower) lower = std::max(lower, gaussian->below(at + further));
+    }
     if (upper > PublishedRuns::counts_from) {
       if (const auto laws = search_by_laws(search, upper, runs)) lower = std::max(lower, laws->below(at));
     }
     return {std::min(lower, upper), upper};
   }
   const auto curve = runs.of(search.event);
+  if (const auto upper = accountant.level ? upper_for(search, *curve, epsilon, *accountant.level, runs) : std::nullopt)
+    return at_most(*upper);
   const auto run = curve->delta(epsilon);
   double lower = std::max(0.0, (1 - none(search.runs)) * run.lower * (1 - few));
   if (run.upper == 0 && curve->epsilon(Delta{0}).upper == 0) return {0, 0};
@@ -366,7 +391,7 @@ Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon, const RunCur
   return {std::min(lower, upper), upper};
 }
 
-Enclosure epsilon(const Tuning&, const Event& event, Delta delta, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
+Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
   const StandardFloatingPoint environment;
   const auto search = search_of(event);
   const double target = delta.value();
@@ -387,16 +412,18 @@ Enclosure epsilon(const Tuning&, const Event& event, Delta delta, const RunCurve
     return {std::min(upper, lower), upper};
   }
   const auto curve = runs.of(search.event);
-  const auto laws = target > 0 ? search_by_laws(search, target / (3 * search.runs.mean()), runs) : nullptr;
+  const bool upper_only = accountant.level.has_value();
+  const auto laws = target > 0 ? search_by_laws(search, delta_of_run(target, search.runs), runs, upper_only) : nullptr;
   const auto bound = [&](const SearchByCurve& found) { return first_at_most([&](double x) { return found.above(x); }, target); };
   double upper = infinity;
   if (laws) {
     RunCurve above = [&](double x) { return laws->above(x); };
     if (is_large) above = beside_published(above, search, runs);
     upper = first_at_most(above, target);
+    if (upper_only && upper <= *accountant.level) return at_most(upper);
   }
-  double lower = laws ? roughly_last_above([&](double x) { return laws->below(x); }, target, upper) : 0;
-  if (once < 1) lower = std::max(lower, curve->epsilon(Delta{once}).lower);
+  double lower = laws && !upper_only ? roughly_last_above([&](double x) { return laws->below(x); }, target, upper) : 0;
+  if (once < 1 && !upper_only) lower = std::max(lower, curve->epsilon(Delta{once}).lower);
   // What only all accountants together know of a run takes long, and a law says more.
   if (upper == infinity || curve->quick_delta(Epsilon{0})) {
     upper = std::min(upper, bound(runs_by_curve(search, *curve, faded_beside(target, search.runs), bound)));
@@ -445,7 +472,7 @@ std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, con
   // Chords between all of it are taken below.
   const auto bound = [&](double x) {
     const double one = by_ranks(x);
-    return published && one > PublishedRuns::counts_from ? std::min(one, published->above(x)) : one;
+    return published && one > PublishedRuns::counts_from ? published->above(x, one) : one;
   };
   double reach = 1;
   // As far as it falls by anything, or has not begun to.

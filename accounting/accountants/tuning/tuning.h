@@ -23,6 +23,9 @@ namespace surety::accounting {
 
 struct Tuning {
   static constexpr std::string_view name = "tuning";
+  /// Of runs that are not Gaussian: the upper end alone, and no narrower than it takes to say whether it is at most this, an epsilon or a delta as is
+  /// asked for. Both ends, as narrow as can be, where there is none.
+  std::optional<double> level = std::nullopt;
 };
 
 /// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.

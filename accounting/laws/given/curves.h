@@ -74,8 +74,9 @@ class RunCurves {
   /// Whether anybody has a theorem for what `run` is made of.
   [[nodiscard]] virtual bool know(const Event& run) const = 0;
   [[nodiscard]] virtual std::unique_ptr<Curve> of(const Event& run) const = 0;
-  /// Laws of `run` with digits where its delta is about this one; nothing where nobody makes them.
-  [[nodiscard]] virtual std::optional<FiniteLaws> laws(const Event& run, Delta delta) const = 0;
+  /// Laws of `run` with digits where its delta is about this one, from above alone where that is all that is asked for; nothing where nobody makes
+  /// them.
+  [[nodiscard]] virtual std::optional<FiniteLaws> laws(const Event& run, Delta delta, bool upper_only = false) const = 0;
 };
 
 /// What a grid asks of releases whose laws it does not know, so that they may be composed with others. What is made of it is kept: an object

@@ -15,12 +15,34 @@
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
+#include <surety/accounting/laws/pairs/spread_vector.h>
+#include <surety/accounting/laws/pairs/vector_pair.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
+
+/// What moving along one coordinate shows, and along many where that is known.
+struct LawsOfVector {
+  AtomsBase one;
+  AtomsBase many;
+
+  [[nodiscard]] static LawsOfVector of(const VectorNoise& noise) {
+    const bool spreads = noise.is_squared && noise.r > 2 && noise.r <= most_spread_exponent;
+    return {vector_pair(noise), spreads ? spread_vector(noise) : AtomsBase{{}, 0, 0}};
+  }
+  /// The law of the larger mean of e^(tilt loss): both are sound.
+  [[nodiscard]] const AtomsBase& best(double tilt) const {
+    const auto mean = [&](const AtomsBase& law) {
+      double sum = 0;
+      for (const auto& atom : law.atoms) sum += atom.mass * std::exp(tilt * atom.loss);
+      return sum;
+    };
+    return mean(many) > mean(one) ? many : one;
+  }
+};
 
 /// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon). An exponential, half of it in a
 /// sum, and three roundings.
@@ -184,13 +206,16 @@ void PartsOfEvent::operator()(const Event::Mixture& e) {
 
 void PartsOfEvent::operator()(const Event::GeneralizedGaussian& e) {
   const Exact z{e.multiplier.value()};
-  const Upper each = (Upper{Exact{e.r.value()}} - Exact{1}) / (Lower{2} * Exact{z} * Exact{z});
-  const Upper rho = Exact{static_cast<double>(count_)} * each;
-  const auto lower = e.dimension.value() == 1 ? std::optional{LossLaw{GaussianBase{e.multiplier.value()}}} : along(e);
-  const LossLaw above = concentrated(rho.value()).upper;
-  const std::uint64_t times = std::exchange(count_, 1);
-  add({above, nothing(), false, 1}, {above, nothing(), false, 1});
-  add({nothing(), lower, false, times}, {nothing(), lower, false, times});
+  if (e.dimension.value() == 1) {
+    const ReleaseLaws normal{LossLaw{GaussianBase{z.value}}, LossLaw{GaussianBase{z.value}}, true, count_};
+    return add(normal, normal);
+  }
+  // Proved: docs/proofs/vector-noise.md#smooth
+  const LossLaw above{GaussianBase{(Lower{z} / sqrt(Upper{Exact{e.r.value()}} - Exact{1})).value()}};
+  // Proved so far.
+  const ReleaseLaws part{above, along(e), false, count_};
+  out_.has_choice = true;
+  add(part, part);
 }
 
 std::optional<LossLaw> PartsOfEvent::along(const Event::KNorm& e) const {
@@ -204,11 +229,12 @@ std::optional<LossLaw> PartsOfEvent::along(const Event::GeneralizedGaussian& e) 
 
 std::optional<LossLaw> PartsOfEvent::moved(const VectorNoise& noise) const {
   if (makes_none()) return nothing();
-  static auto& kept = *new LastFew<std::array<double, 4>, LossLaw>;
-  const LossLaw law =
-      kept.of({noise.r, noise.dimension, noise.scale, noise.is_squared ? 1.0 : 0.0}, [&] { return LossLaw{vector_pair(noise)}; });
-  if (std::get<AtomsBase>(law.base).atoms.empty()) return std::nullopt;
-  return law;
+  static auto& kept = *new LastFew<std::array<double, 4>, LawsOfVector>;
+  const LawsOfVector laws =
+      kept.of({noise.r, noise.dimension, noise.scale, noise.is_squared ? 1.0 : 0.0}, [&] { return LawsOfVector::of(noise); });
+  const AtomsBase& best = laws.best(tilt_);
+  if (best.atoms.empty()) return std::nullopt;
+  return LossLaw{best};
 }
 
 LossLaw PartsOfEvent::moved_from_above(const Event::KNorm& e, const LossLaw& pure) {

@@ -2,16 +2,9 @@
 #pragma once
 
 #include <surety/accounting/laws/pairs/loss_law.h>
+#include <surety/accounting/laws/pairs/vector_cells.h>
 
 namespace surety::accounting::privacy_loss {
-
-/// Noise x of d coordinates: of density proportional to e^(-||x|| / scale), or to e^(-||x||^2 / (2 scale^2)) where `is_squared`, in the l_r norm.
-struct VectorNoise {
-  double r;
-  double dimension;
-  double scale;
-  bool is_squared;
-};
 
 /// What the proof of `vector_pair` is made of. A test leaves one out and sees the bound pass the truth.
 struct VectorTerms {

@@ -374,6 +374,26 @@ TEST(Tuning, IsNarrowWhereTheLawOfARunIsKnown) {
   EXPECT_LE(chosen.upper, 2.03);
 }
 
+// A search asks whether the upper end is at most a level: what it is told lies on the side on which all answers together lie, and holds.
+TEST(Tuning, SaysOnWhichSideOfALevelItsUpperEndLies) {
+  const Delta at{1e-6};
+  for (const std::string text : {"best_of(geometric_runs, 9, repeat(40, poisson(0.01, gaussian(1.47))))",
+                                 "best_of(poisson_runs, 6, compose(gaussian(20), repeat(3, laplace(40))))",
+                                 "best_of(geometric_runs, 10, gaussian(2))", "best_of(geometric_runs, 3, laplace(2))"}) {
+    const auto event = event_of(text);
+    const auto all = epsilon(Tuning{}, event, at);
+    for (const double factor : {0.5, 0.999999, 1.000001, 2.0}) {
+      const double level = factor * all.upper;
+      const auto found = epsilon(Tuning{.level = level}, event, at);
+      EXPECT_EQ(found.upper <= level, factor > 1) << text << ' ' << factor;
+      EXPECT_GE(found.upper, all.lower) << text;
+      const auto of_delta = delta(Tuning{.level = at.value()}, event, Epsilon{level});
+      EXPECT_EQ(of_delta.upper <= at.value(), factor > 1) << text << ' ' << factor;
+      EXPECT_GE(of_delta.upper, delta(Tuning{}, event, Epsilon{level}).lower) << text;
+    }
+  }
+}
+
 TEST(Tuning, IsNarrowWhereDeltaIsLarge) {
   // Below by a greedy order, above by all runs published, both found by another program to these digits.
   const auto lies_in = [](const std::string& search, double epsilon, const Enclosure& known) {

@@ -1,0 +1,123 @@
+// What a vector that moves along all its coordinates shows, against the density of the noise in the plane.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+#include <vector>
+
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/laws/pairs/pairs.h>
+#include <surety/accounting/laws/pairs/spread_vector.h>
+#include <surety/accounting/laws/pairs/vector_pair.h>
+
+namespace surety::accounting::privacy_loss::spread_vector_test {
+namespace {
+
+double curve_of(const AtomsBase& law, double at) {
+  double sum = 0;
+  for (const auto& [loss, mass] : law.atoms) sum += mass * std::max(0.0, -std::expm1(at - loss));
+  return sum;
+}
+double largest_loss(const AtomsBase& law) { return law.atoms.back().loss; }
+double normal(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+double gaussian_curve(double mu, double at) { return normal(mu / 2 - at / mu) - std::exp(at) * normal(-mu / 2 - at / mu); }
+
+/// By the middles of squares, of a move along both coordinates.
+double truth(const VectorNoise& noise, double at) {
+  const double reach = 7 * noise.scale + 1;
+  const double step = reach / 150;
+  const double move = std::pow(2, -1 / noise.r);
+  const auto exponent = [&](double x, double y) {
+    const double length = std::pow(std::pow(std::abs(x), noise.r) + std::pow(std::abs(y), noise.r), 1 / noise.r);
+    return -0.5 * length * length / (noise.scale * noise.scale);
+  };
+  double all = 0;
+  double sum = 0;
+  for (double x = -reach + step / 2; x < reach; x += step) {
+    for (double y = -reach + step / 2; y < reach; y += step) {
+      const double here = std::exp(exponent(x, y));
+      all += here;
+      sum += std::max(0.0, std::exp(exponent(x - move, y - move)) - std::exp(at) * here);
+    }
+  }
+  return sum / all;
+}
+
+const std::vector<VectorNoise> noises{{3, 2, 1.2, true}, {3, 2, 5, true}, {5, 2, 2, true}};
+constexpr double errors_of_squares = 2e-4;  // relative; measured by halving the step
+
+int passed(const SpreadTerms& terms, double below) {
+  int found = 0;
+  for (const auto& noise : noises) {
+    const auto law = spread_vector(noise, terms);
+    for (const double at : {-0.3 / noise.scale, 0.0, 0.5 / noise.scale, 1.5 / noise.scale}) {
+      const double exact = truth(noise, at);
+      if (curve_of(law, at) > exact * (1 + errors_of_squares)) ++found;
+      // Of steps that are not small beside a coordinate much is left out.
+      if (below > 0 && noise.scale >= 5) {
+        EXPECT_GT(curve_of(law, at), exact * (1 - below)) << noise.r << " " << at;
+      }
+    }
+  }
+  return found;
+}
+
+TEST(SpreadVector, LiesBelowTheNoiseAndNear) { EXPECT_EQ(passed({}, 0.2), 0); }
+TEST(SpreadVector, PassesItWithoutATerm) {
+  EXPECT_GT(passed({.bent = false}, 0), 0);
+  EXPECT_GT(passed({.mass_below = false}, 0), 0);
+}
+
+// Of ten coordinates the move along all of them costs more than that along one; of a hundred much more, and less than the smoothest.
+TEST(SpreadVector, OfManyCoordinatesShowsMore) {
+  for (const double d : {10.0, 100.0}) {
+    const VectorNoise noise{3, d, 5, true};
+    const auto many = spread_vector(noise);
+    const auto one = vector_pair(noise);
+    for (const double at : {0.0, 0.3, 0.6}) {
+      EXPECT_GT(curve_of(many, at), 1.2 * curve_of(one, at)) << d << " " << at;
+      EXPECT_LT(curve_of(many, at), gaussian_curve(std::sqrt(2.0) / 5, at)) << d << " " << at;
+    }
+  }
+  // 1.458 = E g^4 / (E |g|^3)^(4/3), g of density e^-|g|^3.
+  EXPECT_NEAR(curve_of(spread_vector({3, 100, 5, true}), 0) / gaussian_curve(std::sqrt(1.458) / 5, 0), 1, 0.03);
+}
+
+// What is said from above: a Gaussian release. One of the same multiplier would not do.
+TEST(SpreadVector, CostsLessThanASmootherGaussian) {
+  for (const auto& noise : noises) {
+    const Event event = generalized_gaussian(NormExponent{noise.r}, Count{2}, NoiseMultiplier{noise.scale}, Adjacency::add_or_remove_one);
+    const auto parts = both_directions(event, curves_of_all().leaves).remove;
+    ASSERT_EQ(parts.size(), 1);
+    const double multiplier = std::get<GaussianBase>(parts.front().upper.base).multiplier;
+    for (const double at : {-0.3 / noise.scale, 0.0, 0.5 / noise.scale, 1.5 / noise.scale}) {
+      EXPECT_LT(truth(noise, at), gaussian_curve(1 / multiplier, at) * (1 + errors_of_squares)) << noise.r << " " << at;
+    }
+    EXPECT_GT(truth(noise, 0), gaussian_curve(1 / noise.scale, 0)) << noise.r;
+  }
+}
+
+TEST(SpreadVector, LeavesOutWhatHasNoDigits) {
+  for (const double r : {2.000001, 3.0, most_spread_exponent}) {
+    for (const double z : {1e-3, 1e6}) {
+      for (const double d : {2.0, 1e6}) {
+        const auto law = spread_vector({r, d, z, true});
+        double mass = 0;
+        for (const auto& atom : law.atoms) {
+          EXPECT_TRUE(std::isfinite(atom.loss)) << r << " " << z << " " << d;
+          mass += atom.mass;
+        }
+        EXPECT_GE(mass, 0) << r << " " << z << " " << d;
+        EXPECT_LE(mass, 1 + 1e-9) << r << " " << z << " " << d;
+        if (!law.atoms.empty()) {
+          EXPECT_LE(largest_loss(law), 1e9) << r << " " << z << " " << d;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace surety::accounting::privacy_loss::spread_vector_test
