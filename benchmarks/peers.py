@@ -27,7 +27,7 @@ SHAPE = {"poisson_runs": "math.inf", "geometric_runs": "1.0", "logarithmic_runs"
 DPSGD = "repeat(1000, poisson(0.01, gaussian(1)))"
 # Beside those of the other page: what an attack on a run can do, which riskcal is for.
 RISKS = [(event, "add-or-remove-one", asked)
-         for event in (DPSGD,)
+         for event in (DPSGD, "gaussian(2)", "repeat(10, laplace(4))")
          for asked in ("advantage", "true positives at 0.01")]
 
 
