@@ -216,6 +216,17 @@ double AllocatedMoments::divergence(double order) const {
   return min(of_one_round, Upper{Exact{larger}} / (Lower{Exact{order}} - 1)).value();
 }
 
+double AllocatedMoments::replaced_divergence(double order) const {
+  // Hoelder's inequality about the law without the record, with exponents at which Gaussian releases lose nothing.
+  const Upper of_one_round = Upper{Exact{mu_}} * Exact{mu_} * 2 * Exact{order};
+  const Upper power = Upper{Exact{order}} * 2 - 1;
+  const Lower least_power = Lower{Exact{order}} * 2 - 1;
+  const Lower b = Lower{Exact{order}} - 1;
+  const Upper with = Upper{Exact{chord(positive_, power.value())}} * Exact{order} / b;
+  const Upper without{Exact{chord(negative_, power.value())}};
+  return min(of_one_round, (with + without) / least_power).value();
+}
+
 std::shared_ptr<const AllocatedMoments> allocated_moments(double rounds, double mu) {
   static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedMoments>, laws_of_a_question>;
   return kept.of({rounds, mu}, [&] {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -226,6 +227,19 @@ Curve truncated_curve(const Event::TruncatedPoisson& e, double mu) {
   return [batches](At at) { return OrderBound{shared_batches(batches, at), false}; };
 }
 
+/// One epoch of random allocation, mu that of a pair of neighbours in the record's round. docs/proofs/allocated.md#divergences.
+Curve epoch_curve(std::uint64_t rounds, double mu, bool is_replaced) {
+  if (is_replaced) {
+    // Records that replace each other are opposite: each adds half of what is between them.
+    return [rounds = static_cast<double>(rounds), half = (Upper{Exact{mu}} / 2).value()](At at) {
+      return OrderBound{allocated_moments(rounds, half)->replaced_divergence(at.order), false};
+    };
+  }
+  return [rounds = static_cast<double>(rounds), mu](At at) {
+    return OrderBound{allocated_moments(rounds, mu)->divergence(at.order), false};
+  };
+}
+
 struct CurveOf {
   const Event& event;
 
@@ -261,10 +275,16 @@ struct CurveOf {
   Curve operator()(const Event::Allocated& e) const {
     if (e.rounds == Count{1}) return curve_of(e.event);
     const auto mu = gaussian_mu(e.event);
-    if (!mu || e.participations != Count{1} || e.event.adjacency() == Adjacency::replace_one) no_theorem_for(event, "privacy-loss answers");
-    return [rounds = static_cast<double>(e.rounds.value()), mu = *mu](At at) {
-      return OrderBound{allocated_moments(rounds, mu)->divergence(at.order), false};
-    };
+    if (!mu) no_theorem_for(event, "privacy-loss answers");
+    // The rounds cut into blocks that differ by one in length, each participation is an epoch of its own.
+    const auto blocks = e.participations.value();
+    const auto rounds = e.rounds.value() / blocks;
+    const auto longer = e.rounds.value() % blocks;
+    const bool is_replaced = e.event.adjacency() == Adjacency::replace_one;
+    std::vector<std::pair<double, Curve>> parts{
+        {static_cast<double>(blocks - longer), rounds == 1 ? curve_of(e.event) : epoch_curve(rounds, *mu, is_replaced)}};
+    if (longer > 0) parts.emplace_back(static_cast<double>(longer), epoch_curve(rounds + 1, *mu, is_replaced));
+    return sum(std::move(parts));
   }
   Curve operator()(const Event::BestOf&) const { no_theorem_for(event, "tuning and privacy-loss answer"); }
   Curve operator()(const Event::TruncatedPoisson& e) const {

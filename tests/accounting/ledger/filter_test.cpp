@@ -350,9 +350,22 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
     EXPECT_LE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 1) << text;
     EXPECT_GE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 0.8) << text << ": much is left unused";
   }
-  // Several rounds of an epoch, and users of one, have no divergence that is known.
-  for (const char* text : {"allocated(9, 2, gaussian(9))", "users(2, allocated(9, gaussian(9)))"}) {
-    EXPECT_THROW(static_cast<void>(budget.admits(all_of(text, under))), Error) << text;
+  // Users of an epoch have no divergence that is known.
+  EXPECT_THROW(static_cast<void>(budget.admits(all_of("users(2, allocated(9, gaussian(9)))", under))), Error);
+}
+
+TEST(RenyiFilter, TakesEpochsOfReplacedRecordsAndOfSeveralParticipations) {
+  for (const auto& [text, under] : {std::pair{"allocated(9, 2, gaussian(9))", Adjacency::add_or_remove_one},
+                                    {"allocated(100, record_sum(4))", Adjacency::replace_one},
+                                    {"allocated(100, 3, record_sum(8))", Adjacency::replace_one}}) {
+    const auto budget = renyi(1, 1e-6, {}, under);
+    const auto event = event_of(text, under);
+    const auto room = budget.room_for(all_of("gaussian(50)", under), event, 100000);
+    ASSERT_GT(room, 5U) << text;
+    const auto all = compose({repeat(Count{room}, event), event_of("gaussian(50)", under)});
+    const auto spent = epsilon(PrivacyLoss{.width = 1e-2, .upper_only = true}, all, Delta{1e-6}).upper;
+    EXPECT_LE(spent, 1) << text;
+    EXPECT_GE(spent, 0.8) << text << ": much is left unused";
   }
 }
 
