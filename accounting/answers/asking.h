@@ -22,7 +22,7 @@ struct GridRequest {
   static constexpr double most_widening = 0x1p18;
   double widest = most_widening;
   bool upper_only = false;
-  std::optional<double> level = std::nullopt;  ///< what the upper end is compared with: accountants/grid/settings.h, accountants/tuning/tuning.h
+  std::optional<double> level = std::nullopt;  ///< what the upper end is compared with: the accountants' `level`
 };
 
 /// What one accountant says: an enclosure, or the reason why it has none, which is a missing theorem, too little memory, or a number on the
