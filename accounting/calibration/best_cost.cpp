@@ -33,9 +33,11 @@ BestCost::BestCost(const Target& target, const Effort& effort)
     : target_{target}, asked_{effort}, effort_{.width = std::max(1.0, target.epsilon.value()) * width_at(target.epsilon.value(), effort)} {}
 
 std::optional<double> BestCost::level_of(const Question& question) const {
-  if (question == Question{target_.delta}) return target_.epsilon.value();
-  if (question == Question{target_.epsilon}) return target_.delta.value();
-  return std::nullopt;
+  std::optional<double> level;
+  if (question == Question{target_.delta}) level = target_.epsilon.value();
+  if (question == Question{target_.epsilon}) level = target_.delta.value();
+  // Nothing is a share away from 0, or near infinity.
+  return level && *level > 0 && *level < infinity ? level : std::nullopt;
 }
 
 Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
@@ -49,14 +51,13 @@ Opinion BestCost::upper_by_grid(const Event& event, const Question& question, do
 Enclosure BestCost::settled(const Event& event, const Question& question, double level, AccountantPlace& leader) {
   const StandardFloatingPoint environment;
   AccountantPlace tightest = leader;
-  const auto of_target = level > 0 && level < infinity ? std::optional{level} : std::nullopt;
   std::optional<double> least;
   bool misses = false;
   auto said = in_turn(
       event, led_by(leader),
       [&](AccountantPlace accountant, const GridRequest& grid) {
         return accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, grid.widest)
-                                                   : opinion_of(accountant, event, question, effort_, {.level = of_target});
+                                                   : opinion_of(accountant, event, question, effort_, {.level = level_of(question)});
       },
       [&](AccountantPlace accountant, const Enclosure& together) {
         if (!least || together.upper < *least) tightest = accountant;

@@ -36,7 +36,7 @@ class BestCost {
  private:
   /// The upper end by privacy-loss, which is to be compared with the target's; the last one is kept.
   [[nodiscard]] Opinion upper_by_grid(const Event& event, const Question& question, double widest) const;
-  /// The target's number for such a question, where it is one of its own.
+  /// The target's number for such a question, where it is one of its own and positive and finite.
   [[nodiscard]] std::optional<double> level_of(const Question& question) const;
   [[nodiscard]] Opinion reported_by_grid(const Event& event, const Question& question, const Opinion& by_draws) const;
   [[nodiscard]] Enclosure settled(const Event& event, const Question& question, double level, AccountantPlace& leader);

@@ -77,20 +77,24 @@ TEST(AllocatedMoments, BoundDivergencesOfEveryOrder) {
   }
 }
 
-/// D_order of a record in one of two rounds, against the opposite one, by the trapezoid rule in both variables.
-double replaced_by_quadrature(double mu, double order) {
-  struct Node {
-    double weight;
-    double with;
-    double opposite;
-  };
+/// A point of the trapezoid rule for one round: its weight where the record is absent, and the ratios of the record and of the opposite one.
+struct Node {
+  double weight;
+  double with;
+  double opposite;
+};
+std::vector<Node> nodes_of(double mu, double reach, double step) {
   std::vector<Node> nodes;
-  const double step = 0.05;
-  const double reach = 9 + 4 * mu * order;
   for (double g = -reach; g <= reach; g += step) {
     const double weight = step * std::exp(-g * g / 2) / std::sqrt(2 * std::acos(-1.0));
     nodes.push_back({weight, std::exp(mu * g - mu * mu / 2), std::exp(-mu * g - mu * mu / 2)});
   }
+  return nodes;
+}
+
+/// D_order of a record in one of two rounds, against the opposite one, by the trapezoid rule in both variables.
+double replaced_by_quadrature(double mu, double order) {
+  const auto nodes = nodes_of(mu, 9 + 4 * mu * order, 0.05);
   double sum = 0;
   for (const auto& a : nodes) {
     for (const auto& b : nodes) {
@@ -124,17 +128,7 @@ TEST(AllocatedMoments, BoundReplacedRecordsOfTwoRounds) {
 
 /// D_order of a record in two of three rounds of this mu, against none or against the opposite record.
 double two_of_three_by_quadrature(double mu, double order, bool is_replaced) {
-  struct Node {
-    double weight;
-    double with;
-    double opposite;
-  };
-  std::vector<Node> nodes;
-  const double step = 0.2;
-  for (double g = -12; g <= 12; g += step) {
-    const double weight = step * std::exp(-g * g / 2) / std::sqrt(2 * std::acos(-1.0));
-    nodes.push_back({weight, std::exp(mu * g - mu * mu / 2), std::exp(-mu * g - mu * mu / 2)});
-  }
+  const auto nodes = nodes_of(mu, 12, 0.2);
   const auto mean = [](double x, double y, double z) { return (x * y + y * z + x * z) / 3; };
   double sum = 0;
   for (const auto& a : nodes) {
