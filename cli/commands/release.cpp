@@ -132,15 +132,15 @@ asked for. Several fractions of one query are chosen by halving, and cost ceil(l
 to meet --where by the larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that
 magnitude alone. A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one
 at least; the number of records is then private. Keys are shown where their noisy count is above a threshold: half of --delta is the chance
-that one unit's own key appears. Groups: a record is in one group or none, but a unit of several rows may be in several. Means of groups
-are ratios. Several queries cost together what their composition costs, and nothing is released unless all are well-formed. Their noise is
-that of one scale s, divided by the square root of each query's weight: with Gaussian noise a weight is a share of the budget. The interval
-is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds. Every line end outside quotes ends a record, and a cell
-in quotes holds at most --quoted-lines of them. A missing cell meets no comparison of --where, and missing(column) alone; every cell of a
-record with a wrong number of them meets nothing. With --missing or --complete such a record counts as 0, clamped to --bounds, but under
-zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed record is such a one. CSV puts an apostrophe before a
-text that begins with = + - @, which spreadsheets run as a formula, or with an apostrophe, doubles backslashes, and spells control
-characters and bytes that are not UTF-8 \xHH or \uHHHH.
+that one unit's own key appears, a tenth where means of such groups are asked. Groups: a record is in one group or none, but a unit of
+several rows may be in several. Means of groups are ratios. Several queries cost together what their composition costs, and nothing is
+released unless all are well-formed. Their noise is that of one scale s, divided by the square root of each query's weight: with Gaussian
+noise a weight is a share of the budget. The interval is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds.
+Every line end outside quotes ends a record, and a cell in quotes holds at most --quoted-lines of them. A missing cell meets no comparison
+of --where, and missing(column) alone; every cell of a record with a wrong number of them meets nothing. With --missing or --complete such
+a record counts as 0, clamped to --bounds, but under zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed
+record is such a one. CSV puts an apostrophe before a text that begins with = + - @, which spreadsheets run as a formula, or with an
+apostrophe, doubles backslashes, and spells control characters and bytes that are not UTF-8 \xHH or \uHHHH.
 Examples:
   surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db
   surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db

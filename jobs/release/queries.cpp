@@ -635,11 +635,15 @@ void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
     return means != nullptr ? &means->keys : std::get_if<KeysOf>(&query.statistic.of);
   };
   const auto sharing = std::count_if(queries.begin(), queries.end(), [&](WeightedStatistic& query) { return keys_of(query) != nullptr; });
+  // Keys are asked which they are, so their threshold is to be low; means how far they are off, which is the noise alone (keys.md#keys).
+  const bool asks_for_means = std::any_of(queries.begin(), queries.end(),
+                                          [](const auto& query) { return std::holds_alternative<GroupMeansOf>(query.statistic.of); });
+  const double parts = asks_for_means ? 10 : 2;
   for (auto& query : queries) {
     auto* const keys = keys_of(query);
     if (keys == nullptr) continue;
-    keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
-    // Where no noise needs the other half, all but what calibration needs.
+    keys->chance = Delta{delta.value() / (parts * static_cast<double>(sharing))};
+    // Where no noise needs the rest, all but what calibration needs.
     if (keys->hides_counts) keys->chance_of_selection = queries.size() == 1 ? Delta{delta.value() * (1 - 0x1p-20)} : keys->chance;
   }
 }

@@ -60,7 +60,7 @@ struct QueryContext {
 };
 
 /// Where a query says no bounds, categories or keys, those of its columns in the schema hold. Keys that nobody listed share half of the
-/// promised delta, in equal parts, for the chance that a key of one unit alone appears.
+/// promised delta, or a tenth of it where a mean of such groups is asked, in equal parts, for the chance that a key of one unit alone appears.
 /// \throws PlanError naming the query, for what is missing, out of place or no query.
 [[nodiscard]] std::vector<statistics::WeightedStatistic> parse_queries(const QueryFields& said, const QueryContext& context);
 

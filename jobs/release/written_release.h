@@ -27,7 +27,7 @@ namespace surety::jobs {
 void require_follows(const WrittenRelease& written, const Solution& cost);
 
 /// The text of a plan, with nothing in it that follows from the rest, and no paths: `read_release_plan` makes the same plan of it.
-/// \throws Error{unsupported} for what no text says: keys with another chance than half of delta in equal parts or another owner than the unit's, limits
+/// \throws Error{unsupported} for what no text says: keys with another chance than `parse_queries` gives them or another owner than the unit's, limits
 ///         that are neither the usual ones nor none, missing cells that are not what the reading says of their column.
 [[nodiscard]] std::string plan_text(const ReleasePlan& plan);
 

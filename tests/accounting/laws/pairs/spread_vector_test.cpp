@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
+#include <random>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -93,6 +96,48 @@ TEST(SpreadVector, OfManyCoordinatesShowsMore) {
   }
   // 1.458 = E g^4 / (E |g|^3)^(4/3), g of density e^-|g|^3.
   EXPECT_NEAR(curve_of(many, 0) / gaussian_curve(std::sqrt(1.458) / 5, 0), 1, 0.03);
+}
+
+/// The mean, and five of its standard deviations, of what the vector that has moved shows, by draws of the noise.
+std::pair<double, double> by_draws(const VectorNoise& noise, double at) {
+  constexpr int draws = 20'000;
+  std::mt19937_64 bits{20261127};
+  std::gamma_distribution<double> power_of_one{1 / noise.r, 1};
+  std::gamma_distribution<double> power_of_all{noise.dimension / 2, 2};
+  std::vector<double> x(static_cast<std::size_t>(noise.dimension));
+  const double moved = std::min(noise.dimension, 100.0);
+  const double move = std::pow(moved, -1 / noise.r);
+  const auto length = [&](double by) {
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += std::pow(std::abs(x[i] + (static_cast<double>(i) < moved ? by : 0)), noise.r);
+    return std::pow(sum, 1 / noise.r);
+  };
+  double sum = 0;
+  double squares = 0;
+  for (int k = 0; k < draws; ++k) {
+    for (auto& one : x) one = std::pow(power_of_one(bits), 1 / noise.r) * (bits() % 2 == 0 ? 1 : -1);
+    const double radius = noise.scale * std::sqrt(power_of_all(bits)) / length(0);
+    for (auto& one : x) one *= radius;
+    const double here = length(move);
+    const double shown = std::max(0.0, -std::expm1(at - (here * here - length(0) * length(0)) / (2 * noise.scale * noise.scale)));
+    sum += shown;
+    squares += shown * shown;
+  }
+  const double mean = sum / draws;
+  return {mean, 5 * std::sqrt((squares / draws - mean * mean) / draws)};
+}
+
+// In the plane all cells are those of one coordinate; of more, directions are put together, and beyond a hundred some stay where they are.
+TEST(SpreadVector, LiesBelowTheNoiseOfManyCoordinates) {
+  for (const VectorNoise& noise :
+       {VectorNoise{3, 3, 1.2, true}, VectorNoise{3, 10, 5, true}, VectorNoise{5, 10, 2, true}, VectorNoise{3, 130, 3, true}}) {
+    const auto law = spread_vector(noise);
+    for (const double at : {0.0, 1 / noise.scale}) {
+      const auto [mean, error] = by_draws(noise, at);
+      EXPECT_LT(curve_of(law, at), mean + error) << noise.r << " " << noise.dimension << " " << at;
+      EXPECT_GT(curve_of(law, at), 0.4 * mean) << noise.r << " " << noise.dimension << " " << at;
+    }
+  }
 }
 
 // What is said from above: a Gaussian release. One of the same multiplier would not do.
