@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <optional>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/last_few.h>
 
 namespace surety::accounting {
 namespace {
@@ -67,17 +69,27 @@ struct LoneEpoch {
     return {std::max(0.0, (multiplier.lower == multiplier.upper ? above : at(multiplier.upper, x)).lower), std::min(1.0, above.upper)};
   }
   /// The same by sums on a grid, where that takes too many nodes. `scale`: the curve there, roughly.
-  [[nodiscard]] Enclosure delta_by_sums(double x, double scale, std::size_t size = std::size_t{1} << 16) const {
-    const auto above = replaced_curve(rounds, multiplier.lower, x, scale, size);
+  [[nodiscard]] Enclosure delta_by_sums(double x, double scale) const {
+    const auto above = replaced_curve(rounds, multiplier.lower, x, scale, points);
     const bool same = multiplier.lower == multiplier.upper;
-    const double least = std::max(same ? above.lower : replaced_curve(rounds, multiplier.upper, x, scale, size).lower, shown(x));
+    const double least = std::max(same ? above.lower : replaced_curve(rounds, multiplier.upper, x, scale, points).lower, shown(x));
     return {std::min(least, above.upper), above.upper};
+  }
+  /// Its upper end alone.
+  [[nodiscard]] double above_by_sums(double x, double scale) const {
+    return replaced_curve_above(rounds, multiplier.lower, x, scale, points);
   }
 
  private:
+  static constexpr std::size_t points = std::size_t{1} << 16;
+
+  /// The last few are kept: a search asks for delta, and then for epsilon.
   [[nodiscard]] Enclosure at(double of_bound, double x) const {
-    const auto found = replaced_epoch(static_cast<double>(rounds), of_bound)->beyond(x);
-    return {found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
+    static auto& kept = *new LastFew<std::tuple<std::uint64_t, double, double>, Enclosure>;
+    return kept.of({rounds, of_bound, x}, [&] {
+      const auto found = replaced_epoch(static_cast<double>(rounds), of_bound)->beyond(x);
+      return Enclosure{found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
+    });
   }
   /// What a sum of the rounds shows, which has all its digits where the others have none.
   [[nodiscard]] double shown(double x) const {
@@ -102,79 +114,139 @@ std::optional<LoneEpoch> lone_epoch(const Event& event) {
   return LoneEpoch{epoch->rounds.value(), {2 * multiplier->lower, 2 * multiplier->upper}};
 }
 
-/// Curves fall, and their logarithms are nearly straight: the place where one crosses `level`, between `low`, where it is above, and `high`.
-template <class Curve>
-void narrow_crossing(double& low, double& high, double width, double level, Curve curve) {
-  double above = curve(low);
-  double below = curve(high);
-  for (int i = 0; i < 40 && high - low > width; ++i) {
-    const double slope = std::log(std::max(above, 1e-300)) - std::log(std::max(below, 1e-300));
-    // Not next to an end, of which one would else stay where it is.
-    const double share = std::clamp((std::log(std::max(above, 1e-300)) - std::log(level)) / slope, 0.1, 0.9);
-    const double middle = low + (high - low) * (slope > 0 ? share : 0.5);
-    const double found = curve(middle);
-    (found > level ? low : high) = middle;
-    (found > level ? above : below) = found;
+/// A place of a curve that falls, and what is known of it there.
+struct Place {
+  double x;
+  Enclosure delta;
+
+  [[nodiscard]] double log_upper() const { return std::log(std::max(delta.upper, 1e-300)); }
+};
+
+/// Two places between which a curve falls to a delta: at `rest` it is not surely at most that, at `high` it is. Both are 0 where it is so from there on.
+struct Crossing {
+  Place rest;
+  Place high;
+};
+
+/// How a crossing is looked for.
+struct Look {
+  double start;   ///< where it is looked for first, greater than 0
+  double beside;  ///< how far from it the two places may lie
+  bool compares;  ///< whoever asks compares it with `start` alone: far from there it need not be narrowed
+};
+
+/// Where `at`, a falling curve, crosses `delta`. Its logarithm is nearly straight: each place is where that line says, a little beside.
+/// \throws Error{unsupported} where there is no place with digits at which the curve is at most delta.
+template <class At>
+Crossing crossing_of(const At& at, double delta, const Look& look) {
+  constexpr double farther = 1.5;  // than the line says, to be beyond it
+  const double log_delta = std::log(delta);
+  const auto nothing = [] { return Place{0, {0, 1}}; };
+  const Place first = at(look.start);
+  Crossing found{nothing(), first};
+  // By the line to the place before; of the first one to a curve of 1 at 0.
+  const auto slope = [](const Place& from, const Place& to) { return (from.log_upper() - to.log_upper()) / (to.x - from.x); };
+  if (first.delta.upper <= delta) {
+    for (double fall = slope(nothing(), first);;) {
+      const double apart = std::max(2 * look.beside, farther * (log_delta - found.high.log_upper()) / fall);
+      const double x = apart < found.high.x ? found.high.x - apart : 0;
+      const Place next = at(x);
+      if (!(next.delta.upper <= delta)) {
+        found.rest = next;
+        break;
+      }
+      if (x == 0) return {next, next};
+      fall = slope(next, found.high);
+      if (!(fall > 0)) fall = slope(nothing(), next);
+      found.high = next;
+    }
+  } else {
+    found.rest = first;
+    double fall = slope(nothing(), first);
+    bool has_failed = false;
+    constexpr int most_halvings = 8;
+    int halvings = 0;
+    for (double step = 0;;) {
+      const double wanted = std::max(2 * look.beside, farther * (found.rest.log_upper() - log_delta) / fall);
+      if (!has_failed) step = wanted < found.rest.x ? wanted : found.rest.x;
+      std::optional<Place> next;
+      try {
+        next = at(found.rest.x + step);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported || halvings == most_halvings) throw;
+      }
+      if (next && next->delta.upper <= delta) {
+        found.high = *next;
+        break;
+      }
+      if (next && next->delta.width() <= delta) {
+        fall = slope(found.rest, *next);
+        if (!(fall > 0)) fall = slope(nothing(), *next);
+        found.rest = *next;
+        continue;
+      }
+      // Too far out it has no digits.
+      if (halvings++ == most_halvings)
+        throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: delta {} is below the digits of an epoch", delta)};
+      has_failed = true;
+      step /= 2;
+    }
   }
+  const auto is_settled = [&] {
+    constexpr double times = 10;
+    const double distance = std::max(found.rest.x - look.start, look.start - found.high.x);
+    return look.compares && distance > times * (found.high.x - found.rest.x);
+  };
+  constexpr int bisect_each = 6;  // whatever the line says
+  for (int i = 1; i < 60 && found.high.x - found.rest.x > 2.5 * look.beside && !is_settled(); ++i) {
+    const auto& [rest, high] = found;
+    const double share = (rest.log_upper() - log_delta) / (rest.log_upper() - high.log_upper());
+    const double crossing = rest.x + (high.x - rest.x) * share;
+    const double aim = high.x - crossing > 2 * look.beside ? crossing + look.beside : crossing - look.beside;
+    const bool is_inside = aim > rest.x && aim < high.x && i % bisect_each > 0;
+    const Place next = at(is_inside ? aim : 0.5 * (rest.x + high.x));
+    (next.delta.upper <= delta ? found.high : found.rest) = next;
+  }
+  return found;
 }
 
-Enclosure epsilon_by_sums(const LoneEpoch& epoch, double delta, double width) {
-  const auto upper = [&](double x) { return epoch.delta_by_sums(x, delta).upper; };
-  const auto lower = [&](double x) { return epoch.delta_by_sums(x, delta).lower; };
-  if (upper(0) <= delta) return {0, 0};
-  double low = 0;
-  double high = 0.5;
-  for (; upper(high) > delta; high *= 2) {
-    low = high;
-    if (!(high < 1e150))
+/// Where to begin: next to the number that the answer is compared with.
+Look look_of(const PrivacyLoss& accountant, double beside) {
+  constexpr double usual = 0.5;
+  const bool compares = accountant.upper_only && accountant.level && *accountant.level > 0;
+  return {compares ? *accountant.level : usual, beside, compares};
+}
+
+Enclosure epsilon_by_sums(const LoneEpoch& epoch, double delta, const PrivacyLoss& accountant) {
+  constexpr double last = 1e150;
+  const auto at = [&](double x, auto value) {
+    if (!(x < last))
       throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: delta {} is below the digits of a Gaussian release", delta)};
-  }
-  width = std::max(width, 1e-3 * high);
-  narrow_crossing(low, high, width, delta, upper);
-  // From below likewise, where there are digits.
-  double least = 0;
-  double most = high;
-  if (lower(least) > delta) narrow_crossing(least, most, width, delta, lower);
-  return {least, high};
+    const double found = value(x);
+    return Place{x, {found, found}};
+  };
+  const auto upper = [&](double x) { return at(x, [&](double y) { return epoch.above_by_sums(y, delta); }); };
+  const auto lower = [&](double x) { return at(x, [&](double y) { return epoch.delta_by_sums(y, delta).lower; }); };
+  // Both ends of a curve are that far apart and more.
+  constexpr double share = 1e-4;
+  const auto narrow = [&](const Look& look) { return Look{look.start, std::max(look.beside, share * look.start), look.compares}; };
+  const double beside = 0.1 * accountant.width;
+  double high = crossing_of(upper, delta, narrow(look_of(accountant, beside))).high.x;
+  if (high == 0 || accountant.upper_only) return {0, high};
+  return {std::min(high, crossing_of(lower, delta, narrow({high, beside, false})).rest.x), high};
 }
 
 /// Where the curve is surely at most delta, and surely more, which `upper_only` does not look for. \throws Error{unsupported} where it has too few digits.
-Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width, bool upper_only) {
-  struct Point {
-    double x;
-    Enclosure delta;
-
-    [[nodiscard]] double log_upper() const { return std::log(std::max(delta.upper, 1e-300)); }
-  };
-  const auto at = [&](double x) { return Point{x, epoch.delta(x)}; };
-  Point rest = at(0);  // where it is not surely at most delta
-  if (rest.delta.upper <= delta) return {0, 0};
-  Point high = at(0.5);
-  while (!(high.delta.upper <= delta)) {
-    if (high.delta.width() > delta) {
-      throw Error{ErrorCode::unsupported,
-                  fmt::format("privacy-loss: delta {} is below the digits of an allocated epoch under replace-one", delta)};
-    }
-    rest = high;
-    high = at(2 * high.x);
-  }
-  double least = rest.delta.lower > delta ? rest.x : 0.0;
-  // The curve falls; its logarithm is nearly straight. Each end is looked for just beside where that line crosses delta.
+Enclosure epsilon_of(const LoneEpoch& epoch, double delta, const PrivacyLoss& accountant) {
+  const double width = accountant.width;
   const double beside = 0.05 * width;
-  constexpr int bisect_each = 6;  // whatever the line says
-  for (int i = 1; i < 60 && high.x - rest.x > 2.5 * beside; ++i) {
-    const double share = (rest.log_upper() - std::log(delta)) / (rest.log_upper() - high.log_upper());
-    const double crossing = rest.x + (high.x - rest.x) * share;
-    const double aim = high.x - crossing > 2 * beside ? crossing + beside : crossing - beside;
-    const bool is_inside = aim > rest.x && aim < high.x && i % bisect_each > 0;
-    const Point found = at(is_inside ? aim : 0.5 * (rest.x + high.x));
-    (found.delta.upper <= delta ? high : rest) = found;
-    if (found.delta.lower > delta) least = found.x;
-  }
-  if (upper_only) return {least, high.x};
+  const auto at = [&](double x) { return Place{x, epoch.delta(x)}; };
+  const auto [rest, high] = crossing_of(at, delta, look_of(accountant, beside));
+  double least = rest.delta.lower > delta ? rest.x : 0;
+  if (accountant.upper_only) return {least, high.x};
   // Where the curve has few digits there, farther below.
   for (double below = 3 * beside; high.x - least > width && high.x - below > least; below *= 2) {
-    if (const Point found = at(high.x - below); found.delta.lower > delta) least = found.x;
+    if (const Place found = at(high.x - below); found.delta.lower > delta) least = found.x;
   }
   return {least, high.x};
 }
@@ -216,9 +288,15 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
   }
   if (const auto lone = lone_epoch(event)) {
     const double x = epsilon.value();
+    const bool compares = accountant.upper_only && accountant.level;
     return best_of_both([&] { return lone->delta(x); },
-                        [](const Enclosure& found) { return found.width() <= narrow_by_sums * found.upper; },
+                        [&](const Enclosure& found) {
+                          // Whoever compares asks no more than on which side it lies.
+                          const bool is_on_a_side = compares && (found.upper <= *accountant.level || found.lower > *accountant.level);
+                          return is_on_a_side || found.width() <= narrow_by_sums * found.upper;
+                        },
                         [&] {
+                          if (compares) return Enclosure{0, lone->above_by_sums(x, std::clamp(*accountant.level, 1e-250, 1.0))};
                           // The scale of what is left out follows from what was found.
                           const auto rough = lone->delta_by_sums(x, 1e-5);
                           return rough.upper > 0 ? lone->delta_by_sums(x, std::clamp(rough.upper, 1e-250, 1.0)) : rough;
@@ -266,8 +344,8 @@ Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta del
     const auto is_narrow = [&](const Enclosure& found) {
       return accountant.upper_only || found.width() <= std::max(accountant.width, narrow_by_sums * found.upper);
     };
-    return best_of_both([&] { return epsilon_of(*lone, delta.value(), accountant.width, accountant.upper_only); }, is_narrow,
-                        [&] { return epsilon_by_sums(*lone, delta.value(), accountant.width); });
+    return best_of_both([&] { return epsilon_of(*lone, delta.value(), accountant); }, is_narrow,
+                        [&] { return epsilon_by_sums(*lone, delta.value(), accountant); });
   }
   return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()}, others);
 }

@@ -41,7 +41,7 @@ LossLaw replaced_from_above(std::uint64_t rounds, double multiplier) {
   static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, LossLaw>;
   return kept.of({rounds, multiplier}, [&] {
     const auto curve = [&](double x, double scale) {
-      return replaced_curve(rounds, multiplier, x, std::clamp(scale, 1e-250, 1.0), points_of_chord).upper;
+      return replaced_curve_above(rounds, multiplier, x, std::clamp(scale, 1e-250, 1.0), points_of_chord);
     };
     double end = 1 / multiplier;
     for (double scale = 1e-2; (scale = curve(end, scale)) > last_chord && end < 1e6;) end *= 1.25;

@@ -1,6 +1,7 @@
 #include <surety/accounting/laws/pairs/replaced_sum.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -39,7 +40,8 @@ class Curve {
     choose_grid(scale);
   }
 
-  [[nodiscard]] Enclosure bounds() const {
+  /// \param upper_only the lower end is 0.
+  [[nodiscard]] Enclosure bounds(bool upper_only) const {
     if (!(step_ > 0 && std::isfinite(step_))) return {0, 1};
     const auto count = static_cast<std::size_t>(last_ - first_);
     // Cell j is of the values from point first + j to the next one, but for rounding.
@@ -74,14 +76,29 @@ class Curve {
     const Upper high = outside(masses.first, 0, +1, error);
     Sums above(size_);
     Sums tests(size_);
-    for (const double tilt : {0.0, 0.5 * tilt_, tilt_, 1.5 * tilt_}) {
-      const auto one = tilted(masses.first, tilt, error);
-      const auto other = tilted(masses.second, tilt, error);
+    // Two sequences are transformed as one: of both ends those of one tilt, of the upper end alone those of two tilts.
+    struct Sequence {
+      const std::vector<double>& masses;
+      double tilt;
+      Sums& sums;
+    };
+    const auto take_both = [&](const Sequence& a, const Sequence& b) {
+      const auto one = tilted(a.masses, a.tilt, error);
+      const auto other = tilted(b.masses, b.tilt, error);
       const auto found = CircularProduct::power({one.weights, other.weights}, others, size_);
-      above.take(found.first, found.error, (outside(one.weights, tilt, +1, 0) + outside(one.weights, tilt, -1, 0)).value(), one, tilt,
-                 *this);
-      tests.take(found.second, found.error, (outside(other.weights, tilt, +1, 0) + outside(other.weights, tilt, -1, 0)).value(), other,
-                 tilt, *this);
+      const auto take = [&](const Sequence& of, const Tilted& law, const std::vector<double>& entries) {
+        of.sums.take(entries, found.error, (outside(law.weights, of.tilt, +1, 0) + outside(law.weights, of.tilt, -1, 0)).value(), law,
+                     of.tilt, *this);
+      };
+      take(a, one, found.first);
+      take(b, other, found.second);
+    };
+    const std::array tilts{0.0, 0.5 * tilt_, tilt_, 1.5 * tilt_};
+    if (upper_only) {
+      take_both({masses.first, tilts[0], above}, {masses.first, tilts[1], above});
+      take_both({masses.first, tilts[2], above}, {masses.first, tilts[3], above});
+    } else {
+      for (const double tilt : tilts) take_both({masses.first, tilt, above}, {masses.second, tilt, tests});
     }
 
     const Ball far = normal_tail(Ball{Exact{ends.back()}});
@@ -99,6 +116,9 @@ class Curve {
       size_of_upper += std::abs(here);
     }
     upper += size_of_upper * static_cast<long double>(error + share_of_units(16.0));
+    const auto most = static_cast<double>(upper);
+    const double ended = most >= 0 ? std::min(1.0, most) : 1.0;
+    if (upper_only) return {0, ended};
     // E[X_1; test] for the test that all are on the grid and their sum, rounded down, is above minus half a step a round.
     long double lower = 0;
     long double size_of_lower = 0;
@@ -112,8 +132,7 @@ class Curve {
       size_of_lower += std::abs(here);
     }
     lower -= size_of_lower * static_cast<long double>(share_of_units(16.0));
-    const auto most = static_cast<double>(upper);
-    return {std::max(0.0, static_cast<double>(lower)), most >= 0 ? std::min(1.0, most) : 1.0};
+    return {std::max(0.0, static_cast<double>(lower)), ended};
   }
 
  private:
@@ -222,6 +241,10 @@ class Curve {
       long double sum = 0;
       long double off = 0;
       long double moduli = 0;
+      // From one exponential to the next the factor is multiplied, in extended precision: so many steps are less than a unit of double.
+      constexpr std::int64_t restart = 64;
+      const long double rise = std::exp(static_cast<long double>(tilt) * static_cast<long double>(curve.step_));
+      long double factor = 1;
       PollNowAndThen poll;
       for (std::int64_t i = size; i-- > 0;) {
         poll();
@@ -233,11 +256,11 @@ class Curve {
                       : shift - static_cast<long double>(tilt) * static_cast<long double>(index) * static_cast<long double>(curve.step_);
         // Further left all factors are larger.
         if (!(exponent < 600)) return;
-        const long double factor = tilt == 0 ? 1 : std::exp(exponent);
+        if (tilt > 0) factor = (i + 1) % restart == 0 ? std::exp(exponent) : factor * rise;
         sum += entry * factor;
         off += static_cast<long double>(error + underflow) * factor;
         moduli += std::abs(entry) * factor;
-        const double grown = share * (1 + share) + share_of_units(8 + static_cast<double>(std::abs(shift) + std::abs(exponent)));
+        const double grown = share * (1 + share) + share_of_units(9 + static_cast<double>(std::abs(shift) + std::abs(exponent)));
         const auto at = static_cast<std::size_t>(i);
         const long double rounding =
             (off + moduli) * static_cast<long double>(share_of_units(2.0) * (1 + static_cast<double>(size) * 0x1p-10));
@@ -354,6 +377,23 @@ class Curve {
   double tilt_ = 0;
 };
 
+Enclosure curve_of(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size, bool upper_only) {
+  const StandardFloatingPoint environment;
+  const double most = one_replaced_round(multiplier, x);
+  // Beyond these one round alone answers: the grid has no room, or transforms have no digits.
+  constexpr double most_rounds = 0x1p24;
+  constexpr double least_scale = 1e-60;
+  if (static_cast<double>(rounds) > most_rounds || !(1 / multiplier < 16 && x < 300 && scale > least_scale)) return {0, most};
+  try {
+    const Enclosure found = Curve{rounds, multiplier, x, scale, size}.bounds(upper_only);
+    return {std::min(found.lower, most), std::min(found.upper, most)};
+  } catch (const Error& error) {
+    // Masses without digits.
+    if (error.code() != ErrorCode::unsupported) throw;
+    return {0, most};
+  }
+}
+
 }  // namespace
 
 double one_replaced_round(double multiplier, double x) {
@@ -370,20 +410,11 @@ double one_replaced_round(double multiplier, double x) {
 }
 
 Enclosure replaced_curve(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size) {
-  const StandardFloatingPoint environment;
-  const double most = one_replaced_round(multiplier, x);
-  // Beyond these one round alone answers: the grid has no room, or transforms have no digits.
-  constexpr double most_rounds = 0x1p24;
-  constexpr double least_scale = 1e-60;
-  if (static_cast<double>(rounds) > most_rounds || !(1 / multiplier < 16 && x < 300 && scale > least_scale)) return {0, most};
-  try {
-    const Enclosure found = Curve{rounds, multiplier, x, scale, size}.bounds();
-    return {std::min(found.lower, most), std::min(found.upper, most)};
-  } catch (const Error& error) {
-    // Masses without digits.
-    if (error.code() != ErrorCode::unsupported) throw;
-    return {0, most};
-  }
+  return curve_of(rounds, multiplier, x, scale, size, false);
+}
+
+double replaced_curve_above(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size) {
+  return curve_of(rounds, multiplier, x, scale, size, true).upper;
 }
 
 }  // namespace surety::accounting

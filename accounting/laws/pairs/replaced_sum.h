@@ -20,6 +20,9 @@ namespace surety::accounting {
 /// \source docs/proofs/allocated.md#replaced-sums
 [[nodiscard]] Enclosure replaced_curve(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size);
 
+/// Its upper end alone, by half of the transforms.
+[[nodiscard]] double replaced_curve_above(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size);
+
 /// At least the curve of one of those rounds alone at x.
 [[nodiscard]] double one_replaced_round(double multiplier, double x);
 

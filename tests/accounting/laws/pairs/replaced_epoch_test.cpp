@@ -157,6 +157,9 @@ TEST(ReplacedSum, EnclosesTheCurveOfTwoAndThreeRounds) {
             EXPECT_LE(found.lower, truth * (1 + error)) << rounds << " " << multiplier << " " << epsilon << " " << scale << " " << size;
             EXPECT_GE(found.upper, truth * (1 - error)) << rounds << " " << multiplier << " " << epsilon << " " << scale << " " << size;
             EXPECT_GE(one_replaced_round(multiplier, epsilon), truth);
+            const double above = replaced_curve_above(rounds, multiplier, epsilon, scale, size);
+            EXPECT_GE(above, truth * (1 - error)) << rounds << " " << multiplier << " " << epsilon << " " << scale << " " << size;
+            EXPECT_LE(above, found.upper * (1 + 1e-6)) << rounds << " " << multiplier << " " << epsilon << " " << scale << " " << size;
             if (size > 1024 && scale < 1 && multiplier > 0.5) {
               EXPECT_LT(found.upper / found.lower, 1.01) << rounds << " " << multiplier << " " << epsilon;
             }
@@ -186,6 +189,40 @@ TEST(ReplacedSum, EnclosesManyRounds) {
     const auto cut = replaced_curve(rounds, multiplier, epsilon, 1e4, std::size_t{1} << 15);
     EXPECT_LE(cut.lower, most);
     EXPECT_GE(cut.upper, least);
+  }
+}
+
+// Twice as far out it has no digits. The sums share no transform with what answers.
+TEST(ReplacedEpoch, IsFollowedAsFarAsItHasDigits) {
+  constexpr double multiplier = 0.54;
+  constexpr double at = 1e-6;
+  const auto found = answer("allocated(1370, record_sum(0.54))", at, 1e-4);
+  EXPECT_GE(replaced_curve_above(1370, multiplier, found.lower, at, std::size_t{1} << 14), at);
+  EXPECT_LE(replaced_curve(1370, multiplier, found.upper, at, std::size_t{1} << 14).lower, at);
+  EXPECT_LE(found.width(), 1e-4);
+}
+
+// By frequencies and by sums.
+TEST(ReplacedEpoch, LiesOnTheSameSideOfALevelAsItsCurve) {
+  struct Case {
+    const char* text;
+    double at;
+  };
+  for (const auto& [text, at] : {Case{"allocated(100, record_sum(0.9))", 1e-6}, Case{"allocated(100, record_sum(0.5))", 1e-4}}) {
+    const Event event = parse_event(text, Adjacency::replace_one);
+    const auto fine = epsilon(PrivacyLoss{}, event, Delta{at});
+    const double delta_there = delta(PrivacyLoss{}, event, Epsilon{fine.upper}).upper;
+    for (const double share : {0.3, 0.97, 1.03, 4.0}) {
+      const auto found = epsilon(PrivacyLoss{.upper_only = true, .level = share * fine.upper}, event, Delta{at});
+      EXPECT_GE(found.upper, fine.lower) << text << share;
+      EXPECT_LE(found.lower, fine.upper) << text << share;
+      EXPECT_EQ(found.upper <= share * fine.upper, share > 1) << text << share;
+      EXPECT_NEAR(found.upper, fine.upper, (1e-2 + 0.2 * std::abs(share - 1)) * fine.upper) << text << share;
+      const auto of_delta = delta(PrivacyLoss{.upper_only = true, .level = share * delta_there}, event, Epsilon{fine.upper});
+      EXPECT_GE(of_delta.upper, 0.98 * delta_there) << text << share;
+      EXPECT_EQ(of_delta.upper <= share * delta_there, share > 1) << text << share;
+    }
+    EXPECT_EQ(epsilon(PrivacyLoss{.upper_only = true, .level = fine.upper}, event, Delta{0.9}).upper, 0) << text;
   }
 }
 
