@@ -425,8 +425,36 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
   if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();
 }
+
+/// Of a user's epoch, what is told as is best by a coarse look at the upper end. Any choice is sound.
+void choose_what_is_told(BothDirections& directions, PrivacyLoss accountant, const Event& event, const Given& question, Reach reach,
+                         const LeafCurves& others) {
+  if (!choose_what_is_told(directions.remove, 1)) return;
+  accountant.upper_only = true;
+  accountant.level.reset();
+  accountant.step = 0.05;
+  double best = infinity;
+  double chosen = 1;
+  const auto look = [&](double tilt) {
+    choose_what_is_told(directions.remove, tilt);
+    try {
+      const double found = answer_of(accountant, event, question, reach, others, directions).upper;
+      if (found < best) chosen = tilt;
+      best = std::min(best, found);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+    }
+  };
+  for (const double tilt : {0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0}) look(tilt);
+  const double found = chosen;
+  for (const double factor : {1 / 1.15, 1.15}) look(found * factor);
+  choose_what_is_told(directions.remove, chosen);
+}
+
 Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
-  return answer_of(accountant, event, question, reach, others, both_directions(event, others, 1, reach));
+  auto directions = both_directions(event, others, 1, reach);
+  choose_what_is_told(directions, accountant, event, question, reach, others);
+  return answer_of(accountant, event, question, reach, others, std::move(directions));
 }
 
 /// The same with an upper end by all rounds of an epoch together, where that is smaller than the one by blocks.

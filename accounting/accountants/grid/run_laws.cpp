@@ -172,6 +172,12 @@ double saddle_of(const Task& task) { return std::clamp(task.saddle.s, 1e-3, 1e3)
 
 /// Laws by two tilts: one whose rounding is small everywhere, and from above one that has digits where delta is small.
 FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
+  // A part without a lower law is left out from below.
+  if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.lower.has_value(); })) {
+    for (auto& part : parts) {
+      if (!part.lower) part.lower = privacy_loss::nothing();
+    }
+  }
   Task task = prepared(std::move(parts), delta, share_of_epsilon);
   const ApproximateCumulants k{task.parts, task.cut};
   const double saddle = saddle_of(task);
@@ -192,17 +198,23 @@ FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
     privacy_loss::choose_two_points(concrete, tilt);
     take(privacy_loss::compose(concrete, window_of(task, k, s), task.cut, true));
   }
+  for (auto& part : task.parts) {
+    part.lower.reset();
+    part.same = false;
+  }
   if (saddle > 1.5 * s && delta.value() < 1e-7) {
-    for (auto& part : task.parts) {
-      part.lower.reset();
-      part.same = false;
-    }
     const auto steep = privacy_loss::compose(task.parts, window_of(task, k, saddle), task.cut);
     for (const auto& point : points_above(steep)) {
       if (point.odds > 1) law.above.push_back(point);
     }
-    std::sort(law.above.begin(), law.above.end(), [](const CurvePoint& x, const CurvePoint& y) { return x.odds < y.odds; });
   }
+  // What is best told of a user's epoch depends on the loss; the curve is below all of these.
+  for (const double tilt : {0.0, 0.5, 0.75, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0}) {
+    if (!privacy_loss::choose_what_is_told(task.parts, tilt)) break;
+    const auto told = points_above(privacy_loss::compose(task.parts, window_of(task, k, s), task.cut));
+    law.above.insert(law.above.end(), told.begin(), told.end());
+  }
+  std::sort(law.above.begin(), law.above.end(), [](const CurvePoint& x, const CurvePoint& y) { return x.odds < y.odds; });
   return law;
 }
 

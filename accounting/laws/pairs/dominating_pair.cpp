@@ -492,7 +492,8 @@ LossCells ratio_cells(const AllocatedRatioBase& base, bool reversed, double step
   const double finer = std::exp2(std::max(0.0, std::ceil(std::log2(step / coarsest_ratios))));
   const double sparser = std::max(1.0, std::ceil(finest_ratios(base, log_cut) / step));
   const double own = step * sparser / finer;
-  const auto law = base.records > 1 ? privacy_loss::allocated_users_ratio(base.multiplier, base.records, base.rounds, own, log_cut)
+  const auto law = base.records > 1 ? privacy_loss::allocated_users_ratio(base.multiplier, base.records, base.rounds, own, log_cut,
+                                                                          reversed ? 0 : base.tilt)
                                     : privacy_loss::allocated_ratio(bound, base.multiplier, base.rounds, own, log_cut);
   LossCells found = law.cells(reversed);
   found.step = step;

@@ -76,6 +76,7 @@ struct AllocatedRatioBase {
   std::uint64_t rounds;
   std::uint64_t records;
   bool from_above;
+  double tilt = 0;  ///< s of e^(s loss), for which it is told who shares a round (allocated_users_ratio); any is sound
 };
 class ReplacedEpoch;
 /// The same where a record is replaced by one that adds the opposite (replaced_epoch.h), from above or from below. Not to be mixed.

@@ -23,6 +23,9 @@ namespace surety::accounting::privacy_loss {
 /// s, roughly; no atoms where that has no digits. `multiplier`: the noise over the bound on one record.
 [[nodiscard]] AtomsBase shown_by_replaced_epoch(double multiplier, std::uint64_t rounds, std::uint64_t participations, double s);
 
+/// Tells who shares a round of a user's epoch as is best at tilt s, from above. Says whether there is such an epoch.
+bool choose_what_is_told(Parts& parts, double s);
+
 /// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
 void choose_two_points(Parts& parts, double s);
 

@@ -228,7 +228,7 @@ void PartsOfEvent::users_of_epoch(std::uint64_t records, const Event::Allocated&
   const std::uint64_t rounds = e.rounds.value();
   const std::uint64_t times = e.participations.value();
   if (times == 1 && records <= most_sharing_records) {
-    const LossLaw removed{AllocatedRatioBase{multiplier->lower, rounds, records, true}};
+    const LossLaw removed{AllocatedRatioBase{multiplier->lower, rounds, records, true, tilt_}};
     const LossLaw added{AllocatedRatioBase{multiplier->lower, rounds, records, true}, Mixing::add};
     add({removed, std::nullopt, false, count_}, {added, std::nullopt, false, count_});
   } else {
@@ -259,6 +259,17 @@ AtomsBase shown_by_replaced_epoch(double multiplier, std::uint64_t rounds, std::
     chosen = share * mean;
   }
   return chosen > 0 ? sum_of_differences(multiplier, rounds, ways, chosen, fine_blur) : AtomsBase{{}, 0, 0};
+}
+
+bool choose_what_is_told(Parts& parts, double s) {
+  bool any = false;
+  for (auto& part : parts) {
+    auto* epoch = std::get_if<AllocatedRatioBase>(&part.upper.base);
+    if (epoch == nullptr || epoch->records == 1) continue;
+    epoch->tilt = s;
+    any = true;
+  }
+  return any;
 }
 
 }  // namespace surety::accounting::privacy_loss

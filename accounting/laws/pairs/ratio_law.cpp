@@ -4,12 +4,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include <surety/accounting/laws/pairs/dealt_records.h>
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/text/error.h>
 
@@ -293,6 +297,25 @@ RatioLaw operator*(const RatioLaw& a, const RatioLaw& b) {
   return product;
 }
 
+RatioLaw RatioLaw::times(Ball factor) const {
+  const StandardFloatingPoint environment;
+  RatioLaw product{*this};
+  // The number lies between two points, as a value of mean 1 times it.
+  const double log_factor = std::log(factor.value());
+  const double down = std::floor(log_factor / step_);
+  const double share = std::clamp(std::expm1(log_factor - down * step_) / std::expm1(step_), 0.0, 1.0);
+  product.first_ = first_ + checked_cast<std::int64_t>(down);
+  product.mass_.assign(mass_.size() + 1, 0.0);
+  for (std::size_t i = 0; i < mass_.size(); ++i) {
+    product.mass_[i] += mass_[i] * (1 - share);
+    product.mass_[i + 1] += mass_[i] * share;
+  }
+  product.infinite_ = infinite_ * LongExact{factor.upper().value()};
+  product.error_ = of_product(error_, units(4));
+  product.shift_ = of_product(shift_, Exact{factor.share()} + units(16 + 4 * std::abs(log_factor)));
+  return product;
+}
+
 void RatioLaw::add(const RatioLaw& other, Ball weight) {
   if (other.mass_.empty()) return;
   if (mass_.empty()) first_ = other.first_;
@@ -411,23 +434,85 @@ RatioLaw allocated_ratio(RatioLaw::Bound bound, double multiplier, std::uint64_t
   return RatioLaw::share_of_round(bound, multiplier, static_cast<double>(rounds), step, log_cut).sum_of(rounds);
 }
 
-RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut) {
-  const StandardFloatingPoint environment;
-  RatioLaw mixture = RatioLaw::empty(step, log_cut);
-  for (const auto& one : each_in_some_round(records, rounds)) {
-    std::uint64_t blocks = 0;
-    for (const auto number : one.rounds_with) blocks += number;
-    RatioLaw product = RatioLaw::one(RatioLaw::Bound::above, step, log_cut);
-    std::uint64_t block = 0;
-    for (std::size_t shared = one.rounds_with.size(); shared > 0; --shared) {
-      // `multiplier` over a small whole number, rounded towards more cost.
-      const double each = (Lower{Exact{multiplier}} / Exact{static_cast<double>(shared)}).value();
-      for (std::uint64_t i = 0; i < one.rounds_with[shared - 1]; ++i, ++block) {
-        const std::uint64_t length = rounds / blocks + (block < rounds % blocks ? 1 : 0);
-        product = product * allocated_ratio(RatioLaw::Bound::above, each, length, step, log_cut);
+namespace {
+
+/// One way in which a user's records share rounds: the ratio of whoever is told that, its probability, and how much it counts.
+struct ToldWay {
+  RatioLaw ratio;
+  Ball weight;
+  std::vector<std::pair<double, double>> blocks;  // of how many rounds, and mu of the records in one of them
+};
+
+/// The last few are kept.
+std::shared_ptr<const std::vector<ToldWay>> told_ways(double multiplier, std::uint64_t records, std::uint64_t rounds, double step,
+                                                      double log_cut) {
+  using Key = std::tuple<double, std::uint64_t, std::uint64_t, double, double>;
+  static auto& kept = *new LastFew<Key, std::shared_ptr<const std::vector<ToldWay>>>;
+  return kept.of(Key{multiplier, records, rounds, step, log_cut}, [&] {
+    std::vector<ToldWay> ways;
+    for (const auto& one : each_in_some_round(records, rounds)) {
+      std::uint64_t blocks = 0;
+      for (const auto number : one.rounds_with) blocks += number;
+      ToldWay way{RatioLaw::one(RatioLaw::Bound::above, step, log_cut), one.weight, {}};
+      std::uint64_t block = 0;
+      for (std::size_t shared = one.rounds_with.size(); shared > 0; --shared) {
+        // `multiplier` over a small whole number, rounded towards more cost.
+        const double each = (Lower{Exact{multiplier}} / Exact{static_cast<double>(shared)}).value();
+        for (std::uint64_t i = 0; i < one.rounds_with[shared - 1]; ++i, ++block) {
+          const std::uint64_t length = rounds / blocks + (block < rounds % blocks ? 1 : 0);
+          way.ratio = way.ratio * allocated_ratio(RatioLaw::Bound::above, each, length, step, log_cut);
+          way.blocks.emplace_back(static_cast<double>(length), 1 / each);
+        }
       }
+      ways.push_back(std::move(way));
     }
-    mixture.add(product, one.weight);
+    return std::make_shared<const std::vector<ToldWay>>(std::move(ways));
+  });
+}
+
+/// What is told without the user: w_i M_i^(1 / (1 + s)), M_i about the mean of e^(s loss) where way i is the user's, makes the mean of it smallest.
+std::vector<double> told_without(const std::vector<ToldWay>& ways, double tilt) {
+  std::vector<double> logs;
+  for (const auto& way : ways) {
+    double log_moment = 0;
+    for (const auto& [length, mu] : way.blocks) {
+      const double one_round = (1 + tilt) * tilt * mu * mu / 2 - tilt * std::log(length);
+      log_moment += std::max(one_round, 0.0) + std::log1p(std::exp(-std::abs(one_round)));
+    }
+    logs.push_back(std::log(way.weight.value()) + log_moment / (1 + tilt));
+  }
+  const double largest = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double x : logs) sum += std::exp(x - largest);
+  // No way is told so rarely that its ratio leaves the grid.
+  constexpr double floor = 1e-3;
+  std::vector<double> told;
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    told.push_back((std::exp(logs[i] - largest) / sum + floor * ways[i].weight.value()) / (1 + floor));
+  return told;
+}
+
+}  // namespace
+
+RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut, double tilt) {
+  const StandardFloatingPoint environment;
+  const auto ways = told_ways(multiplier, records, rounds, step, log_cut);
+  RatioLaw mixture = RatioLaw::empty(step, log_cut);
+  if (tilt == 0) {
+    for (const auto& way : *ways) mixture.add(way.ratio, way.weight);
+    return mixture;
+  }
+  const auto told = told_without(*ways, tilt);
+  // They sum to 1 because one of them is what the others leave.
+  const auto rest = static_cast<std::size_t>(std::max_element(told.begin(), told.end()) - told.begin());
+  Ball left = 1;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (i != rest) left = left - Exact{told[i]};
+  }
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const Ball without = i == rest ? left : Ball{Exact{told[i]}};
+    const auto& way = (*ways)[i];
+    mixture.add(way.ratio.times(way.weight / without), without);
   }
   return mixture;
 }

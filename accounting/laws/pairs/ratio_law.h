@@ -31,6 +31,8 @@ class RatioLaw {
   friend RatioLaw operator+(const RatioLaw& a, const RatioLaw& b);
   /// Their product. \pre both from above. \complexity O(points^2).
   friend RatioLaw operator*(const RatioLaw& a, const RatioLaw& b);
+  /// A number times it. \pre from above.
+  [[nodiscard]] RatioLaw times(Ball factor) const;
   /// Adds `other` with `weight` to this one. \pre both from above; this one has been `scaled`.
   void add(const RatioLaw& other, Ball weight);
   /// No mass at all, for `add`.
@@ -66,7 +68,9 @@ class RatioLaw {
 [[nodiscard]] RatioLaw allocated_ratio(RatioLaw::Bound bound, double multiplier, std::uint64_t rounds, double step, double log_cut);
 
 /// A user's records, each in one of t rounds of its own: those that share a round are told, and so is to which part of the rounds each round
-/// belongs. From above. \pre 2 <= records <= 6.
-[[nodiscard]] RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut);
+/// belongs. From above. Without the user something is told, too, with probabilities that make the mean of e^(tilt loss) small, roughly: any are sound, and
+/// at tilt 0 they are those of the user. \pre 2 <= records <= 6, tilt >= 0.
+[[nodiscard]] RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut,
+                                             double tilt = 0);
 
 }  // namespace surety::accounting::privacy_loss

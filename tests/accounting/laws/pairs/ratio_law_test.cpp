@@ -16,6 +16,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
+#include <surety/base/numbers/ball.h>
 #include <surety/base/text/error.h>
 
 #include <support/allocated_truth.h>
@@ -145,6 +146,22 @@ TEST(RatioLaw, AgreesWithTheDensity) {
   EXPECT_NEAR(far_lower, 6.0765787e-110, 1e-117);
 }
 
+// Three times a ratio has three times the mass under P, of what is cut as well; between two points of the grid, at no other mean.
+TEST(RatioLaw, IsMultipliedByANumber) {
+  for (const double number : {3.0, 0.2}) {
+    const auto law = allocated_ratio(RatioLaw::Bound::above, 1, 37, 0.04, -6);
+    const auto found = law.times(Ball{Exact{number}});
+    EXPECT_GT(law.cells(false).cut_above, 1e-5);
+    EXPECT_NEAR(read(found.cells(false), 0.5, true).p, number * read(law.cells(false), 0.5, true).p, 1e-9);
+    EXPECT_NEAR(static_cast<double>(found.cells(false).cut_above / law.cells(false).cut_above), number, 1e-12);
+    EXPECT_NEAR(read(found.cells(true), 0.5, true).p, read(law.cells(true), 0.5, true).p, 1e-12);
+    // It is a spread of the product, and no more than a cell of it.
+    const double at = 0.5 + std::log(number);
+    EXPECT_GE(read(found.cells(false), at, true).delta, number * read(law.cells(false), 0.5, true).delta * (1 - 1e-9));
+    EXPECT_LT(read(found.cells(false), at, true).delta, number * read(law.cells(false), 0.46, true).delta);
+  }
+}
+
 // Both in one round cost as much as half the noise; otherwise two different rounds are told apart.
 TEST(RatioLaw, BoundsAUsersRecordsFromAbove) {
   for (const double multiplier : {0.5, 1.0, 3.0}) {
@@ -155,6 +172,18 @@ TEST(RatioLaw, BoundsAUsersRecordsFromAbove) {
       EXPECT_LT(curve(law, epsilon, true), 1.2 * truth) << multiplier << " " << epsilon;
     }
     EXPECT_NEAR(read(law.cells(false), 0.5, true).p, 1, 1e-9);
+  }
+  // Whatever is told without the user, both directions are bounds and nothing is lost; in the tail it counts.
+  for (const double multiplier : {0.5, 1.0}) {
+    for (const double tilt : {0.5, 1.0, 4.0}) {
+      const auto law = allocated_users_ratio(multiplier, 2, 2, 0.02, -100, tilt);
+      for (const double epsilon : {0.0, 0.5 / multiplier, 2 / multiplier, 8 / multiplier}) {
+        const auto truth = static_cast<double>(reference::allocated_delta(Dealing::two_records_in_two, multiplier, epsilon));
+        EXPECT_GE(curve(law, epsilon, true), truth * (1 - 2e-9)) << multiplier << " " << epsilon << " " << tilt;
+      }
+      EXPECT_NEAR(read(law.cells(false), 0.5, true).p, 1, 1e-9);
+      EXPECT_NEAR(read(law.cells(true), 0.5, true).p, 1, 1e-9);
+    }
   }
   // The mixture's weights are probabilities, whatever the number of records.
   for (const std::uint64_t records : {3U, 4U})
@@ -226,6 +255,9 @@ TEST(AllocatedRatio, EnclosesUsersWithSeveralRecords) {
       EXPECT_LT(found.upper, 1.3 * truth);
     }
   }
+  // Where few records share a round and that costs much, it is told without the user as well.
+  const auto rare = answer("users(2, allocated(100, gaussian(0.57)))", 1e-6, 1e-2);
+  EXPECT_LT(rare.width(), 0.03 * rare.upper);
   // One record is no user; more of them cost more, and less than all in one round.
   const auto one = answer("users(1, allocated(40, gaussian(2)))", 1e-5);
   const auto alone = answer("allocated(40, gaussian(2))", 1e-5);
