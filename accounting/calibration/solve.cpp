@@ -222,8 +222,8 @@ std::pair<double, double> coarse_bracket(const Search& search, const Value& valu
   if (!(above > 0)) return {failing, failing};
   if (below > 0) return {meeting, meeting};
   if (below == 0) return {failing, meeting};
-  // Either end where the cost is as near to its level as it is known is the root, as far as anybody knows.
-  const auto is_root = [&](double t) { return std::abs(excess(t)) <= resolution; };
+  // An end whose cost is as near to its level as it is known is the root, as far as anybody knows.
+  const auto is_root = [&](double t) { return std::abs(excess(t)) <= 0.25 * resolution; };
   const auto near = [&](double a, double b) { return std::abs(b - a) <= resolution || is_root(a) || is_root(b); };
   const auto bracket = accounting::narrow_root(excess, failing, meeting, above, below, near, 60);
   for (const double end : {bracket.low, bracket.high}) {
