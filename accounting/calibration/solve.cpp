@@ -67,6 +67,11 @@ class Search {
     const auto found = allowed_cost_at(x);
     return !found || found->lower > goal_.level;
   }
+  /// Somebody bounds its cost from below.
+  [[nodiscard]] bool is_bounded_below(double x) const {
+    const auto found = allowed_cost_at(x);
+    return found && found->lower > 0;
+  }
   /// The same of the second cost.
   [[nodiscard]] double second_excess(double x) const {
     if (!allowed(x)) return far;
@@ -217,19 +222,28 @@ std::pair<double, double> coarse_bracket(const Search& search, const Value& valu
   if (!(above > 0)) return {failing, failing};
   if (below > 0) return {meeting, meeting};
   if (below == 0) return {failing, meeting};
-  const auto near = [&](double a, double b) { return std::abs(b - a) <= resolution; };
+  // An end whose cost is as near to its level as it is known is the root, as far as anybody knows.
+  const auto is_root = [&](double t) { return std::abs(excess(t)) <= 0.25 * resolution; };
+  const auto near = [&](double a, double b) { return std::abs(b - a) <= resolution || is_root(a) || is_root(b); };
   const auto bracket = accounting::narrow_root(excess, failing, meeting, above, below, near, 60);
+  for (const double end : {bracket.low, bracket.high}) {
+    if (is_root(end)) return {end, end};
+  }
   return {bracket.low, bracket.high};
 }
+
+/// The exponent of the first margin of a search outward.
+int first_margin(double resolution) { return resolution > 0 ? std::ilogb(resolution) - 1 : -52; }
+double beside(double start, double direction, int exponent) { return start * (1 + direction * std::ldexp(1.0, exponent)); }
 
 /// The first of the values start (1 +- margin), margins doubling from half of `resolution`, at which `holds` does.
 /// Where it holds from some margin on, `guess` saves the way to that margin.
 template <class Holds>
 double outward(const Holds& holds, double start, double direction, double resolution, double fallback, double guess) {
   constexpr int linear = 4;
-  const int first = resolution > 0 ? std::ilogb(resolution) - 1 : -52;
+  const int first = first_margin(resolution);
   const int last = std::max(-11, first + 7);
-  const auto candidate = [&](int exponent) { return start * (1 + direction * std::ldexp(1.0, exponent)); };
+  const auto candidate = [&](int exponent) { return beside(start, direction, exponent); };
   if (resolution == 0 && guess > 0) {
     if (holds(candidate(first))) return candidate(first);
     constexpr int near = 4;
@@ -343,13 +357,16 @@ class OnTheLine {
     if (resolution_ == 0) return;
     bracket_ = coarse_bracket(
         search_, [&](double t) { return value(t); }, bracket_.first, bracket_.second, resolution_);
+    // Of the value that is asked for first when the answer is certified.
+    static_cast<void>(search_.excess(beside(value(bracket_.first), -sign_, first_margin(resolution_))));
+    if (search_.resolution() > 0) return;
     const auto below = tried(bracket_.second);
-    const auto above = tried(bracket_.first);
-    if (below.resolution == 0 && below.excess < 0 && above.excess > 0) {
-      // Formulas know the root's surroundings after all.
-      resolution_ = 0;
-      narrow_by_formulas(above, below);
-    }
+    // Formulas know the root's surroundings after all.
+    const auto above = bracket_.first == bracket_.second && below.excess < 0 ? failing_ : tried(bracket_.first);
+    const auto next = below.excess < 0 ? below : meeting_;
+    if (!(above.excess > 0 && next.excess < 0)) return;
+    resolution_ = 0;
+    narrow_by_formulas(above, next);
   }
   void narrow_by_formulas(const Tried& above, const Tried& below) {
     const auto seen = [&](double t) {
@@ -370,7 +387,7 @@ class OnTheLine {
     const double below = value(bracket_.second);
     double missed = outward(misses, above, -sign_, resolution_, value(failing_.t), search_.margin(above));
     // Where only bounds say so, the next one farther out may be beyond doubt.
-    if (resolution_ > 0 && !search_.is_proved_to_miss(missed)) {
+    if (resolution_ > 0 && !search_.is_proved_to_miss(missed) && search_.is_bounded_below(missed)) {
       const double farther = above * (1 - sign_ * 32 * resolution_);
       if (search_.misses(farther) && search_.is_proved_to_miss(farther)) missed = farther;
     }

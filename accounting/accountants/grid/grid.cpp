@@ -68,6 +68,11 @@ struct LoneEpoch {
     const auto above = at(multiplier.lower, x);
     return {std::max(0.0, (multiplier.lower == multiplier.upper ? above : at(multiplier.upper, x)).lower), std::min(1.0, above.upper)};
   }
+  /// The last few are kept: a search asks for delta at its target's epsilon, and then for epsilon, which begins there.
+  [[nodiscard]] Enclosure kept_delta(double x) const {
+    static auto& kept = *new LastFew<std::tuple<std::uint64_t, double, double, double>, Enclosure>;
+    return kept.of({rounds, multiplier.lower, multiplier.upper, x}, [&] { return delta(x); });
+  }
   /// The same by sums on a grid, where that takes too many nodes. `scale`: the curve there, roughly.
   [[nodiscard]] Enclosure delta_by_sums(double x, double scale) const {
     const auto above = replaced_curve(rounds, multiplier.lower, x, scale, points);
@@ -83,13 +88,9 @@ struct LoneEpoch {
  private:
   static constexpr std::size_t points = std::size_t{1} << 16;
 
-  /// The last few are kept: a search asks for delta, and then for epsilon.
   [[nodiscard]] Enclosure at(double of_bound, double x) const {
-    static auto& kept = *new LastFew<std::tuple<std::uint64_t, double, double>, Enclosure>;
-    return kept.of({rounds, of_bound, x}, [&] {
-      const auto found = replaced_epoch(static_cast<double>(rounds), of_bound)->beyond(x);
-      return Enclosure{found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
-    });
+    const auto found = replaced_epoch(static_cast<double>(rounds), of_bound)->beyond(x);
+    return {found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
   }
   /// What a sum of the rounds shows, which has all its digits where the others have none.
   [[nodiscard]] double shown(double x) const {
@@ -240,8 +241,9 @@ Enclosure epsilon_by_sums(const LoneEpoch& epoch, double delta, const PrivacyLos
 Enclosure epsilon_of(const LoneEpoch& epoch, double delta, const PrivacyLoss& accountant) {
   const double width = accountant.width;
   const double beside = 0.05 * width;
-  const auto at = [&](double x) { return Place{x, epoch.delta(x)}; };
-  const auto [rest, high] = crossing_of(at, delta, look_of(accountant, beside));
+  const Look look = look_of(accountant, beside);
+  const auto at = [&](double x) { return Place{x, look.compares ? epoch.kept_delta(x) : epoch.delta(x)}; };
+  const auto [rest, high] = crossing_of(at, delta, look);
   double least = rest.delta.lower > delta ? rest.x : 0;
   if (accountant.upper_only) return {least, high.x};
   // Where the curve has few digits there, farther below.
@@ -289,7 +291,7 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
   if (const auto lone = lone_epoch(event)) {
     const double x = epsilon.value();
     const bool compares = accountant.upper_only && accountant.level;
-    return best_of_both([&] { return lone->delta(x); },
+    return best_of_both([&] { return compares ? lone->kept_delta(x) : lone->delta(x); },
                         [&](const Enclosure& found) {
                           // Whoever compares asks no more than on which side it lies.
                           const bool is_on_a_side = compares && (found.upper <= *accountant.level || found.lower > *accountant.level);

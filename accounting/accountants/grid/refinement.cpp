@@ -67,10 +67,13 @@ class Run {
     return std::log(found.upper / found.lower) * (task.cheap ? std::max(share, 1e3 * task.wanted) : share);
   }
 
+  /// Whoever asks compares the upper end with a level.
+  [[nodiscard]] bool compares() const { return accountant_.upper_only && accountant_.level; }
+
   /// Whoever only compares the upper end with a level has seen enough: it is much farther from there than it can still move.
   [[nodiscard]] bool is_settled(const Task& task) const {
     constexpr double farther = 10;
-    if (!accountant_.upper_only || !accountant_.level || !task.follows_step || !(task.answer.upper > 0)) return false;
+    if (!compares() || !task.follows_step || !(task.answer.upper > 0)) return false;
     const double distance = question_.delta ? std::abs(task.answer.upper - *accountant_.level)
                                             : std::abs(std::log(task.answer.upper / *accountant_.level)) / std::max(task.slope, task.fall);
     return farther * task.width < distance;
@@ -307,6 +310,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   int last_gain = 0;
   bool hopeless = false;
   bool still = false;
+  int regular = 0;  // looks on end whose width followed the square of the step
   const auto& other = task.gives_upper ? largest.upper : largest.lower;
   double first = 10 * needed;
   if (question.delta && other.lower > task.saddle.epsilon) {
@@ -322,7 +326,12 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     if (!task.cheap && ((attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))) break;
     double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
     if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
-    if (task.follows_step) factor = 0.5;
+    if (task.follows_step) {
+      factor = 0.5;
+      // The next but one would be the one needed: it is next.
+      const double met = 0.95 * needed / task.step;
+      if (met < factor && met > factor * factor) factor = met;
+    }
     // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
     const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
     const double old_step = task.step;
@@ -352,8 +361,10 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
           task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
       task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
     }
-    // One step may by chance suit the kinks of a curve that the grid makes, two hardly do.
-    still = before <= task.wanted && task.width <= task.wanted;
+    const double followed = before * (task.step / old_step) * (task.step / old_step);
+    regular = std::abs(task.width - followed) <= 0.05 * followed ? regular + 1 : 0;
+    // One step may by chance suit the kinks of a curve that the grid makes, two hardly do. Who compares sees no kinks in two looks before.
+    still = task.width <= task.wanted && (before <= task.wanted || (run.compares() && regular > 1));
     hopeless = !(task.width < 0.9 * before) && !task.follows_step && !task.first_order;
     if (!hopeless) last_gain = attempt;
   }
