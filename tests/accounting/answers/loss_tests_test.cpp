@@ -134,6 +134,7 @@ std::vector<Case> cases() {
       {"pure(3)", add, bit(3)},
       {"repeat(2, pure(9))", add, both(bit(9), bit(9))},
       {"poisson(0.3, pure(9))", add, drawn(0.3, bit(9))},
+      {"repeat(2, poisson(0.3, pure(9)))", add, both(drawn(0.3, bit(9)), drawn(0.3, bit(9)))},
       {"poisson(0.3, pure(9))", zero, drawn_and_shown(0.3, bit(9))},
       {"compose(pure(4), discrete_laplace(0.5, 4))", add, both(bit(4), geometric(0.5, 4))},
       {"randomized_response(0.9, 3)", replace, {{0.9, 0.05}, {0.05, 0.9}, {0.05, 0.05}}},
@@ -156,7 +157,7 @@ const std::vector<Truth>& truths() {
   static const auto all = [] {
     std::vector<Truth> found;
     for (const auto& [text, adjacency, pair] : cases()) {
-      for (const double delta : {1e-9, 1e-3, 0.1, 0.6}) {
+      for (const double delta : {1e-9, 1e-3, 0.1, 0.3, 0.6}) {
         const double epsilon = epsilon_of(pair, delta);
         found.push_back({parse_event(text, adjacency), delta, epsilon, delta_of(pair, epsilon)});
       }
