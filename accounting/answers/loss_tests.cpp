@@ -46,10 +46,11 @@ void add_tests(const LossMoments& moments, const LossTestTerms& terms, std::vect
 LossMoments moments_of(const LossTest& test) {
   const Exact p{test.power.value()};
   const Exact loss{test.loss.value()};
-  if (!(std::isfinite(loss.value) && p.value > 0 && p.value < 1)) return {};
+  if (!(std::isfinite(loss.value) && loss.value > 0 && p.value > 0 && p.value < 1)) return {};
   const Upper missed = Upper{1} - Lower{p};
-  // (1 - p) log(1 - p) is at least -p.
-  const Lower mean = (Lower{loss} - Exact{1}) * p;
+  const Lower other = Lower{p} * exp(-Upper{loss});
+  const Upper fall = missed * log1p((Upper{p} - other) / (Lower{1} - Upper{p}));
+  const Lower mean = Lower{loss} * p - fall;
   const Upper spread = sqrt(Upper{p} * missed) * (Upper{loss} + -log(Lower{1} - Upper{p}));
   return {mean, spread};
 }
@@ -101,10 +102,21 @@ class KnownOf {
   // ---- releases ----
 
   /// A shift of so many standard deviations.
-  [[nodiscard]] Known gaussian(Lower shift) const {
-    constexpr double most = 1e150;
-    const Exact mu{std::min(shift.value(), most)};
+  [[nodiscard]] static Exact shift_of(Lower shift) {
+    constexpr double most = 1e150;  // whose square is a double
+    return Exact{std::min(shift.value(), most)};
+  }
+  [[nodiscard]] Known discrete_gaussian(Lower shift) const {
+    const Exact mu = shift_of(shift);
     return moments(Lower{mu} * Lower{mu} / Exact{2}, Upper{mu});
+  }
+  [[nodiscard]] Known gaussian(Lower shift) const {
+    Known known = discrete_gaussian(shift);
+    // The half-line from half way.
+    const Upper missed = erfc(Lower{shift_of(shift)} / sqrt(Upper{8})) / Exact{2};
+    const Lower power = Lower{1} - missed;
+    known.tests.push_back({power, log(power) - log(missed)});
+    return known;
   }
   /// Laplace noise around 0 and around a: the loss is a, less 2 |X| on one side of X in [-a, 0].
   [[nodiscard]] Known laplace(Lower range) const {
@@ -134,7 +146,7 @@ class KnownOf {
     return gaussian(Lower{is_opposite ? Exact{2 * records_.value} : records_} / Upper{Exact{e.multiplier.value()}});
   }
   [[nodiscard]] Known operator()(const Event::DiscreteGaussian& e, const Event& /*event*/) const {
-    return gaussian(Lower{Exact{static_cast<double>(e.sensitivity.value())}} / Upper{Exact{e.sigma.value()}});
+    return discrete_gaussian(Lower{Exact{static_cast<double>(e.sensitivity.value())}} / Upper{Exact{e.sigma.value()}});
   }
   [[nodiscard]] Known operator()(const Event::Laplace& e, const Event& /*event*/) const {
     return laplace(Lower{1} / Upper{Exact{e.scale.value()}});
@@ -244,6 +256,15 @@ class KnownOf {
     return all;
   }
   [[nodiscard]] Known operator()(const Event::Deterministic& e, const Event& /*event*/) const { return of(e.event); }
+  /// In one batch of the epoch, the others being alike: some batch is in the set.
+  [[nodiscard]] Known operator()(const Event::Shuffled& e, const Event& /*event*/) const {
+    const auto size = e.batches.size().value();
+    const Exact batches{static_cast<double>((e.batches.records().value() + size - 1) / size)};
+    const Known one = of(e.event);
+    std::vector<LossTest> tests;
+    for (const auto& test : one.tests) tests.push_back({test.power, moved(test.loss, -log(Upper{batches}))});
+    return better(in_batch(share_of(e.batches), one, false), only(std::move(tests)));
+  }
   [[nodiscard]] Known operator()(const Event::Users& e, const Event& /*event*/) const {
     return KnownOf{terms_, Exact{static_cast<double>(e.records.value())}, inside_}.of(e.event);
   }
@@ -256,15 +277,11 @@ class KnownOf {
     return in_batch(joins, KnownOf{terms_, Exact{1}, true}.of(e.event), poisson_pair(e.event) == PoissonPair::revealed);
   }
   [[nodiscard]] Known operator()(const Event::SampledWithoutReplacement& e, const Event& /*event*/) const {
-    const Lower rate =
-        Lower{Exact{static_cast<double>(e.batches.size().value())}} / Upper{Exact{static_cast<double>(e.batches.records().value())}};
-    return in_batch(rate, of(e.event), false);
+    return in_batch(share_of(e.batches), of(e.event), false);
   }
   [[nodiscard]] Known operator()(const Event::TruncatedPoisson& e, const Event& /*event*/) const {
     // All others are drawn at worst.
-    const Lower kept =
-        Lower{Exact{static_cast<double>(e.batches.size().value())}} / Upper{Exact{static_cast<double>(e.batches.records().value())}};
-    return in_batch(Lower{Exact{e.rate.value()}} * kept, KnownOf{terms_, Exact{1}, true}.of(e.event), false);
+    return in_batch(Lower{Exact{e.rate.value()}} * share_of(e.batches), KnownOf{terms_, Exact{1}, true}.of(e.event), false);
   }
   [[nodiscard]] Known operator()(const Event::Allocated& e, const Event& /*event*/) const {
     const Exact rounds{static_cast<double>(e.rounds.value())};
@@ -280,11 +297,21 @@ class KnownOf {
     return only(std::move(tests));
   }
 
+  [[nodiscard]] static Lower share_of(const Batches& batches) {
+    return Lower{Exact{static_cast<double>(batches.size().value())}} / Upper{Exact{static_cast<double>(batches.records().value())}};
+  }
   [[nodiscard]] Known in_batch(Lower rate, const Known& inner, bool is_revealed) const {
     std::vector<LossTest> tests;
     for (const auto& test : inner.tests) {
-      const Lower less = is_revealed || !terms_.odds ? Lower{0} : log(rate);
-      tests.push_back({rate * test.power, moved(test.loss, less)});
+      if (!(test.loss.value() > 0)) continue;
+      if (is_revealed || !terms_.odds) {
+        tests.push_back({rate * test.power, test.loss});
+        continue;
+      }
+      // The set without the record, too.
+      const Lower power = (rate + (Lower{1} - Upper{Exact{rate.value()}}) * exp(-Upper{Exact{test.loss.value()}})) * test.power;
+      const Lower few = log1p(rate * expm1(test.loss));
+      tests.push_back({power, max(moved(test.loss, log(rate)), few)});
     }
     Known known = only(std::move(tests));
     known.without = inner.without;

@@ -144,6 +144,9 @@ std::vector<Case> cases() {
       {"generalized_gaussian(4, 2, 0.05)", add, plane(0.5, 0.01, false, fourth(0.05))},
       {"poisson(0.1, generalized_gaussian(4, 2, 0.05))", add, drawn(0.1, plane(0.5, 0.01, false, fourth(0.05)))},
       {"allocated(2, gaussian(0.2))", add, in_one_of_two(5)},
+      {"shuffled(6, 3, gaussian(0.2))", replace, in_one_of_two(5)},
+      {"shuffled(6, 3, record_sum(0.2))", zero, in_one_of_two(5)},
+      {"poisson(0.3, gaussian(0.5))", add, drawn(0.3, shifted(40, 200, [](int k) { return std::exp(-k * k / 800.0); }))},
   };
 }
 
@@ -175,7 +178,7 @@ int above_truth(const LossTestTerms& terms) {
     // Sums over cells of the plane are off by some 1e-4.
     const double lower = lower_end(tests, Delta{delta});
     const bool of_epsilon = lower > epsilon + 1e-4 * (1 + epsilon);
-    const bool of_delta = lower_end(tests, Epsilon{epsilon}) > delta_there * (1 + 1e-6) + 1e-12;
+    const bool of_delta = lower_end(tests, Epsilon{epsilon}) > delta_there * (1 + 1e-3) + 1e-12;
     if (terms.spread && terms.odds) {
       EXPECT_FALSE(of_epsilon) << describe(event) << ' ' << delta << ": " << lower << " above " << epsilon;
       EXPECT_FALSE(of_delta) << describe(event) << ' ' << delta;
@@ -233,9 +236,9 @@ TEST(LossTests, AreAskedWhereNobodyHasALowerEnd) {
   EXPECT_GT(best.value.lower, 11000);
   EXPECT_LE(best.value.lower, best.value.upper);
   EXPECT_GT(quick_epsilon(parse_event("zcdp(11310.7)", Adjacency::replace_one), Delta{1e-6}).lower, 11000);
-  const auto part = without_test(parse_event("compose(gaussian(1), shuffled(10, 3, pure(1)))", Adjacency::zero_out));
+  const auto part = without_test(parse_event("compose(gaussian(1), best_of(geometric_runs, 2, pure(1)))", Adjacency::zero_out));
   ASSERT_TRUE(part);
-  EXPECT_EQ(describe(*part), "shuffled(10, 3, pure(1))");
+  EXPECT_EQ(describe(*part), "best_of(geometric_runs, 2, pure(1))");
   EXPECT_FALSE(without_test(parse_event("compose(gaussian(1), repeat(3, pure(1)))", Adjacency::zero_out)));
 }
 
