@@ -9,6 +9,7 @@
 
 #include <surety/accounting/accountants/grid/run_laws.h>
 #include <surety/accounting/answers/asking.h>
+#include <surety/accounting/answers/loss_tests.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
 
@@ -63,6 +64,17 @@ BestAnswer answer_of(const Event& event, std::vector<Opinion> opinions) {
   }
 }
 
+/// Where nobody knows one, by a test.
+Enclosure with_lower_end(const Event& event, const Question& question, const Enclosure& value) {
+  if (value.lower > 0 || !(value.upper > 0)) return value;
+  const double lower = lower_end(tests_of(event), question);
+  if (lower > value.upper) {
+    throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: a test says at least {}, accountants at most {}",
+                                                 describe(event), lower, value.upper)};
+  }
+  return {lower, value.upper};
+}
+
 BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
   GridRequest grid;
@@ -71,7 +83,9 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
     return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
   });
   look_closer(event, question, effort, grid, opinions);
-  return answer_of(event, std::move(opinions));
+  auto found = answer_of(event, std::move(opinions));
+  found.value = with_lower_end(event, question, found.value);
+  return found;
 }
 
 /// The same bounds, but nobody is asked once they are as narrow as could matter.
@@ -84,7 +98,7 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
       [&](AccountantPlace, const Enclosure& together) { return is_settled = is_exact(together); });
   if (is_settled) return *said.together;
   look_closer(event, question, effort, said.grid, said.opinions);
-  return answer_of(event, std::move(said.opinions)).value;
+  return with_lower_end(event, question, answer_of(event, std::move(said.opinions)).value);
 }
 
 /// The curve of a run by all accountants.

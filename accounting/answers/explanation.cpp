@@ -10,6 +10,7 @@
 #include <surety/accounting/answers/apart.h>
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/asking.h>
+#include <surety/accounting/answers/loss_tests.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/json.h>
@@ -175,12 +176,27 @@ BestAnswer with_all_asked(const Event& event, const Question& question, const Ef
   return {best.value, best.accountant, std::move(all.opinions)};
 }
 
-std::string why_no_second_opinion(const BestAnswer& best) {
+std::string why_no_second_opinion(const Event& event, const BestAnswer& best) {
   const auto is_left_out = [](const Opinion& one) { return one.refusal == left_out().refusal; };
   if (std::any_of(best.opinions.begin(), best.opinions.end(), is_left_out))
     return "none: privacy-loss would take long, and is asked by --explain";
   const auto answers = std::count_if(best.opinions.begin(), best.opinions.end(), [](const Opinion& one) { return one.value.has_value(); });
-  return answers > 1 ? "none: what else answers rests on a computation of this answer's" : "none: no other accountant has a theorem for it";
+  if (answers > 1) return "none: what else answers rests on a computation of this answer's";
+  for (AccountantPlace i = 0; i < best.opinions.size(); ++i) {
+    const auto& opinion = best.opinions[i];
+    if (!opinion.value && !why_not(i, event, curves_of_all())) {
+      return fmt::format("none: {} has a theorem for it and no answer: {}", opinion.accountant, reason_of(opinion, event));
+    }
+  }
+  return "none: no other accountant has a theorem for it";
+}
+
+bool lacks_lower_end(const Enclosure& value) { return value.lower == 0 && value.upper > 0; }
+
+std::string why_no_lower_end(const Event& event) {
+  const auto part = without_test(event);
+  return part ? fmt::format("nothing: no test is known of {}", describe(*part))
+              : "nothing: no test that is known tells neighbours apart so far";
 }
 
 nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best) {
@@ -201,6 +217,7 @@ nlohmann::json to_json(const Event& event, const Question& question, const BestA
   if (const auto* const second = second_opinion(best)) {
     object["independent"] = {{"accountant", second->accountant}, {asked, to_json(*second->value)}};
   }
+  if (lacks_lower_end(best.value)) object["from_below"] = why_no_lower_end(event);
   return object;
 }
 

@@ -22,11 +22,15 @@ namespace surety::accounting {
 /// it was. For who asks for explanations. \throws as best_epsilon, also where what it says is no part of what was known.
 [[nodiscard]] BestAnswer with_all_asked(const Event& event, const Question& question, const Effort& effort, BestAnswer best);
 
-/// Why there is no second opinion, in some words. \pre there is none.
-[[nodiscard]] std::string why_no_second_opinion(const BestAnswer& best);
+/// Why there is no second opinion on what `event` costs, in some words. \pre there is none.
+[[nodiscard]] std::string why_no_second_opinion(const Event& event, const BestAnswer& best);
+
+/// Whether nothing is known from below of a cost that may not be 0, and why, in some words with the part that has no test.
+[[nodiscard]] bool lacks_lower_end(const Enclosure& value);
+[[nodiscard]] std::string why_no_lower_end(const Event& event);
 
 /// {"epsilon" or "delta": the enclosure, the other: what was given, "adjacency", "accountant", "event", "accountants": what each says,
-/// "independent": the second opinion where there is one}.
+/// "independent": the second opinion where there is one, "from_below": where the lower end is 0 and the upper one is not, why}.
 [[nodiscard]] nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best);
 
 /// The best answer with its explanation, on one line, with its version. \throws as best_epsilon and best_delta.

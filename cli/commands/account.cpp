@@ -111,7 +111,8 @@ int account(const AccountOptions& options) {
   say("{:<12} {}\n", "accountant", best.accountant);
   say("{:<12} {}\n", "independent",
       second != nullptr ? fmt::format("{} <= {} by {}", asked, rounded_up(second->value->upper), second->accountant)
-                        : accounting::why_no_second_opinion(best));
+                        : accounting::why_no_second_opinion(event, best));
+  if (accounting::lacks_lower_end(best.value)) say("{:<12} {}\n", "from below", accounting::why_no_lower_end(event));
   if (!options.explain) return exit_code::fine;
   say("\n");
   for (const auto& line : accounting::explanation(event, best)) say("{}\n", line);

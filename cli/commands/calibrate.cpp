@@ -168,7 +168,7 @@ int calibrate(const CalibrateOptions& options) {
   say("{:<12} {}\n", "accountant", best.accountant);
   say("{:<12} {}\n", "independent",
       second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
-                        : accounting::why_no_second_opinion(best));
+                        : accounting::why_no_second_opinion(found.event, best));
   return exit_code::fine;
 }
 

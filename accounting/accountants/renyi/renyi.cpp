@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -175,6 +176,33 @@ Curve fixed_size_curve(double q, const Event& inner) {
   return without_batch(inner);
 }
 
+/// One of several releases, and both know which: its moment is the mixture of theirs.
+class PublicMixture {
+ public:
+  explicit PublicMixture(At at) : b_{less_one(at.order)} {}
+  /// \param weight rounded up
+  void add(double weight, double divergence) {
+    const double log_moment = (b_.above * Upper{Exact{divergence}}).value();
+    left_out_ += underflow;
+    if (weight == 0 || log_moment < tiny) return;
+    const Upper exponent{Exact{log_moment}};
+    log_terms_.push_back(log(Upper{Exact{weight}}) + (log_moment < 600 ? log(expm1(exponent)) : exponent));
+    largest_ = std::max(largest_, log_terms_.back().value());
+  }
+  [[nodiscard]] double divergence() const {
+    Upper sum = left_out_;
+    for (const Upper term : log_terms_) sum += exp(term - Exact{largest_});
+    const Upper moment = largest_ == 0 ? log1p(sum) : Exact{largest_} + log(sum + exp(Upper{Exact{-largest_}}));
+    return (moment / b_.below).value();
+  }
+
+ private:
+  LessOne b_;
+  std::vector<Upper> log_terms_;  ///< log (w (E[r^a] - 1))
+  double largest_ = 0;
+  Upper left_out_ = underflow;
+};
+
 /// One of these Poisson batches of a Gaussian, and both know which; with the rest of the probability nothing that differs.
 struct SharedBatch {
   double weight;  ///< rounded up
@@ -182,23 +210,14 @@ struct SharedBatch {
   double mu;
 };
 double shared_batches(const std::vector<SharedBatch>& batches, At at) {
-  const auto b = less_one(at.order);
-  std::vector<Upper> log_terms;  // log (w (E[r^a] - 1))
-  double largest = 0;
+  PublicMixture mixture{at};
   for (const auto& batch : batches) {
     const double divergence = batch.rate == 1   ? squared_mu_divergence(batch.mu, at.order)
                               : batch.rate == 0 ? 0
                                                 : poisson_gaussian(batch.rate, batch.mu, at).divergence;
-    const double log_moment = (b.above * Upper{Exact{divergence}}).value();
-    if (batch.weight == 0 || log_moment < tiny) continue;
-    const Upper exponent{Exact{log_moment}};
-    log_terms.push_back(log(Upper{Exact{batch.weight}}) + (log_moment < 600 ? log(expm1(exponent)) : exponent));
-    largest = std::max(largest, log_terms.back().value());
+    mixture.add(batch.weight, divergence);
   }
-  Upper sum = 4 * underflow;  // what was left out
-  for (const Upper term : log_terms) sum += exp(term - Exact{largest});
-  const Upper moment = largest == 0 ? log1p(sum) : Exact{largest} + log(sum + exp(Upper{Exact{-largest}}));
-  return (moment / b.below).value();
+  return mixture.divergence();
 }
 
 /// Made when it is first asked: whoever only wants to know whether there is one need not wait.
@@ -239,6 +258,84 @@ Curve epoch_curve(std::uint64_t rounds, double mu, bool is_replaced) {
     return OrderBound{allocated_moments(rounds, mu)->divergence(at.order), false};
   };
 }
+
+// Proved: docs/proofs/allocated.md#divergences-of-users
+/// In how many rounds a user's records meet: the numbers of records in them, falling, each with its probability, rounded up.
+using Meetings = std::map<std::vector<std::uint64_t>, Upper>;
+Meetings meetings(std::uint64_t records, std::uint64_t rounds) {
+  const Exact all{static_cast<double>(rounds)};
+  Meetings found{{{}, Upper{1}}};
+  for (std::uint64_t record = 0; record < records; ++record) {
+    Meetings next;
+    const auto add = [&](std::vector<std::uint64_t> numbers, Upper weight) {
+      std::sort(numbers.rbegin(), numbers.rend());
+      next.try_emplace(std::move(numbers), Upper{0}).first->second += weight;
+    };
+    for (const auto& [numbers, weight] : found) {
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        auto joined = numbers;
+        ++joined[i];
+        add(std::move(joined), weight / all);
+      }
+      if (numbers.size() == rounds) continue;
+      auto alone = numbers;
+      alone.push_back(1);
+      add(std::move(alone), weight * Exact{static_cast<double>(rounds - numbers.size())} / all);
+    }
+    found = std::move(next);
+  }
+  return found;
+}
+
+Curve epoch_of_any_length(std::uint64_t rounds, double mu, bool is_replaced) {
+  if (rounds > 1) return epoch_curve(rounds, mu, is_replaced);
+  return [mu](At at) { return OrderBound{squared_mu_divergence(mu, at.order), false}; };
+}
+
+/// A user's records, each in a round of its own, as told of the rounds in which they meet, and of blocks of rounds with one of these in each.
+Curve met_epoch_curve(std::uint64_t records, std::uint64_t rounds, double mu, bool is_replaced) {
+  using Block = std::pair<std::uint64_t, std::uint64_t>;  // its rounds, the records in one of them
+  std::vector<std::pair<double, std::vector<Block>>> ways;
+  std::map<Block, Curve> curves;
+  for (const auto& [numbers, weight] : meetings(records, rounds)) {
+    const std::uint64_t blocks = numbers.size();
+    std::vector<Block> parts;
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+      // The longest blocks for the most records.
+      const Block block{rounds / blocks + (i < rounds % blocks ? 1 : 0), numbers[i]};
+      parts.push_back(block);
+      if (curves.contains(block)) continue;
+      const double shift = (Upper{Exact{mu}} * Exact{static_cast<double>(block.second)}).value();
+      curves[block] = epoch_of_any_length(block.first, shift, is_replaced);
+    }
+    ways.emplace_back(weight.value(), std::move(parts));
+  }
+  return [ways = std::move(ways), curves = std::move(curves)](At at) {
+    std::map<Block, double> divergences;
+    for (const auto& [block, curve] : curves) divergences[block] = curve(at).divergence;
+    PublicMixture mixture{at};
+    for (const auto& [weight, parts] : ways) {
+      Upper sum{0};
+      for (const auto& block : parts) sum += Upper{Exact{divergences.at(block)}};
+      mixture.add(weight, sum.value());
+    }
+    return OrderBound{mixture.divergence(), false};
+  };
+}
+
+/// The better of two bounds at each order: that, for few records; and an epoch of each record with its share of the noise.
+Curve users_epoch_curve(std::uint64_t records, std::uint64_t rounds, double mu, bool is_replaced) {
+  constexpr std::uint64_t few = 8;
+  const Exact k{static_cast<double>(records)};
+  const Curve apart = epoch_of_any_length(rounds, (Upper{Exact{mu}} * sqrt(Upper{k})).value(), is_replaced);
+  std::optional<Curve> met;
+  if (records <= few) met = met_epoch_curve(records, rounds, mu, is_replaced);
+  return [k, apart, met](At at) {
+    const double shared = (k * Upper{Exact{apart(at).divergence}}).value();
+    return OrderBound{met ? std::min(shared, (*met)(at).divergence) : shared, false};
+  };
+}
+// Proved so far.
 
 struct CurveOf {
   const Event& event;
@@ -292,7 +389,13 @@ struct CurveOf {
     if (!mu || poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");
     return when_asked([e, mu = *mu] { return truncated_curve(e, mu); });
   }
-  Curve operator()(const Event::Users&) const {
+  Curve operator()(const Event::Users& e) const {
+    const auto* epoch = std::get_if<Event::Allocated>(&e.event.node());
+    if (epoch != nullptr && epoch->participations == Count{1}) {
+      const auto mu = gaussian_mu(epoch->event);
+      if (!mu) no_theorem_for(event, "privacy-loss answers");
+      return users_epoch_curve(e.records.value(), epoch->rounds.value(), *mu, event.adjacency() == Adjacency::replace_one);
+    }
     const auto multiplier = gaussian_multiplier(event);
     if (!multiplier) no_theorem_for(event, "privacy-loss answers");
     // The multiplier is rounded: a bound, but not the cost itself.

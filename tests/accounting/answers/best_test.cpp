@@ -100,17 +100,17 @@ TEST(Best, RefusesInOneSentence) {
     return std::string{"an answer"};
   };
   EXPECT_EQ(
-      sentence("users(2, allocated(100, record_sum(0.3)))"),
-      "no accountant has a theorem for users(2, allocated(100, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out");
+      sentence("users(2, allocated(100, 2, record_sum(0.3)))"),
+      "no accountant has a theorem for users(2, allocated(100, 2, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out");
   EXPECT_EQ(
-      sentence("compose(gaussian(1), users(2, allocated(100, record_sum(0.3))))"),
-      "no accountant has a theorem for compose(gaussian(1), users(2, allocated(100, record_sum(0.3)))): privacy-loss: users(2, allocated(100, record_sum(0.3))) has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out");
+      sentence("compose(gaussian(1), users(2, allocated(100, 2, record_sum(0.3))))"),
+      "no accountant has a theorem for compose(gaussian(1), users(2, allocated(100, 2, record_sum(0.3)))): privacy-loss: users(2, allocated(100, 2, record_sum(0.3))) has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out");
   EXPECT_EQ(
-      sentence("best_of(geometric_runs, 10, users(2, allocated(100, record_sum(0.3))))"),
-      "no accountant has a theorem for best_of(geometric_runs, 10, users(2, allocated(100, record_sum(0.3)))): no accountant has a theorem for users(2, allocated(100, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out");
+      sentence("best_of(geometric_runs, 10, users(2, allocated(100, 2, record_sum(0.3))))"),
+      "no accountant has a theorem for best_of(geometric_runs, 10, users(2, allocated(100, 2, record_sum(0.3)))): no accountant has a theorem for users(2, allocated(100, 2, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out");
   std::string many = "gaussian(1)";
   for (int i = 1; i < 100; ++i) many += fmt::format(", gaussian({})", i);
-  EXPECT_LE(sentence(fmt::format("compose({}, users(2, allocated(100, record_sum(0.3))))", many).c_str()).size(), 600U);
+  EXPECT_LE(sentence(fmt::format("compose({}, users(2, allocated(100, 2, record_sum(0.3))))", many).c_str()).size(), 600U);
 }
 
 /// A width of 1e-4 is much of an epsilon of 0.06.

@@ -350,8 +350,7 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
     EXPECT_LE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 1) << text;
     EXPECT_GE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 0.8) << text << ": much is left unused";
   }
-  // Users of an epoch have no divergence that is known.
-  EXPECT_THROW(static_cast<void>(budget.admits(all_of("users(2, allocated(9, gaussian(9)))", under))), Error);
+  EXPECT_THROW(static_cast<void>(budget.admits(all_of("users(2, allocated(9, 2, gaussian(9)))", under))), Error);
 }
 
 TEST(RenyiFilter, TakesEpochsOfReplacedRecordsAndOfSeveralParticipations) {
@@ -367,6 +366,13 @@ TEST(RenyiFilter, TakesEpochsOfReplacedRecordsAndOfSeveralParticipations) {
     EXPECT_LE(spent, 1) << text;
     EXPECT_GE(spent, 0.8) << text << ": much is left unused";
   }
+  // A user's records cost no more than an epoch of each with its share of the noise, and more than one of them.
+  const auto spent = [](const char* text) { return renyi(1, 1e-6).spent(all_of(text)).upper; };
+  const double users = spent("users(2, allocated(100, gaussian(6)))");
+  EXPECT_LE(users, spent("repeat(2, allocated(100, gaussian(4.242)))"));
+  EXPECT_GE(users, spent("allocated(100, gaussian(6))"));
+  EXPECT_TRUE(
+      renyi(1, 1e-6, {}, Adjacency::replace_one).admits(all_of("users(2, allocated(100, record_sum(12)))", Adjacency::replace_one)));
 }
 
 TEST(RenyiFilter, AdmitsTheRunCalibratedToTheWholeBudgetByRho) {

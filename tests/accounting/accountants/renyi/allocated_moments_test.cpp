@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -158,6 +159,45 @@ TEST(AllocatedMoments, BoundTwoOfThreeRounds) {
     const double blocks =
         found("allocated(3, record_sum(4))", Adjacency::replace_one) * 3 + found("allocated(2, record_sum(4))", Adjacency::replace_one) * 2;
     EXPECT_NEAR(found("allocated(13, 5, record_sum(4))", Adjacency::replace_one) / blocks, 1, 1e-12) << order;
+  }
+}
+
+/// D_order of two records of a user, each in one of two rounds; with none; or against the opposite user's.
+enum class Side { present, absent, replaced };
+double two_records_by_quadrature(double mu, double order, Side side) {
+  const double step = 0.05;
+  const double reach = 9 + 4 * mu * order;
+  const auto both = [&](double g, double sign) { return std::exp(2 * sign * mu * g - 2 * mu * mu); };
+  const auto one = [&](double g, double sign) { return std::exp(sign * mu * g - mu * mu / 2); };
+  double sum = 0;
+  for (double g = -reach; g <= reach; g += step) {
+    for (double h = -reach; h <= reach; h += step) {
+      const auto ratio = [&](double sign) { return (both(g, sign) + both(h, sign)) / 4 + one(g, sign) * one(h, sign) / 2; };
+      const double weight = step * step * std::exp(-(g * g + h * h) / 2) / (2 * std::acos(-1.0));
+      const double with = ratio(1);
+      const double other = side == Side::replaced ? ratio(-1) : 1;
+      sum += weight * (side == Side::absent ? std::pow(with, 1 - order) : std::pow(with, order) * std::pow(other, 1 - order));
+    }
+  }
+  return std::log(sum) / (order - 1);
+}
+
+// Told whether both share a round. Of two rounds that leaves each alone in one of them.
+TEST(AllocatedMoments, BoundTwoRecordsOfAUser) {
+  for (const double mu : {0.2, 0.5}) {
+    for (const double order : {1.5, 2.0, 4.0}) {
+      const auto found = [&](const std::string& release, Adjacency adjacency) {
+        return renyi_divergence(parse_event("users(2, allocated(2, " + release + "))", adjacency), RenyiOrder{order}).divergence.upper;
+      };
+      const double present = found(mu == 0.2 ? "gaussian(5)" : "gaussian(2)", Adjacency::add_or_remove_one);
+      const double truth =
+          std::max(two_records_by_quadrature(mu, order, Side::present), two_records_by_quadrature(mu, order, Side::absent));
+      EXPECT_GE(present, truth) << mu << ' ' << order;
+      EXPECT_LE(present, 1.4 * truth) << mu << ' ' << order;
+      const double replaced = found(mu == 0.2 ? "record_sum(5)" : "record_sum(2)", Adjacency::replace_one);
+      EXPECT_GE(replaced, two_records_by_quadrature(mu, order, Side::replaced)) << mu << ' ' << order;
+      EXPECT_LE(replaced, 1.6 * two_records_by_quadrature(mu, order, Side::replaced)) << mu << ' ' << order;
+    }
   }
 }
 
