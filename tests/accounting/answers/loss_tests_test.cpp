@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/format.h>
 
@@ -240,6 +241,22 @@ TEST(LossTests, AreAskedWhereNobodyHasALowerEnd) {
   ASSERT_TRUE(part);
   EXPECT_EQ(describe(*part), "best_of(geometric_runs, 2, pure(1))");
   EXPECT_FALSE(without_test(parse_event("compose(gaussian(1), repeat(3, pure(1)))", Adjacency::zero_out)));
+}
+
+// A grid aims at digits of epsilon that a double has, and at none where more than delta shows everything; who asks for more gets it.
+TEST(LossTests, SayHowNarrowAGridHasToBe) {
+  const auto event = parse_event("gaussian(0.01)", Adjacency::zero_out);
+  const auto of_grid = [](const Event& of, double width) {
+    return *opinion_of(place_of<PrivacyLoss>, of, Delta{1e-6}, {.width = width}, curves_of_all()).value;
+  };
+  const auto usual = of_grid(event, Effort{}.width);
+  EXPECT_LE(usual.width(), 1e-6 * usual.upper);
+  EXPECT_LE(of_grid(event, Effort{}.width / 2).width(), Effort{}.width / 2);
+  const auto shown = parse_event("compose(poisson(0.1, approx(1, 0.5)), gaussian(1e-9))", Adjacency::add_or_remove_one);
+  EXPECT_EQ(of_grid(shown, Effort{}.width), (Enclosure{INFINITY, INFINITY}));
+  EXPECT_TRUE(why_not(place_of<PrivacyLoss>,
+                      parse_event("compose(users(2, allocated(9, 2, record_sum(3))), approx(1, 0.5))", Adjacency::replace_one),
+                      curves_of_all()));
 }
 
 }  // namespace
