@@ -54,6 +54,12 @@ const Event& used(const Event& leaf) {
   if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&leaf.node())) return sampled->event;
   return leaf;
 }
+/// A record is in any of these Poisson batches with no more than this probability: else nothing differs.
+bool is_rarely_joined(const Releases::Entry& entry, double share) {
+  const auto* poisson = std::get_if<Event::PoissonSampled>(&entry.leaf.node());
+  return poisson != nullptr && (Upper{Exact{poisson->rate.value()}} * Exact{static_cast<double>(entry.count.value())}).value() <= share;
+}
+
 double shift_of(const Event& all, double share) {
   // Below that root no (epsilon, share) of a release of rho lies; most are told by it.
   constexpr long bits = 64;
@@ -87,7 +93,9 @@ std::optional<Apart> told_apart(const Event& event, const Question& question) {
     kind.range = range_of(repeat(entry.count, entry.leaf));
     if (!(kind.range <= most_range)) {
       kind.range = infinity;
-      kind.shift = shift_of(repeat(entry.count, used(entry.leaf)), share);
+      kind.shift = is_rarely_joined(entry, delta != nullptr && delta->value() == 0 ? 0 : share)
+                       ? 0
+                       : shift_of(repeat(entry.count, used(entry.leaf)), share);
       if (!(kind.shift <= most_shift)) kind.shift = infinity;
     }
     kinds.push_back(kind);

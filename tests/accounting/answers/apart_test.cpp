@@ -135,6 +135,20 @@ TEST(Apart, NeedsEachOfItsTerms) {
   EXPECT_GT(missed({.odds = false}).above, 20);
 }
 
+// A record that is hardly ever in a batch costs that probability in delta, whatever is done with the batch.
+TEST(Apart, LeavesOutBatchesThatNobodyIsIn) {
+  const auto epsilon_of = [](const char* text) { return best_epsilon(parse_event(text, Adjacency::add_or_remove_one), Delta{1e-6}).value; };
+  const auto alone = epsilon_of("gaussian(2)");
+  const auto beside = epsilon_of("compose(repeat(100, poisson(1e-30, zcdp(0.35))), gaussian(2))");
+  EXPECT_LE(beside.lower, alone.lower);
+  EXPECT_GE(beside.upper, alone.lower);
+  EXPECT_NEAR(beside.upper, alone.upper, 1e-6);
+  EXPECT_FALSE(told_apart(parse_event("compose(poisson(0.01, pure(5)), gaussian(2))", Adjacency::add_or_remove_one), Delta{1e-6}));
+  EXPECT_FALSE(
+      told_apart(parse_event("compose(repeat(100, poisson(2e-17, zcdp(0.35))), gaussian(2))", Adjacency::add_or_remove_one), Delta{1e-6}));
+  EXPECT_FALSE(told_apart(parse_event("compose(poisson(1e-300, zcdp(0.35)), gaussian(2))", Adjacency::add_or_remove_one), Delta{0}));
+}
+
 // A pair that is its own reverse, beside one bit: the bound is what it costs.
 TEST(Apart, IsAttainedByABit) {
   const Truth rest{{Pair{{0.7, 0.1}, {0.2, 0.2}, {0.1, 0.7}}}};
