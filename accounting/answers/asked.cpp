@@ -26,9 +26,7 @@ Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta) {
   return epsilon(accountant, event, delta, curves_of_all().runs, curves_of_all().gaussian);
 }
 std::optional<Refusal> why_not(const Tuning& accountant, const Event& event) { return why_not(accountant, event, curves_of_all().runs); }
-std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points) {
-  return tuning_curve(event, points, curves_of_all().runs, curves_of_all().gaussian);
-}
+std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points) { return tuning_curve(event, points, curves_of_all().runs); }
 
 Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
                    const GridRequest& request) {

@@ -165,7 +165,7 @@ class RunsByAll final : public RunCurves {
 class LeavesByAll final : public LeafCurves {
  public:
   [[nodiscard]] std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const override {
-    return tuning_curve(search, points, curves_of_all().runs, curves_of_all().gaussian);
+    return tuning_curve(search, points, curves_of_all().runs);
   }
   [[nodiscard]] AttainedLaws attained_by_search(const Event& search) const override { return tuning_laws(search, curves_of_all().runs); }
   [[nodiscard]] bool know_search(const Event& search) const override { return supports(Tuning{}, search, curves_of_all().runs); }

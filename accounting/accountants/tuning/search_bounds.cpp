@@ -200,7 +200,7 @@ class GaussianSearch::Tables {
 
   [[nodiscard]] double above(double epsilon) const {
     return delta_above(
-        edges_, [&](double loss) { return base_above(loss); }, epsilon);
+        edges_, [&](double loss) { return gaussian_run_above(mu_.upper, loss); }, epsilon);
   }
 
   [[nodiscard]] Enclosure mu() const { return mu_; }
@@ -388,17 +388,6 @@ class GaussianSearch::Tables {
     const double error = tail_error(near, off);
     return {std::max(0.0, p * (1 - error) - tiny), p * (1 + error) + tiny, tail(far) * (1 + tail_error(far, off)) + tiny};
   }
-  [[nodiscard]] double base_above(double loss) const {
-    const double mu = mu_.upper;
-    const double near = loss / mu - 0.5 * mu;
-    const double far = loss / mu + 0.5 * mu;
-    const double off = few * (std::abs(loss) / mu + mu);
-    const double p = tail(near) * (1 + tail_error(near, off)) + tiny;
-    if (loss > 700) return p;
-    const double q = std::max(0.0, tail(far) * (1 - tail_error(far, off)) - tiny);
-    return std::max(0.0, p - std::exp(loss) * q * (1 - few * (1 + std::abs(loss))));
-  }
-
   Slope slope_;
   Enclosure mu_;
   std::vector<Piece> cells_;  // by falling thresholds, that is by rising u
@@ -426,6 +415,16 @@ class SearchByCurve::Tables {
   std::vector<Edge> edges_;
 };
 
+double gaussian_run_above(double mu, double loss) {
+  const double near = loss / mu - 0.5 * mu;
+  const double far = loss / mu + 0.5 * mu;
+  const double off = few * (std::abs(loss) / mu + mu);
+  const double p = tail(near) * (1 + tail_error(near, off)) + tiny;
+  if (loss > 700) return p;
+  const double q = std::max(0.0, tail(far) * (1 - tail_error(far, off)) - tiny);
+  return std::max(0.0, p - std::exp(loss) * q * (1 - few * (1 + std::abs(loss))));
+}
+
 double below_chords(const RunCurve& bound, double epsilon) {
   double least = bound(epsilon);
   if (!(least > 0.05)) return least;
@@ -449,6 +448,10 @@ GaussianSearch::GaussianSearch(const Runs& runs, const Enclosure& mu) {
 double GaussianSearch::above(double epsilon) const {
   const StandardFloatingPoint environment;
   return below_chords([this](double x) { return tables_->above(x); }, epsilon);
+}
+double GaussianSearch::above_alone(double epsilon) const {
+  const StandardFloatingPoint environment;
+  return tables_->above(epsilon);
 }
 double GaussianSearch::below(double epsilon) const {
   const StandardFloatingPoint environment;

@@ -22,6 +22,8 @@ class GaussianSearch {
   /// delta(epsilon) of the best run is at most, and at least, this. \pre epsilon >= 0.
   [[nodiscard]] double above(double epsilon) const;
   [[nodiscard]] double below(double epsilon) const;
+  /// The upper end where no chord is taken (`below_chords`).
+  [[nodiscard]] double above_alone(double epsilon) const;
   [[nodiscard]] Enclosure mu() const;
 
  private:
@@ -49,6 +51,9 @@ class SearchByCurve {
   explicit SearchByCurve(std::shared_ptr<const Tables> tables) : tables_{std::move(tables)} {}
   std::shared_ptr<const Tables> tables_;
 };
+
+/// At most the curve of N(mu, 1) against N(0, 1) at any real loss, in double: within 1e-11 of it for mu up to 10. \pre mu > 0.
+[[nodiscard]] double gaussian_run_above(double mu, double loss);
 
 /// Bounds on a curve, at any real loss.
 using RunCurve = std::function<double(double loss)>;

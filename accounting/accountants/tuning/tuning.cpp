@@ -257,11 +257,11 @@ class PublishedRuns {
  public:
   static constexpr double counts_from = 0.02;
 
-  PublishedRuns(const Runs& runs, const Enclosure& mu, const GaussianCurve& gaussian, std::size_t one_by_one = 128, double growth = 1.04)
+  PublishedRuns(const Runs& runs, const Enclosure& mu, std::size_t one_by_one = 128, double growth = 1.04)
       : counts_{counts_of_runs(runs, one_by_one, growth, 1e-6)}, several_{runs, counts_} {
-    above_ = [counts = counts_, mu = mu.upper, gaussian](std::size_t i, double x) {
+    above_ = [counts = counts_, mu = mu.upper](std::size_t i, double x) {
       const double together = mu * std::sqrt(static_cast<double>(counts[i])) * (1 + few);
-      return gaussian.delta(Mu{together}, Epsilon{x}).upper;
+      return std::min(1.0, gaussian_run_above(together, x));
     };
   }
   PublishedRuns(const Event::BestOf& search, const RunCurves& runs)
@@ -318,8 +318,10 @@ RunCurve beside_published(RunCurve bound, const std::function<std::shared_ptr<co
 RunCurve beside_published(RunCurve bound, const Event::BestOf& search, const RunCurves& runs) {
   return beside_published(std::move(bound), [search, &runs] { return published_runs(search, runs); });
 }
-RunCurve beside_published(RunCurve bound, const Runs& runs, const Enclosure& mu, const GaussianCurve& gaussian) {
-  return beside_published(std::move(bound), [=] { return std::make_shared<const PublishedRuns>(runs, mu, gaussian); });
+/// Of Gaussian runs; the chords are taken once.
+RunCurve beside_published(const GaussianSearch& search, const Runs& runs) {
+  return beside_published([search](double x) { return search.above_alone(x); },
+                          [=, mu = search.mu()] { return std::make_shared<const PublishedRuns>(runs, mu); });
 }
 
 /// The delta of a run at which its law is to have digits where that of the search is `delta`.
@@ -361,11 +363,11 @@ Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon, c
   const auto search = search_of(event);
   const double at = epsilon.value();
   if (const auto gaussian = gaussian_runs(search)) {
-    const double upper = beside_published([&](double x) { return gaussian->above(x); }, search.runs, gaussian->mu(), gaussian_curve)(at);
+    const double upper = beside_published(*gaussian, search.runs)(at);
     // delta falls, so what is below it further on is below it here.
     double lower = (1 - none(search.runs)) * gaussian_curve.delta(Mu{gaussian->mu().lower}, epsilon).lower * (1 - few);
     for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) {
-      if (gaussian->above(at + further) > lower) lower = std::max(lower, gaussian->below(at + further));
+      if (gaussian->above_alone(at + further) > lower) lower = std::max(lower, gaussian->below(at + further));
     }
     if (upper > PublishedRuns::counts_from) {
       if (const auto laws = search_by_laws(search, upper, runs)) lower = std::max(lower, laws->below(at));
@@ -402,7 +404,7 @@ Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta, con
   if (const auto gaussian = gaussian_runs(search)) {
     if (target == 0) return {infinity, infinity};
     RunCurve above = [&](double x) { return gaussian->above(x); };
-    if (is_large) above = beside_published(above, search.runs, gaussian->mu(), gaussian_curve);
+    if (is_large) above = beside_published(*gaussian, search.runs);
     const double upper = first_at_most(above, target);
     double lower = last_above([&](double x) { return gaussian->below(x); }, target, upper);
     if (once < 1) lower = std::max(lower, gaussian_curve.epsilon(Mu{gaussian->mu().lower}, Delta{once}).lower);
@@ -451,13 +453,13 @@ AttainedLaws tuning_laws(const Event& event, const RunCurves& runs) {
   return found;
 }
 
-std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
+std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs) {
   const StandardFloatingPoint environment;
   const auto search = search_of(event);
   RunCurve by_ranks;
   std::shared_ptr<const PublishedRuns> published;
   if (auto gaussian = gaussian_runs(search)) {
-    published = std::make_shared<const PublishedRuns>(search.runs, gaussian->mu(), gaussian_curve, 40, 1.06);  // for hundreds of points
+    published = std::make_shared<const PublishedRuns>(search.runs, gaussian->mu(), 40, 1.06);  // for hundreds of points
     by_ranks = [bounds = std::move(*gaussian)](double x) { return bounds.above(x); };
   } else {
     const auto curve = runs.of(search.event);

@@ -54,7 +54,6 @@ struct Tuning {
 /// Bounds on the curve of one best_of in both directions, at rising odds from below 1 to where delta has nearly faded; delta(odds) is convex,
 /// so chords between them bound it as well, and beyond the last point it is at most as there. For composing it with other events.
 /// \throws as `delta`.
-[[nodiscard]] std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs,
-                                                   const GaussianCurve& gaussian);
+[[nodiscard]] std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs);
 
 }  // namespace surety::accounting

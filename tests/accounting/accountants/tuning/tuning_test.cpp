@@ -153,6 +153,22 @@ std::vector<Searched> searched() {
           {Runs::capped_geometric(6, Count{7}), 0.3, {1, 1.8, 2.5}}};
 }
 
+// Of one run and of as many as are published at once; Phi(mu / 2 - x / mu) - e^x Phi(-mu / 2 - x / mu) in extended precision.
+TEST(GaussianRun, IsBoundedFromAboveAndClosely) {
+  for (const long double mu : {0.01L, 0.5L, 3.0L, 9.0L, 60.0L}) {
+    for (const long double share : {-2.0L, -0.5L, 0.0L, 0.3L, 1.0L, 2.0L}) {
+      const long double x = share * mu * (1 + mu / 2);
+      const auto tail = [](long double t) { return std::erfc(t / std::sqrt(2.0L)) / 2; };
+      const long double truth = tail(x / mu - mu / 2) - std::exp(x) * tail(x / mu + mu / 2);
+      const double found = gaussian_run_above(static_cast<double>(mu), static_cast<double>(x));
+      EXPECT_GE(found, truth * (1 - 1e-15L) - 1e-18L) << mu << " " << x;
+      if (mu < 10) {
+        EXPECT_LE(found, truth + 1e-11L) << mu << " " << x;
+      }
+    }
+  }
+}
+
 TEST(Tuning, AnOrderOfOutcomesLiesBetweenTheBoundsAndNearlyAttainsThem) {
   for (const auto& [runs, mu, epsilons] : searched()) {
     const GaussianSearch search{runs, {mu, mu}};
