@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/grid/settings.h>
+#include <surety/accounting/laws/choices/smooth_choices.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
@@ -172,6 +173,18 @@ BothDirections ChoicesAmongOthers::joined(BothDirections directions) const {
   // Which of the others' laws are best may still depend on the question.
   directions.has_choice = directions.has_choice && std::any_of(directions.remove.begin(), directions.remove.end() - 1,
                                                                [](const ReleaseLaws& part) { return !part.same; });
+  return directions;
+}
+
+std::optional<BothDirections> with_smooth_choices(BothDirections directions) {
+  for (auto* parts : {&directions.remove, &directions.add}) {
+    const ChoiceCounts counts = choices_of(*parts);
+    if (counts.empty()) return std::nullopt;
+    const auto multiplier = gaussian_above_choices(counts);
+    if (!multiplier) return std::nullopt;
+    parts->erase(std::remove_if(parts->begin(), parts->end(), is_choice), parts->end());
+    parts->push_back({LossLaw{GaussianBase{*multiplier}}, std::nullopt, false, 1});
+  }
   return directions;
 }
 

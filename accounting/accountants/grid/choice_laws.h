@@ -41,4 +41,8 @@ class ChoicesAmongOthers {
   std::optional<ReleaseLaws> part_;
 };
 
+/// The same releases from above alone, with one Gaussian release in place of all choices; nothing where there are none, or where their ranges are too large.
+/// \source docs/proofs/choices.md#smooth
+[[nodiscard]] std::optional<BothDirections> with_smooth_choices(BothDirections directions);
+
 }  // namespace surety::accounting::privacy_loss

@@ -507,11 +507,8 @@ Enclosure at_coarse_steps(Enclosure found, double counted, PrivacyLoss accountan
   return found;
 }
 
-}  // namespace
-
-Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
-  if (!(accountant.width > 0))
-    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+/// By the grid in the middle of the curve, or in its tail.
+Enclosure answer_of_grids(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   if (!holds_epoch(event)) {
     const auto found = answer_of(accountant, event, question, Reach::middle, others);
     // Of rare rounds no tilt makes a narrow grid.
@@ -532,6 +529,37 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
   }
   return found ? *found : answer_of(accountant, event, question, Reach::middle, others);
+}
+
+/// Whether there are so many choices that they may cost no more than one Gaussian release does.
+bool holds_many_choices(const Event& event) {
+  constexpr double fewest = 20;
+  double found = 0;
+  for (const auto& [leaf, count] : Releases::of(event).entries()) {
+    if (std::holds_alternative<Event::Exponential>(leaf.node())) found += static_cast<double>(count.value());
+  }
+  return found >= fewest;
+}
+
+}  // namespace
+
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
+  if (!(accountant.width > 0))
+    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+  const Enclosure found = answer_of_grids(accountant, event, question, others);
+  constexpr double narrow_enough = 1e-3;
+  if (accountant.step > 0 || !holds_many_choices(event) || !(found.upper - found.lower > narrow_enough * found.upper)) return found;
+  PrivacyLoss from_above = accountant;
+  from_above.upper_only = true;
+  try {
+    auto smooth = with_smooth_choices(both_directions(event, others));
+    if (!smooth) return found;
+    const Enclosure other = answer_of(from_above, event, question, Reach::middle, others, std::move(*smooth));
+    return {found.lower, std::max(found.lower, std::min(found.upper, other.upper))};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+    return found;
+  }
 }
 
 }  // namespace surety::accounting::privacy_loss

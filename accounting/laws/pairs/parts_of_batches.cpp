@@ -65,10 +65,22 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
     out_.symmetric = false;
     return add(part(Mixing::remove), part(Mixing::add));
   }
+  // What the record does where every batch is full and the others' vectors are its opposite: no noise of cells leads from there to a batch that is not.
+  const auto displacing = [&](double of_pair, bool is_public) {
+    constexpr double farthest = 45;
+    constexpr double beyond_rounding = 80;
+    const double reach = 2 / of_pair + farthest;
+    return rate_of_full_batches(e.rate, e.batches, -beyond_rounding - reach * reach / 2, is_public);
+  };
+  const auto larger = [&](const LossLaw& law, const LossLaw& other) {
+    out_.has_choice = true;
+    return tilted_mean({{other, other, false, 1}}) > tilted_mean({{law, law, false, 1}}) ? other : law;
+  };
   if (e.event.adjacency() == Adjacency::add_or_remove_one) {
     // A record that stays in a crowded batch displaces another one: the sum moves by twice the bound. The number of records is private:
     // the curve of any number up to the public one lies below that of one of these.
     const auto crowds = crowded_batches(e.rate, e.batches);
+    const auto full = displacing(multiplier->upper, false);
     const auto part = [&](Mixing mixing) {
       const LossLaw poisson = batch(multiplier->lower, mixing, rate);
       std::vector<LossLaw> curves{poisson};
@@ -78,26 +90,37 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
                                 std::min(1.0, 1 - crowd.weight.lower + unit_roundoff)};
         curves.push_back(public_mixture({{poisson, room}, {crowded, crowd.weight}}, Side::upper));
       }
-      return ReleaseLaws{largest_of_curves(std::move(curves)), batch(multiplier->upper, mixing, rate), false, count_};
+      LossLaw lower = batch(multiplier->upper, mixing, rate);
+      if (full) lower = larger(lower, LossLaw{GaussianBase{multiplier->upper / 2}, mixing, *full});
+      return ReleaseLaws{largest_of_curves(std::move(curves)), lower, false, count_};
     };
     out_.symmetric = false;
     return add(part(Mixing::remove), part(Mixing::add));
   }
   const auto found = truncated_batch(e.rate, e.batches);
   const auto seen = shares_by_others_seen(e.rate, e.batches, scale * multiplier->upper);
+  // Told how many others stay, or, where it nearly always is, whether the batch is crowded.
+  constexpr double often = 0.9;
+  const bool is_replaced = pair == PoissonPair::opposite;
+  const auto full = is_replaced ? displacing(scale * multiplier->upper, true) : std::nullopt;
   const auto part = [&](Mixing mixing) {
     const LossLaw last = batch(multiplier->lower, mixing, found.last_rate.upper);
-    const LossLaw upper =
+    LossLaw upper =
         public_mixture({{batch(multiplier->lower, mixing, rate), found.roomy}, {last, found.last}, {nothing(), found.full}}, Side::upper);
+    if (is_replaced && found.crowded.lower > often) {
+      const LossLaw displaced{GaussianBase{multiplier->lower}, Mixing::symmetric, found.displaces.upper};
+      upper = public_mixture({{batch(multiplier->lower, mixing, rate), found.room}, {displaced, found.crowded}}, Side::upper);
+    }
     LossLaw lower = batch(multiplier->upper, mixing, found.rate.lower);
     if (!seen.empty()) {
       std::vector<std::pair<LossLaw, Enclosure>> shares;
       for (const auto& share : seen) shares.emplace_back(batch(multiplier->upper, mixing, share.rate.lower), share.weight);
       lower = public_mixture(shares, Side::lower);
     }
+    if (full) lower = larger(lower, LossLaw{GaussianBase{multiplier->upper}, Mixing::remove, *full});
     return ReleaseLaws{upper, lower, false, count_};
   };
-  if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+  if (is_replaced) return add(part(Mixing::opposite), part(Mixing::opposite));
   out_.symmetric = false;
   add(part(Mixing::remove), part(Mixing::add));
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -168,7 +169,9 @@ TruncatedBatch truncated_batch(SamplingRate rate, Batches batches) {
           .last_rate = probability_of((shares.at * q + shares.drawn_last) / shares.last),
           .full = probability_of(shares.crowded - shares.drawn_last),
           .crowded = probability_of(shares.crowded),
-          .rate = probability_of((shares.roomy + shares.at) * q + shares.drawn_last)};
+          .room = probability_of(shares.roomy + shares.at),
+          .rate = probability_of((shares.roomy + shares.at) * q + shares.drawn_last),
+          .displaces = shares.crowded.enclosure().lower > 0 ? probability_of(shares.drawn_last / shares.crowded) : Enclosure{0, 1}};
 }
 
 std::vector<BatchShare> shares_by_others_seen(SamplingRate rate, Batches batches, double multiplier) {
@@ -242,6 +245,33 @@ std::vector<CrowdedBatch> crowded_batches(SamplingRate rate, Batches batches) {
     most = least;
   }
   return found;
+}
+
+std::optional<double> rate_of_full_batches(SamplingRate rate, Batches batches, double log_room, bool is_public) {
+  const StandardFloatingPoint environment;
+  const auto largest = static_cast<double>(batches.size().value());
+  const auto most = static_cast<double>(batches.records().value());
+  double records = most;
+  if (!is_public) {
+    // So many deviations of the number drawn, roughly: the sum below decides.
+    const double deviations = std::sqrt(-2 * log_room * (1 - rate.value()));
+    const double root = deviations / 2 + std::sqrt(deviations * deviations / 4 + largest + 1);
+    records = std::ceil(root * root / rate.value()) + 2;
+  }
+  constexpr double growth = 1.02;
+  for (int attempt = 0; attempt < 40; ++attempt) {
+    records = std::min(records, most);
+    if (!(records > largest + 1)) return std::nullopt;
+    const Shares shares = shares_of(rate, Batches{Count{static_cast<std::uint64_t>(records)}, batches.size()});
+    const Interval room = shares.roomy + shares.at;
+    if (room.approximate_log() < log_room - 1) {
+      const double found = probability_of(shares.drawn_last).lower;
+      return found > 0 ? std::optional{found} : std::nullopt;
+    }
+    if (records == most) return std::nullopt;
+    records = std::ceil(records * growth);
+  }
+  return std::nullopt;
 }
 
 }  // namespace surety::accounting::privacy_loss

@@ -1,6 +1,7 @@
 // How a record takes part in a Poisson batch of at most so many records. docs/proofs/truncated.md.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
@@ -15,7 +16,9 @@ struct TruncatedBatch {
   Enclosure last_rate;  ///< above the sampling rate: of crowded batches those are counted here that it stays in
   Enclosure full;       ///< that largest others are: it does not join
   Enclosure crowded;    ///< that at least largest others were drawn
+  Enclosure room;       ///< that fewer were
   Enclosure rate;       ///< that it joins
+  Enclosure displaces;  ///< of crowded batches, that it joins, in the place of another; 0 to 1 where there are next to none
 };
 
 /// \throws Error{unsupported} where the sums have too many terms.
@@ -42,5 +45,10 @@ struct CrowdedBatch {
 /// room for all.
 /// \throws Error{unsupported} as above.
 [[nodiscard]] std::vector<CrowdedBatch> crowded_batches(SamplingRate rate, Batches batches);
+
+/// The chance that the record joins, from below, in the place of another, where batches are full for sure: with some number of records up to that of
+/// `batches`, or with exactly that one, for which fewer than `largest` others are drawn with probability at most e^log_room. Nothing where there is none.
+/// \throws Error{unsupported} as above.
+[[nodiscard]] std::optional<double> rate_of_full_batches(SamplingRate rate, Batches batches, double log_room, bool is_public);
 
 }  // namespace surety::accounting::privacy_loss

@@ -170,7 +170,7 @@ TEST(TruncatedPoisson, CountsCrowdsOfEveryNumberOfRecords) {
 TEST(TruncatedPoisson, CoversEveryDataSetOfItsAdjacency) {
   constexpr int records = 6;
   bool displaces = false;
-  for (const auto& [largest, rate, z] : {std::tuple{1, 0.3, 1.0}, {2, 0.5, 0.8}, {3, 0.2, 1.5}, {5, 0.9, 2.0}}) {
+  for (const auto& [largest, rate, z] : {std::tuple{1, 0.3, 1.0}, {2, 0.5, 0.8}, {3, 0.2, 1.5}, {5, 0.9, 2.0}, {1, 0.6, 1.0}}) {
     const auto text = "truncated_poisson(" + std::to_string(rate) + ", " + std::to_string(largest) + ", " + std::to_string(records) + ", ";
     const auto release = [&, noise = z](const std::string& name) { return text + name + "(" + std::to_string(noise) + "))"; };
     for (const double epsilon : {0.0, 0.3, 1.0, 2.0}) {
@@ -204,6 +204,31 @@ TEST(TruncatedPoisson, CoversEveryDataSetOfItsAdjacency) {
     }
   }
   EXPECT_TRUE(displaces);
+}
+
+// Where every batch is full the record takes the place of another, at the opposite clip: known of a public number of records, and of private ones from below.
+TEST(TruncatedPoisson, IsFullForSure) {
+  constexpr int largest = 30;
+  const auto moved = [](int others, double epsilon) {
+    const Data data{others, 1, -1};
+    return delta_of_pair(sum_with(data, 0.5, largest, false), sum_without(data, 0.5, largest), 0.3, epsilon);
+  };
+  for (const double epsilon : {20.0, 30.0}) {
+    const double public_number = one_sided(largest / 4000.0, 2 / 0.3, epsilon).removed;
+    const auto replaced = asked("truncated_poisson(0.5, 30, 4000, record_sum(0.3))", Adjacency::replace_one, epsilon);
+    EXPECT_LE(replaced.lower, public_number * (1 + 1e-9)) << epsilon;
+    EXPECT_GE(replaced.upper, public_number * (1 - 1e-9)) << epsilon;
+    EXPECT_LT(replaced.width(), 1e-4 * replaced.upper) << epsilon;
+    EXPECT_NEAR(moved(3999, epsilon), public_number, 1e-6) << epsilon;
+    double most = 0;
+    for (int others = 100; others < 4000; others += 150) most = std::max(most, moved(others, epsilon));
+    const auto removed = asked("truncated_poisson(0.5, 30, 4000, gaussian(0.3))", Adjacency::add_or_remove_one, epsilon);
+    EXPECT_LE(removed.lower, most) << epsilon;
+    EXPECT_GE(removed.lower, public_number * (1 - 1e-9)) << epsilon;
+    EXPECT_GE(removed.upper, most) << epsilon;
+    // More than a record that joins a batch with room for it.
+    EXPECT_GT(removed.lower, 2 * std::max(one_sided(0.5, 1 / 0.3, epsilon).removed, one_sided(0.5, 1 / 0.3, epsilon).added)) << epsilon;
+  }
 }
 
 TEST(TruncatedPoisson, SharesOutItsBatch) {
