@@ -527,12 +527,28 @@ void scale_mass(LossCell& cell, Ball share) {
   cell.mass_error = mass.share();
 }
 
+/// Where to cut a law that has this share of the mass; nothing where all of it may go.
+std::optional<Cut> cut_of_share(const Cut& cut, double weight) {
+  constexpr double least_cut = -1;
+  const Cut own{cut.log_above - std::log(weight), cut.log_below - std::log(weight)};
+  if (own.log_above > least_cut) return std::nullopt;
+  return Cut{own.log_above, std::min(own.log_below, least_cut)};
+}
+
 /// The cells of all laws, each with its share of the mass.
 LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut& cut) {
   LossCells found{{}, 0, step, 0, 0, 0};
+  LongUpper above{0};
+  LongUpper below{0};
   for (std::size_t i = 0; i < mixture.laws->size(); ++i) {
     if (mixture.weights[i] == 0) continue;
-    const LossCells one = cells((*mixture.laws)[i], step, cut);
+    const LongUpper share = LongUpper{LongExact{mixture.weights[i]}} * (LongUpper{1} + LongExact{mixture.weight_error});
+    const auto own = cut_of_share(cut, mixture.weights[i]);
+    if (!own) {
+      above += share;
+      continue;
+    }
+    const LossCells one = cells((*mixture.laws)[i], step, *own);
     if (one.anchor != 0) throw Error{ErrorCode::unsupported, "privacy-loss: a public mixture of laws with atoms"};
     PollNowAndThen poll;
     for (LossCell cell : one.cells) {
@@ -541,9 +557,11 @@ LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut&
       found.cells.push_back(cell);
     }
     found.loss_error = std::max(found.loss_error, one.loss_error);
-    found.cut_above = std::max(found.cut_above, one.cut_above);
-    found.cut_below = std::max(found.cut_below, one.cut_below);
+    above += share * LongExact{one.cut_above};
+    below += share * LongExact{one.cut_below};
   }
+  found.cut_above = above.value();
+  found.cut_below = below.value();
   std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
   return found;
 }
@@ -668,9 +686,12 @@ LossRange range(const LossLaw& law, const Cut& cut) {
     return {static_cast<double>(found.cells.front().index) * found.step, static_cast<double>(found.cells.back().index + 1) * found.step};
   }
   if (const auto* laws = several(law.base)) {
+    const auto* mixture = std::get_if<PublicMixtureBase>(&law.base);
     LossRange all{infinity, -infinity};
-    for (const auto& one : *laws) {
-      const auto found = range(one, cut);
+    for (std::size_t i = 0; i < laws->size(); ++i) {
+      const auto own = mixture != nullptr ? cut_of_share(cut, mixture->weights[i]) : cut;
+      if (!own) continue;
+      const auto found = range((*laws)[i], *own);
       all = {std::min(all.least, found.least), std::max(all.largest, found.largest)};
     }
     return all;

@@ -125,7 +125,7 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
     const Event sum = record_sum(NoiseMultiplier{draw_halvable()}, adjacency);
     return poisson(SamplingRate{draw_fraction()}, compose({sum, repeat(draw_count(), parallel({sum, sum}))}));
   }
-  if (adjacency == replace_one && kind == 4) return in_batches(without_replacement);
+  if (adjacency == replace_one && kind == 4) return in_batches(*rc::gen::inRange(0, 2) == 0 ? with_replacement : without_replacement);
   return *rc::gen::inRange(0, 2) == 0 ? in_batches(shuffled) : in_batches(deterministic);
 }
 
@@ -395,6 +395,10 @@ std::vector<Kind> every_kind() {
        R"({"without_replacement": {"records": 9, "batch_size": 7, "event": )" + inner + "}}",
        {Adjacency::replace_one},
        [](Adjacency a) { return without_replacement(Count{9}, Count{7}, noise(3.5, a)); }},
+      {"with_replacement(7, 9, gaussian(3.5))",
+       R"({"with_replacement": {"records": 7, "batch_size": 9, "event": )" + inner + "}}",
+       {Adjacency::replace_one},
+       [](Adjacency a) { return with_replacement(Count{7}, Count{9}, noise(3.5, a)); }},
       {"shuffled(9, 7, gaussian(3.5))", R"({"shuffled": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
        [](Adjacency a) { return shuffled(Count{9}, Count{7}, noise(3.5, a)); }},
       {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
@@ -605,7 +609,7 @@ TEST(EventBatch, WithinABatchIsRefused) {
       {"poisson(0.5, ", Adjacency::zero_out},        {"shuffled(9, 7, ", Adjacency::zero_out},
       {"deterministic(9, 7, ", Adjacency::zero_out}, {"cyclic(9, 7, 0.5, ", Adjacency::zero_out},
       {"without_replacement(9, 7, ", replace_one},   {"shuffled(9, 7, ", replace_one},
-      {"deterministic(9, 7, ", replace_one}};
+      {"deterministic(9, 7, ", replace_one},         {"with_replacement(7, 9, ", replace_one}};
   for (const auto& [outer, adjacency] : batches) {
     for (const auto& [inner, other] : batches) {
       if (adjacency != other) continue;
@@ -679,6 +683,8 @@ TEST(EventRange, OfEveryParameterIsNamed) {
       {"shuffled(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10", "9007199254740992"}},
       {"deterministic(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
       {"without_replacement(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
+      {"with_replacement(", ", 1, gaussian(1))", "records is {}, " + whole, not_whole},
+      {"with_replacement(9, ", ", gaussian(1))", "batch size is {}, " + whole, not_whole},
       {"users(", ", gaussian(1))", "records is {}, " + whole, not_whole},
       {"best_of(poisson_runs, ",
        ", gaussian(1))",
