@@ -391,7 +391,30 @@ bool is_unbounded(const BaseLaw& base) {
 }
 
 /// The least and largest loss of the base.
+/// The atoms that a cut leaves, and at least the mass of the others.
+struct KeptAtoms {
+  std::size_t first;
+  std::size_t end;
+  LongUpper above{0};
+  LongUpper below{0};
+};
+KeptAtoms kept_atoms(const AtomsBase& base, const Cut& cut) {
+  KeptAtoms kept{0, base.atoms.size()};
+  if (!base.has_tails) return kept;
+  const auto with = [&](LongUpper sum, std::size_t i) {
+    return sum + LongExact{base.atoms[i].mass} * (LongUpper{1} + LongExact{base.mass_error});
+  };
+  const auto fits = [](LongUpper sum, double log_mass) { return sum.value() <= std::exp(static_cast<long double>(log_mass)); };
+  while (kept.end > 1 && fits(with(kept.above, kept.end - 1), cut.log_above)) kept.above = with(kept.above, --kept.end);
+  while (kept.first + 1 < kept.end && fits(with(kept.below, kept.first), cut.log_below)) kept.below = with(kept.below, kept.first++);
+  return kept;
+}
+
 LossRange base_range(const LossLaw& law, const Cut& cut) {
+  if (const auto* given = std::get_if<AtomsBase>(&law.base); given != nullptr && given->has_tails && !given->atoms.empty()) {
+    const auto kept = kept_atoms(*given, cut);
+    return {given->atoms[kept.first].loss, given->atoms[kept.end - 1].loss};
+  }
   const auto atoms = atoms_of(law.base);
   if (!atoms.empty()) return {atoms.front().loss.value(), atoms.back().loss.value()};
   LossRange found{0, 0};
@@ -423,7 +446,13 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
   const Mix mix{law.rate};
   const bool reversed = law.mixing == Mixing::add;
   const bool symmetric = law.mixing == Mixing::symmetric;
-  const auto atoms = atoms_of(law.base);
+  auto atoms = atoms_of(law.base);
+  if (const auto* given = std::get_if<AtomsBase>(&law.base); given != nullptr && given->has_tails) {
+    const auto kept = kept_atoms(*given, cut);
+    atoms.erase(atoms.begin() + static_cast<std::ptrdiff_t>(kept.end), atoms.end());
+    atoms.erase(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(kept.first));
+    put_cuts(found, kept.above, kept.below, false);
+  }
   // A grid point lies on an outcome: on the likeliest one of the discrete Gaussian law under Q, else at the largest loss.
   found.anchor = range(law, cut).largest;
   with_shape(law.base, [&]<class Shape>(const Shape& shape) {
@@ -527,28 +556,12 @@ void scale_mass(LossCell& cell, Ball share) {
   cell.mass_error = mass.share();
 }
 
-/// Where to cut a law that has this share of the mass; nothing where all of it may go.
-std::optional<Cut> cut_of_share(const Cut& cut, double weight) {
-  constexpr double least_cut = -1;
-  const Cut own{cut.log_above - std::log(weight), cut.log_below - std::log(weight)};
-  if (own.log_above > least_cut) return std::nullopt;
-  return Cut{own.log_above, std::min(own.log_below, least_cut)};
-}
-
 /// The cells of all laws, each with its share of the mass.
 LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut& cut) {
   LossCells found{{}, 0, step, 0, 0, 0};
-  LongUpper above{0};
-  LongUpper below{0};
   for (std::size_t i = 0; i < mixture.laws->size(); ++i) {
     if (mixture.weights[i] == 0) continue;
-    const LongUpper share = LongUpper{LongExact{mixture.weights[i]}} * (LongUpper{1} + LongExact{mixture.weight_error});
-    const auto own = cut_of_share(cut, mixture.weights[i]);
-    if (!own) {
-      above += share;
-      continue;
-    }
-    const LossCells one = cells((*mixture.laws)[i], step, *own);
+    const LossCells one = cells((*mixture.laws)[i], step, cut);
     if (one.anchor != 0) throw Error{ErrorCode::unsupported, "privacy-loss: a public mixture of laws with atoms"};
     PollNowAndThen poll;
     for (LossCell cell : one.cells) {
@@ -557,11 +570,9 @@ LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut&
       found.cells.push_back(cell);
     }
     found.loss_error = std::max(found.loss_error, one.loss_error);
-    above += share * LongExact{one.cut_above};
-    below += share * LongExact{one.cut_below};
+    found.cut_above = std::max(found.cut_above, one.cut_above);
+    found.cut_below = std::max(found.cut_below, one.cut_below);
   }
-  found.cut_above = above.value();
-  found.cut_below = below.value();
   std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
   return found;
 }
@@ -686,12 +697,9 @@ LossRange range(const LossLaw& law, const Cut& cut) {
     return {static_cast<double>(found.cells.front().index) * found.step, static_cast<double>(found.cells.back().index + 1) * found.step};
   }
   if (const auto* laws = several(law.base)) {
-    const auto* mixture = std::get_if<PublicMixtureBase>(&law.base);
     LossRange all{infinity, -infinity};
-    for (std::size_t i = 0; i < laws->size(); ++i) {
-      const auto own = mixture != nullptr ? cut_of_share(cut, mixture->weights[i]) : cut;
-      if (!own) continue;
-      const auto found = range((*laws)[i], *own);
+    for (const auto& one : *laws) {
+      const auto found = range(one, cut);
       all = {std::min(all.least, found.least), std::max(all.largest, found.largest)};
     }
     return all;

@@ -31,6 +31,9 @@ inline constexpr double negligible_chance = 1e-200;
 /// \pre batch_size <= most_slots_on_average records. \complexity O(mean of K and some tens of its deviations), of 128 bits.
 [[nodiscard]] DrawnSlots drawn_slots(Count records, Count batch_size, double growth);
 
+/// The pair of Gaussian releases of that multiplier, from above: its curve by chords. \complexity O(3000 x numbers) normal tails.
+[[nodiscard]] LossLaw gaussian_slots(double multiplier, const DrawnSlots& slots);
+
 /// What k slots that each move a sum by 1 add up to, with each K rounded down to the first of its group.
 [[nodiscard]] GaussianMixtureBase mixture_of_slots(double multiplier, const DrawnSlots& slots);
 

@@ -51,20 +51,13 @@ void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
     looks.sampled(e.event, least, true);
     return add({upper, seen.remove.front().lower, false, count_}, {upper, seen.add.front().lower, false, count_});
   }
-  const double rate = makes_none() ? 0.5 : most;
-  const auto moved = [&](double times) {
-    const double share = (Lower{Exact{multiplier->lower}} / Exact{times}).value();
-    if (!(share > 0)) no_pair_for(*leaf_, "has losses too large for a grid");
-    return LossLaw{GaussianBase{share}, rate == 1 ? Mixing::remove : Mixing::symmetric, rate};
-  };
   if (makes_none()) {
-    const LossLaw lower{GaussianMixtureBase{multiplier->upper, {0, 0}, 0}};
-    const ReleaseLaws part{no_mixture(moved(1)), lower, false, count_};
+    // As in a batch of several releases.
+    const LossLaw upper{AtomsBase{{{-1, 0.5}, {2, 0.5}}, 0, 0}};
+    const ReleaseLaws part{upper, LossLaw{GaussianMixtureBase{multiplier->upper, {0, 0}, 0}}, false, count_};
     return add(part, part);
   }
-  std::vector<std::pair<LossLaw, Enclosure>> shares;
-  for (const auto& [fewest, many, chance] : slots.some) shares.emplace_back(moved(static_cast<double>(many)), (chance / slots.any).enclosure());
-  const LossLaw upper = public_mixture(shares, Side::upper);
+  const LossLaw upper = gaussian_slots(multiplier->lower, slots);
   const auto base = mixture_of_slots(multiplier->upper, slots);
   add({upper, LossLaw{base, Mixing::remove}, false, count_}, {upper, LossLaw{base, Mixing::add}, false, count_});
 }
@@ -108,7 +101,7 @@ LossLaw PartsOfEvent::slots_from_above(const Event& inner, const DrawnSlots& slo
     if (one.second.value() < least_mass) infinite += one.second;
   }
   const double outside = std::min(1.0, shortened(infinite).value());
-  AtomsBase all{{}, 0, mass_error, false};
+  AtomsBase all{{}, 0, mass_error, false, true};
   for (const auto& [loss, mass] : merged) {
     if (mass.value() >= least_mass) all.atoms.push_back({loss, shortened(mass / (LongLower{1} - LongExact{outside})).value()});
   }
