@@ -33,6 +33,7 @@ class SlotCurve {
   [[nodiscard]] double at(double log_c) {
     if (!(log_c > -infinity)) return 1;
     const auto [low, high] = around_best(log_c);
+    if (!std::isfinite(low) || !std::isfinite(high)) return 1;
     const Ball outside = log_c < most_exponent ? exp(Ball{Exact{log_c}}) * tail(Ball{Exact{high}}) : Ball{0};
     Ball inside = 0;
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
@@ -102,16 +103,24 @@ class SlotCurve {
       const Rough found = rough(last_);
       const double step = (found.value - log_c) / found.slope;
       last_ -= step;
+      if (!std::isfinite(last_)) last_ = 0;
       if (std::abs(step) <= close * std::max(1.0, std::abs(last_))) break;
     }
     return around(last_, last_, log_c);
   }
   /// The same, as far out as the ratio is certainly on its side.
   [[nodiscard]] std::pair<double, double> around(double low, double high, double log_c) const {
-    double step = 1e-10 * std::max(1.0, std::abs(low));
-    while (!(log_ratio(low).upper().value() < log_c)) low -= step *= 2;
-    step = 1e-10 * std::max(1.0, std::abs(high));
-    while (!(log_ratio(high).lower().value() > log_c)) high += step *= 2;
+    constexpr int most_doublings = 100;  // without digits nothing is certain, however far out
+    const auto is_found = [&](double& t, double direction, const auto& is_beyond) {
+      double step = direction * 1e-10 * std::max(1.0, std::abs(t));
+      for (int i = 0; i < most_doublings; ++i) {
+        if (is_beyond(log_ratio(t))) return true;
+        t += step *= 2;
+      }
+      return false;
+    };
+    if (!is_found(low, -1, [&](const Ball& at) { return at.upper().value() < log_c; })) low = -infinity;
+    if (!is_found(high, +1, [&](const Ball& at) { return at.lower().value() > log_c; })) high = infinity;
     return {low, high};
   }
 

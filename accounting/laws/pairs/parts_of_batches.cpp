@@ -57,6 +57,10 @@ void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
     const ReleaseLaws part{upper, LossLaw{GaussianMixtureBase{multiplier->upper, {0, 0}, 0}}, false, count_};
     return add(part, part);
   }
+  constexpr double least_multiplier = 1e-6;
+  constexpr double largest_multiplier = 1e9;
+  if (!(multiplier->lower >= least_multiplier)) no_pair_but_perhaps_others("has losses too large for a grid");
+  if (!(multiplier->upper <= largest_multiplier)) no_pair_but_perhaps_others("has losses too small for a grid");
   const LossLaw upper = gaussian_slots(multiplier->lower, slots);
   const auto base = mixture_of_slots(multiplier->upper, slots);
   add({upper, LossLaw{base, Mixing::remove}, false, count_}, {upper, LossLaw{base, Mixing::add}, false, count_});

@@ -59,8 +59,7 @@ class PartsOfEvent {
   void operator()(const Event::GeneralizedGaussian& e);
   void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
   void operator()(const Event::SampledWithoutReplacement& e);
-  /// A record is in some slots of the batch, and nobody knows whether in any: told in how many it is, if in any, a batch of fixed size of as
-  /// many records that change at once.
+  /// A record is in some slots of the batch, and nobody knows whether in any.
   void operator()(const Event::SampledWithReplacement& e);
   /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
   /// event.cpp refuses add-or-remove-one.
