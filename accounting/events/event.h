@@ -231,11 +231,10 @@ class Event {
   /// independently of the user's others; of repeat and compose each release is meant.
   struct Users;
 
-  using Node =
-      std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure, Approximate,
-                   Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled, SampledWithoutReplacement,
-                   Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile, Law, RenyiCurve, Mixture,
-                   SampledWithReplacement>;
+  using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
+                            Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
+                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
+                            Law, RenyiCurve, Mixture, SampledWithReplacement>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;

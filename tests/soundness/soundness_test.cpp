@@ -540,12 +540,13 @@ class Generator {
     const std::uint64_t size = 1 + words_() % 5;
     const double sigma = log_scale(0.3, 100);
     const double move = static_cast<double>(size) / sigma;
-    return {"Gaussian, batch with replacement, once",
-            with_replacement(Count{static_cast<std::uint64_t>(records)}, Count{size}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one)),
-            users_curve(size, 1 / records, sigma),
-            std::log1p(std::expm1(std::min(600.0, move * move / 2 + move)) / records),
-            one_in(4),
-            true};
+    return {
+        "Gaussian, batch with replacement, once",
+        with_replacement(Count{static_cast<std::uint64_t>(records)}, Count{size}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one)),
+        users_curve(size, 1 / records, sigma),
+        std::log1p(std::expm1(std::min(600.0, move * move / 2 + move)) / records),
+        one_in(4),
+        true};
   }
 
   Case laplace() {

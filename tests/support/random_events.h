@@ -293,7 +293,8 @@ class WildEvents {
       case 8: return of_sums();
       case 6:
         if (adjacency_ == Adjacency::replace_one) {
-          if (source_.one_in(3)) return fmt::format("with_replacement({}, {}, {})", 1 + source_.below(200), 1 + source_.below(20), inside(depth));
+          if (source_.one_in(3))
+            return fmt::format("with_replacement({}, {}, {})", 1 + source_.below(200), 1 + source_.below(20), inside(depth));
           return "without_replacement(" + batches() + ", " + inside(depth) + ")";
         }
         [[fallthrough]];

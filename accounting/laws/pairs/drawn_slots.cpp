@@ -202,7 +202,8 @@ LossLaw gaussian_slots(double multiplier, const DrawnSlots& slots) {
     poll();
     const double x = base < 30 ? std::log1p(q * std::expm1(base)) : base + std::log(q);
     // a = e^x, a' = 1 + (a - 1) / q, and the share a / a' of the other record.
-    const Ball log_inner = x < 30 ? log1p(expm1(Ball{Exact{x}}) / Exact{q}) : Exact{x} - log(Ball{Exact{q}}) + log1p(-(rest * exp(Ball{Exact{-x}})));
+    const Ball log_inner =
+        x < 30 ? log1p(expm1(Ball{Exact{x}}) / Exact{q}) : Exact{x} - log(Ball{Exact{q}}) + log1p(-(rest * exp(Ball{Exact{-x}})));
     const double apart = log_inner.lower().value();
     const Upper share = min(exp((Exact{x} - log_inner).upper()), Upper{1});
     const double nearer = once > 0 ? (log_inner + log(Ball{Exact{once}})).lower().value() : -infinity;

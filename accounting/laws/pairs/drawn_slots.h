@@ -17,9 +17,10 @@ struct DrawnSlots {
     std::uint64_t most;
     Interval chance;  ///< that K lies between the two
   };
-  Interval none;              ///< chance of K = 0
-  Interval any;               ///< and of K >= 1
-  std::vector<Numbers> some;  ///< all of K >= 1, by rising numbers; of the last ones only a bound on the chance is known where that vanishes
+  Interval none;  ///< chance of K = 0
+  Interval any;   ///< and of K >= 1
+  std::vector<Numbers>
+      some;  ///< all of K >= 1, by rising numbers; of the last ones only a bound on the chance is known where that vanishes
 };
 
 /// Slots that a record is in on average, at most.

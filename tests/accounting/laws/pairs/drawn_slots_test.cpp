@@ -73,7 +73,8 @@ TEST(WithReplacement, CostsNoLessThanAnyDataOnTheLine) {
         std::vector<double> other = records;
         records[0] = 1;
         if (i > 0) {
-          for (std::size_t at = 0; at < records.size(); ++at) records[at] = other[at] = i % 3 == 0 ? std::round(place(words)) : place(words);
+          for (std::size_t at = 0; at < records.size(); ++at)
+            records[at] = other[at] = i % 3 == 0 ? std::round(place(words)) : place(words);
           other[0] = i % 2 == 0 ? -1 : place(words);
           records[0] = 1;
         }
@@ -81,7 +82,8 @@ TEST(WithReplacement, CostsNoLessThanAnyDataOnTheLine) {
         EXPECT_LE(truth, of_sums.upper + 3e-6) << n << ' ' << m << ' ' << z << ' ' << epsilon;
         if (i == 0) attained = truth;
         closest = std::max(closest, truth / of_sums.upper);
-        const double of_query = delta_of_pair(over_all_batches(records, m, largest_less_least), over_all_batches(other, m, largest_less_least), z, epsilon);
+        const double of_query =
+            delta_of_pair(over_all_batches(records, m, largest_less_least), over_all_batches(other, m, largest_less_least), z, epsilon);
         EXPECT_LE(of_query, of_queries.upper + 3e-6) << n << ' ' << m << ' ' << z << ' ' << epsilon;
       }
       EXPECT_LE(of_sums.lower, attained + 3e-6) << n << ' ' << m << ' ' << z << ' ' << epsilon;
@@ -179,7 +181,8 @@ TEST(WithReplacement, OfOneRecordHoldsItInEverySlot) {
 
 TEST(WithReplacement, AgreesWithTheKnownValueOfManyRounds) {
   const auto with = epsilon(PrivacyLoss{.width = 1e-3}, event_of("repeat(1000, with_replacement(50000, 500, gaussian(1)))"), Delta{1e-6});
-  const auto without = epsilon(PrivacyLoss{.width = 1e-3}, event_of("repeat(1000, without_replacement(50000, 500, gaussian(1)))"), Delta{1e-6});
+  const auto without =
+      epsilon(PrivacyLoss{.width = 1e-3}, event_of("repeat(1000, without_replacement(50000, 500, gaussian(1)))"), Delta{1e-6});
   EXPECT_GE(with.upper, 0.99 * without.upper);
   EXPECT_LE(with.upper, 1.2 * without.upper);
   EXPECT_GE(with.lower, without.lower);
@@ -226,11 +229,10 @@ TEST(DrawnSlots, AreBinomial) {
 }
 
 TEST(WithReplacement, RefusesWhatItHasNoTheoremFor) {
-  for (const auto& [text, why] :
-       {std::pair{"with_replacement(10, 2, parallel(gaussian(1), gaussian(2)))", "among parallel parts"},
-        {"with_replacement(2, 20001, gaussian(1))", "more than 10000 times"},
-        {"with_replacement(1, 9, laplace(1))", "nearly every batch"},
-        {"with_replacement(10, 2, law(0.5, 0.4, -0.1, 0.6))", "has no"}}) {
+  for (const auto& [text, why] : {std::pair{"with_replacement(10, 2, parallel(gaussian(1), gaussian(2)))", "among parallel parts"},
+                                  {"with_replacement(2, 20001, gaussian(1))", "more than 10000 times"},
+                                  {"with_replacement(1, 9, laplace(1))", "nearly every batch"},
+                                  {"with_replacement(10, 2, law(0.5, 0.4, -0.1, 0.6))", "has no"}}) {
     const auto event = event_of(text);
     EXPECT_TRUE(reference::refusal_of([&] { return delta(PrivacyLoss{}, event, Epsilon{0.1}); }).says(ErrorCode::unsupported, why)) << text;
     EXPECT_FALSE(supports(PrivacyLoss{}, event)) << text;
