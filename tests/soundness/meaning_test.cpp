@@ -457,7 +457,7 @@ std::vector<Sampling> samplings(Adjacency adjacency, int places) {
     all.push_back({Kind::fixed_size, 1, size, 1});
     if (places == 2) all.push_back({Kind::fixed_size, 1, size, 2});
     all.push_back({Kind::with_replacement, 1, std::max(2, size), 1});
-    if (places <= 3) all.push_back({Kind::with_replacement, 1, places, 2});
+    if (places == 2) all.push_back({Kind::with_replacement, 1, places, 2});
   }
   all.push_back({Kind::shuffled, 1, size, 1});
   all.push_back({Kind::in_order, 1, size, 1});
