@@ -108,6 +108,10 @@ class Notes {
     add("without_replacement(n, m, e): each batch is a fresh uniform subset of m of n records, and nobody sees which.");
     visit(node.event);
   }
+  void visit(const Event::SampledWithReplacement& node, Adjacency /*adjacency*/) {
+    add("with_replacement(n, m, e): each of the m slots of a batch holds one of the n records, drawn uniformly, afresh and independently, and nobody sees which; a record may be in several, and the release knows a batch as m records.");
+    visit(node.event);
+  }
   void visit(const Event::Shuffled& node, Adjacency /*adjacency*/) {
     add("shuffled(n, m, e): no amplification by shuffling is counted; the upper bound is that of a record whose batch is known.");
     visit(node.event);

@@ -102,6 +102,10 @@ struct Require {
     require_no_batch(e.event, e.word);
     require_adjacency(adjacency, {Adjacency::replace_one}, e.word);
   }
+  void operator()(const Event::SampledWithReplacement& e) const {
+    require_no_batch(e.event, e.word);
+    require_adjacency(adjacency, {Adjacency::replace_one}, e.word);
+  }
   void operator()(const Event::Shuffled& e) const { order(e); }
   void operator()(const Event::Deterministic& e) const { order(e); }
   void operator()(const Event::Cyclic& e) const { batch(e); }
@@ -258,6 +262,9 @@ Event parallel(std::vector<Event> events) { return around<Event::Parallel>(std::
 Event poisson(SamplingRate rate, Event event) { return around<Event::PoissonSampled>(std::move(event), rate); }
 Event without_replacement(Count records, Count batch_size, Event event) {
   return around<Event::SampledWithoutReplacement>(std::move(event), Batches{records, batch_size});
+}
+Event with_replacement(Count records, Count batch_size, Event event) {
+  return around<Event::SampledWithReplacement>(std::move(event), records, batch_size);
 }
 Event shuffled(Count records, Count batch_size, Event event) {
   return around<Event::Shuffled>(std::move(event), Batches{records, batch_size});

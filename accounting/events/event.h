@@ -190,6 +190,10 @@ class Event {
   struct PoissonSampled;
   /// `event` on a batch of fixed size drawn uniformly without replacement, which does not see who is in it. Under replace-one only.
   struct SampledWithoutReplacement;
+  /// `event` on a batch of `batch_size` slots, each of which holds one of `records` records, uniformly, afresh and independently of all else: a
+  /// record may be in several slots, and a batch may be larger than the data. The release sees the batch as a data set of that many records.
+  /// Under replace-one only.
+  struct SampledWithReplacement;
   /// One epoch: `event` on each batch of a secret uniform permutation, or of a fixed public order; the last batch may be
   /// smaller. Under replace-one and zero-out.
   struct Shuffled;
@@ -227,10 +231,10 @@ class Event {
   /// independently of the user's others; of repeat and compose each release is meant.
   struct Users;
 
-  using Node =
-      std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure, Approximate,
-                   Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled, SampledWithoutReplacement,
-                   Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile, Law, RenyiCurve, Mixture>;
+  using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
+                            Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
+                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
+                            Law, RenyiCurve, Mixture, SampledWithReplacement>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -293,6 +297,16 @@ struct Event::SampledWithoutReplacement {
   static constexpr auto arguments() {
     return std::tuple{argument(&SampledWithoutReplacement::batches, "records", "batch_size"),
                       argument(&SampledWithoutReplacement::event, "event")};
+  }
+};
+struct Event::SampledWithReplacement {
+  Count records;
+  Count batch_size;
+  Event event;
+  static constexpr std::string_view word = "with_replacement";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&SampledWithReplacement::records, "records"), argument(&SampledWithReplacement::batch_size, "batch_size"),
+                      argument(&SampledWithReplacement::event, "event")};
   }
 };
 struct Event::Shuffled {
@@ -404,9 +418,10 @@ template <class Release>
 [[nodiscard]] Event compose(std::vector<Event> events);
 [[nodiscard]] Event parallel(std::vector<Event> events);
 /// \throws Error{invalid_argument} for a batch within a batch, and under an adjacency that the sampler has no theorem for:
-///         poisson under replace-one of anything but RecordSum releases, without_replacement under any other, shuffled and
-///         deterministic under add-or-remove-one.
+///         poisson under replace-one of anything but RecordSum releases, without_replacement and with_replacement under any other, shuffled
+///         and deterministic under add-or-remove-one.
 [[nodiscard]] Event poisson(SamplingRate rate, Event event);
+[[nodiscard]] Event with_replacement(Count records, Count batch_size, Event event);
 /// \throws Error{invalid_argument} also, as the next two, when a batch is larger than the data.
 [[nodiscard]] Event without_replacement(Count records, Count batch_size, Event event);
 [[nodiscard]] Event shuffled(Count records, Count batch_size, Event event);

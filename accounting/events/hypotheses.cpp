@@ -36,6 +36,7 @@ struct ZeroedActsAsAbsent {
   // A zeroed record keeps its place in the batches; no batch holds another one, so nothing asks.
   bool operator()(const Event::PoissonSampled&) const { return false; }
   bool operator()(const Event::SampledWithoutReplacement&) const { return false; }
+  bool operator()(const Event::SampledWithReplacement&) const { return false; }
   bool operator()(const Event::Shuffled&) const { return false; }
   bool operator()(const Event::Deterministic&) const { return false; }
   bool operator()(const Event::Cyclic&) const { return false; }

@@ -67,6 +67,11 @@ struct Plainest {
   Event operator()(const Event::SampledWithoutReplacement& e) const {
     return around(e.event, [&](Event inside) { return without_replacement(e.batches.records(), e.batches.size(), std::move(inside)); });
   }
+  /// One slot is a batch of one record.
+  Event operator()(const Event::SampledWithReplacement& e) const {
+    if (e.batch_size == Count{1}) return plainest(without_replacement(e.records, e.batch_size, e.event));
+    return around(e.event, [&](Event inside) { return with_replacement(e.records, e.batch_size, std::move(inside)); });
+  }
   Event operator()(const Event::Shuffled& e) const {
     return around(e.event, [&](Event inside) { return shuffled(e.batches.records(), e.batches.size(), std::move(inside)); });
   }

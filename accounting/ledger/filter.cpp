@@ -58,6 +58,8 @@ struct HasRule {
   bool operator()(const Event::Parallel& e) const { return concentrated(e.events); }
   bool operator()(const Event::PoissonSampled& e) const { return secret_batch(e.event); }
   bool operator()(const Event::SampledWithoutReplacement& e) const { return secret_batch(e.event); }
+  /// A batch full of one record has hardly any chance, and a moment that is out of all proportion.
+  bool operator()(const Event::SampledWithReplacement&) const { return false; }
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }

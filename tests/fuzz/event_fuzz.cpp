@@ -277,6 +277,7 @@ void once(Source& source, Counts& counts) {
       "parallel(gaussian(2), compose(laplace(1), approx(0.5, 1e-6)))",
       "deterministic(100, 7, shuffled(10, 2, gaussian(1)))",
       "without_replacement(60000, 256, compose(gaussian(3), gaussian(4)))",
+      "with_replacement(600, 25, compose(gaussian(3), laplace(4)))",
       "repeat(9007199254740992, repeat(9007199254740992, gaussian(1)))",
       std::string(2000, '('),
       "poisson(1, poisson(1, gaussian(1)))",

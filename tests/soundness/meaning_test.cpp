@@ -439,6 +439,7 @@ Event whole(const Event& event, const Sampling& sampling, int places) {
     case Kind::all: break;
     case Kind::poisson: one = poisson(SamplingRate{sampling.rate}, event); break;
     case Kind::fixed_size: one = in_batches(without_replacement); break;
+    case Kind::with_replacement: one = in_batches(with_replacement); break;
     case Kind::shuffled: one = in_batches(shuffled); break;
     case Kind::in_order: one = in_batches(deterministic); break;
     case Kind::fixed_places: throw Error{ErrorCode::internal, "no event lets a batch of fixed size show who is in it"};
@@ -455,6 +456,8 @@ std::vector<Sampling> samplings(Adjacency adjacency, int places) {
   if (adjacency == Adjacency::replace_one) {
     all.push_back({Kind::fixed_size, 1, size, 1});
     if (places == 2) all.push_back({Kind::fixed_size, 1, size, 2});
+    all.push_back({Kind::with_replacement, 1, std::max(2, size), 1});
+    if (places == 2) all.push_back({Kind::with_replacement, 1, places, 2});
   }
   all.push_back({Kind::shuffled, 1, size, 1});
   all.push_back({Kind::in_order, 1, size, 1});
@@ -491,7 +494,7 @@ class Check {
     }
   }
 
-  std::map<std::string, std::array<Counts, 5>> counts;
+  std::map<std::string, std::array<Counts, 7>> counts;
 
  private:
   /// Nothing where the event does not exist or no accountant answers.
@@ -514,7 +517,7 @@ class Check {
 };
 
 void write_report(const std::string& file, const Check& check) {
-  constexpr const char* kinds[] = {"none", "poisson", "without_replacement", "shuffled", "deterministic"};
+  constexpr const char* kinds[] = {"none", "poisson", "without_replacement", "shuffled", "deterministic", "", "with_replacement"};
   std::ofstream out{file};
   const std::vector<std::string> accountants{"closed-form", "contour", "privacy-loss", "renyi", "moments", "zcdp", "optimal"};
   out << "| adjacency, batches | cases |";
@@ -916,6 +919,14 @@ TEST(WrongHypothesis, ThatABatchOfFixedSizeMayShowWhoIsInIt) {
   const Mechanism bit{one_bit(world, 1, 0)};
   EXPECT_GT(excess(bit, world, {Kind::fixed_places, 1, 1, 1}, charge("without_replacement(2, 1, pure(1))", replace)), found);
   EXPECT_LT(excess(bit, world, {Kind::fixed_size, 1, 1, 1}, charge("without_replacement(2, 1, pure(1))", replace)), slack);
+}
+
+TEST(WrongHypothesis, ThatABatchWithReplacementHoldsARecordOnce) {
+  const World world{replace, 2};
+  const Mechanism sum{fine_sum(world, discrete_laplace(1))};
+  const Sampling sampling{Kind::with_replacement, 1, 2, 1};
+  EXPECT_GT(excess(sum, world, sampling, charge("without_replacement(4, 3, discrete_laplace(1, 2))", replace)), found);  // q alone
+  EXPECT_LT(excess(sum, world, sampling, charge("with_replacement(2, 2, discrete_laplace(1, 2))", replace)), slack);
 }
 
 TEST(WrongHypothesis, ThatPartsOfABatchOfFixedSizeAreIndependent) {

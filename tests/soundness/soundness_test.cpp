@@ -334,6 +334,7 @@ class Generator {
 
   Case next(std::size_t number) {
     if (number % 20 == 3) return few_sampled_gaussians();
+    if (number % 40 == 34) return batch_with_replacement();
     if (number % 20 == 14) return batch_without_replacement();
     if (number % 20 == 9) return users_in_a_batch();
     if (number % 40 == 11) return dealt_epoch();
@@ -531,6 +532,21 @@ class Generator {
             true,
             0,
             1e-15};
+  }
+
+  /// Where all other records are alike; 1 / n is a double.
+  Case batch_with_replacement() {
+    const double records = std::exp2(1 + static_cast<double>(words_() % 40));
+    const std::uint64_t size = 1 + words_() % 5;
+    const double sigma = log_scale(0.3, 100);
+    const double move = static_cast<double>(size) / sigma;
+    return {
+        "Gaussian, batch with replacement, once",
+        with_replacement(Count{static_cast<std::uint64_t>(records)}, Count{size}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one)),
+        users_curve(size, 1 / records, sigma),
+        std::log1p(std::expm1(std::min(600.0, move * move / 2 + move)) / records),
+        one_in(4),
+        true};
   }
 
   Case laplace() {
@@ -764,10 +780,11 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
       EXPECT_GT(answers(family, "closed-form"), 0.1) << family;
     }
     EXPECT_GT(answers("Gaussian, users in a batch, once", "privacy-loss"), 0.1);
+    EXPECT_GT(answers("Gaussian, batch with replacement, once", "privacy-loss"), 0.1);
     EXPECT_GT(answers("Gaussian, dealt to two or three rounds", "privacy-loss"), 0.3);
     for (const auto& [family, tally] : judge.tallies()) {
       if (family != "(epsilon, delta), repeated" && family != "Gaussian, users in a batch, once" &&
-          family.find("dealt to two") == std::string::npos) {
+          family != "Gaussian, batch with replacement, once" && family.find("dealt to two") == std::string::npos) {
         EXPECT_GT(answers(family, "renyi"), 0.9) << family;
       }
     }

@@ -68,6 +68,8 @@ inline constexpr std::array rows{
     Row{"without_replacement(n, m, gaussian(z))", "without_replacement(100, 10, gaussian(2))"},
     Row{"without_replacement(n, m, gaussian(z)), z up to 0.2", "repeat(2, without_replacement(100, 1, gaussian(0.1)))"},
     Row{"without_replacement(n, m, laplace(b))", "without_replacement(100, 10, laplace(2))"},
+    Row{"with_replacement(n, m, gaussian(z))", "with_replacement(100, 10, gaussian(2))"},
+    Row{"with_replacement(n, m, laplace(b))", "with_replacement(100, 10, laplace(2))"},
     Row{"shuffled(n, m, gaussian(z))", "shuffled(100, 10, gaussian(2))"},
     Row{"shuffled(n, m, laplace(b))", "shuffled(100, 10, laplace(2))"},
     Row{"deterministic(n, m, gaussian(z))", "deterministic(100, 10, gaussian(2))"},

@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 29 : 12);
+    const auto kind = below(depth > 0 ? 30 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -101,6 +101,7 @@ class Source {
       case 25: return "renyi(" + pairs() + ")";
       case 26: return "mixture(" + pairs() + ", " + text(depth - 1) + ")";
       case 27: return "zcdp(" + number() + ", " + number() + ")";
+      case 29: return "with_replacement(" + whole() + ", " + whole() + ", " + text(depth - 1) + ")";
       case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
@@ -291,7 +292,11 @@ class WildEvents {
       case 5: return "poisson(" + probability() + ", " + inside(depth) + ")";
       case 8: return of_sums();
       case 6:
-        if (adjacency_ == Adjacency::replace_one) return "without_replacement(" + batches() + ", " + inside(depth) + ")";
+        if (adjacency_ == Adjacency::replace_one) {
+          if (source_.one_in(3))
+            return fmt::format("with_replacement({}, {}, {})", 1 + source_.below(200), 1 + source_.below(20), inside(depth));
+          return "without_replacement(" + batches() + ", " + inside(depth) + ")";
+        }
         [[fallthrough]];
       default:
         if (adjacency_ == Adjacency::add_or_remove_one) return "poisson(" + probability() + ", " + inside(depth) + ")";

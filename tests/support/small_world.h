@@ -157,9 +157,9 @@ inline Kernel in_parts(const World& world, const Kernel& first, const Kernel& se
 }
 
 /// How batches are drawn, and how often. A batch of fixed size is handed over in random order, so that it is a data set of its own;
-/// `fixed_places` leaves its records where they are.
+/// `fixed_places` leaves its records where they are. \pre with_replacement: `size` is at most the number of places.
 struct Sampling {
-  enum class Kind { all, poisson, fixed_size, shuffled, in_order, fixed_places };
+  enum class Kind { all, poisson, fixed_size, shuffled, in_order, fixed_places, with_replacement };
   Kind kind = Kind::all;
   double rate = 1;
   int size = 0;
@@ -201,6 +201,18 @@ void for_each_batch(const World& world, const Sampling& sampling, int data, Visi
     for (int mask = 0; mask < 1 << count; ++mask) {
       const int inside = __builtin_popcount(static_cast<unsigned>(mask));
       visit(std::pow(sampling.rate, inside) * std::pow(1 - sampling.rate, count - inside), batch_of(mask));
+    }
+    return;
+  }
+  if (sampling.kind == Sampling::Kind::with_replacement) {
+    // Every slot holds any of the records.
+    const double all = std::pow(count, sampling.size);
+    for (int draw = 0; draw < static_cast<int>(all); ++draw) {
+      int batch = 0;
+      for (int slot = 0, rest = draw; slot < sampling.size; ++slot, rest /= count) {
+        batch = with_value(batch, slot, value_at(data, rest % count));
+      }
+      visit(1 / all, batch);
     }
     return;
   }

@@ -410,6 +410,8 @@ struct CurveOf {
     const double q = size == records ? 1 : std::min((Upper{Exact{size}} / Exact{records}).value(), 1 - unit_roundoff);
     return fixed_size_curve(q, e.event);
   }
+  /// The moments are those of batches that hold the record in every slot.
+  Curve operator()(const Event::SampledWithReplacement&) const { no_theorem_for(event, "privacy-loss answers"); }
   /// A record is in one batch of the epoch, of the same place on both sides (event.cpp); the order is public, or at best unhelpful.
   Curve operator()(const Event::Deterministic& e) const { return curve_of(e.event); }
   Curve operator()(const Event::Shuffled& e) const {

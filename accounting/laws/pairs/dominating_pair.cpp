@@ -391,7 +391,30 @@ bool is_unbounded(const BaseLaw& base) {
 }
 
 /// The least and largest loss of the base.
+/// The atoms that a cut leaves, and at least the mass of the others.
+struct KeptAtoms {
+  std::size_t first;
+  std::size_t end;
+  LongUpper above{0};
+  LongUpper below{0};
+};
+KeptAtoms kept_atoms(const AtomsBase& base, const Cut& cut) {
+  KeptAtoms kept{0, base.atoms.size()};
+  if (!base.has_tails) return kept;
+  const auto with = [&](LongUpper sum, std::size_t i) {
+    return sum + LongExact{base.atoms[i].mass} * (LongUpper{1} + LongExact{base.mass_error});
+  };
+  const auto fits = [](LongUpper sum, double log_mass) { return sum.value() <= std::exp(static_cast<long double>(log_mass)); };
+  while (kept.end > 1 && fits(with(kept.above, kept.end - 1), cut.log_above)) kept.above = with(kept.above, --kept.end);
+  while (kept.first + 1 < kept.end && fits(with(kept.below, kept.first), cut.log_below)) kept.below = with(kept.below, kept.first++);
+  return kept;
+}
+
 LossRange base_range(const LossLaw& law, const Cut& cut) {
+  if (const auto* given = std::get_if<AtomsBase>(&law.base); given != nullptr && given->has_tails && !given->atoms.empty()) {
+    const auto kept = kept_atoms(*given, cut);
+    return {given->atoms[kept.first].loss, given->atoms[kept.end - 1].loss};
+  }
   const auto atoms = atoms_of(law.base);
   if (!atoms.empty()) return {atoms.front().loss.value(), atoms.back().loss.value()};
   LossRange found{0, 0};
@@ -423,7 +446,13 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
   const Mix mix{law.rate};
   const bool reversed = law.mixing == Mixing::add;
   const bool symmetric = law.mixing == Mixing::symmetric;
-  const auto atoms = atoms_of(law.base);
+  auto atoms = atoms_of(law.base);
+  if (const auto* given = std::get_if<AtomsBase>(&law.base); given != nullptr && given->has_tails) {
+    const auto kept = kept_atoms(*given, cut);
+    atoms.erase(atoms.begin() + static_cast<std::ptrdiff_t>(kept.end), atoms.end());
+    atoms.erase(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(kept.first));
+    put_cuts(found, kept.above, kept.below, false);
+  }
   // A grid point lies on an outcome: on the likeliest one of the discrete Gaussian law under Q, else at the largest loss.
   found.anchor = range(law, cut).largest;
   with_shape(law.base, [&]<class Shape>(const Shape& shape) {

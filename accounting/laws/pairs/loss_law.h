@@ -53,6 +53,8 @@ struct AtomsBase {
   double loss_error;
   double mass_error;
   bool mirrors = true;  ///< losses that mirror each other say that the law is its own reverse
+  bool has_tails =
+      false;  ///< to be cut as those of other laws are, where it has hundreds of atoms. \pre mixed with a rate of 1 only, as `remove`
 };
 /// N(s_i / multiplier, 1) with probability e^log_weights[i], i = 0, 1, ..., against N(0, 1): what a user's records add up to. Each logarithm is
 /// within `weight_error`; the first is -infinity where its share is 0. s_i is i, or given, rising from 0. \pre at least two weights; rate 1.

@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/batch_pair.h>
+#include <surety/accounting/laws/pairs/drawn_slots.h>
 #include <surety/accounting/laws/pairs/finite_law.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
@@ -23,6 +25,105 @@ namespace surety::accounting::privacy_loss {
 void PartsOfEvent::operator()(const Event::SampledWithoutReplacement& e) {
   sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
 }
+
+// Proved: docs/proofs/privacy-loss.md#with-replacement
+void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
+  const double n = static_cast<double>(e.records.value());
+  if (static_cast<double>(e.batch_size.value()) > most_slots_on_average * n) {
+    no_pair_for(*leaf_, fmt::format("has batches of more than {:.0f} times its records", most_slots_on_average));
+  }
+  if (splits_its_batch(e.event)) {
+    no_pair_for(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
+  }
+  const auto multiplier = gaussian_multiplier(e.event);
+  const auto slots = drawn_slots(e.records, e.batch_size, multiplier ? 1.0 / 16 : 0.5);
+  const double most = std::min(1.0, slots.any.enclosure().upper);
+  out_.symmetric = false;
+  if (!multiplier) {
+    if (most == 1) no_pair_for(*leaf_, "holds each record in nearly every batch, for which only gaussian releases have a law");
+    const LossLaw upper = slots_from_above(e.event, slots);
+    // Whoever looks whether a slot holds the record; where each record answers for itself, at one slot.
+    const bool all_look =
+        every_leaf(e.event, [](const Event& leaf) { return !std::holds_alternative<Event::RandomizedResponse>(leaf.node()); });
+    const double least = all_look ? slots.any.enclosure().lower : std::nextafter(1 / n, 0.0);
+    BothDirections seen;
+    PartsOfEvent looks{seen, others_, tilt_, reach_};
+    looks.leaf_ = leaf_;
+    looks.sampled(e.event, least, true);
+    return add({upper, seen.remove.front().lower, false, count_}, {upper, seen.add.front().lower, false, count_});
+  }
+  if (makes_none()) {
+    // As in a batch of several releases.
+    const LossLaw upper{AtomsBase{{{-1, 0.5}, {2, 0.5}}, 0, 0}};
+    const ReleaseLaws part{upper, LossLaw{GaussianMixtureBase{multiplier->upper, {0, 0}, 0}}, false, count_};
+    return add(part, part);
+  }
+  constexpr double least_multiplier = 1e-6;
+  constexpr double largest_multiplier = 1e9;
+  if (!(multiplier->lower >= least_multiplier)) no_pair_but_perhaps_others("has losses too large for a grid");
+  if (!(multiplier->upper <= largest_multiplier)) no_pair_but_perhaps_others("has losses too small for a grid");
+  const LossLaw upper = gaussian_slots(multiplier->lower, slots);
+  const auto base = mixture_of_slots(multiplier->upper, slots);
+  add({upper, LossLaw{base, Mixing::remove}, false, count_}, {upper, LossLaw{base, Mixing::add}, false, count_});
+}
+
+LossLaw PartsOfEvent::slots_from_above(const Event& inner, const DrawnSlots& slots) const {
+  if (makes_none()) {
+    static_cast<void>(parts_of_batch(inner));
+    return LossLaw{AtomsBase{{{-1, 0.5}, {2, 0.5}}, 0, 0}};
+  }
+  const double rate = slots.any.enclosure().upper;
+  std::vector<std::pair<double, LongUpper>> masses;
+  LongUpper infinite{0};
+  double mass_error = 0;
+  for (const auto& [fewest, many, chance] : slots.some) {
+    const LongUpper share{LongExact{std::min(1.0, (chance / slots.any).enclosure().upper)}};
+    const auto law = law_of_slots(inner, many, rate);
+    if (!law) {
+      // Of so many slots nothing is known: whoever is told of them sees the record, unless it is in none.
+      infinite += share * LongExact{rate};
+      masses.emplace_back(0, share * (LongUpper{1} - LongExact{rate}));
+      continue;
+    }
+    const auto& atoms = std::get<AtomsBase>(law->base);
+    infinite += share * LongExact{law->infinite_mass};
+    mass_error = std::max(mass_error, atoms.mass_error);
+    const LongUpper finite = share * (LongUpper{1} - LongExact{law->infinite_mass});
+    for (const auto& [loss, mass] : atoms.atoms) masses.emplace_back(loss + atoms.loss_error, finite * LongExact{mass});
+  }
+  std::sort(masses.begin(), masses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  // Each loss once, and what has no digits in double at infinite loss.
+  std::vector<std::pair<double, LongUpper>> merged;
+  for (const auto& one : masses) {
+    if (!merged.empty() && merged.back().first == one.first) {
+      merged.back().second += one.second;
+    } else {
+      merged.push_back(one);
+    }
+  }
+  constexpr long double least_mass = 1e-290L;
+  for (const auto& one : merged) {
+    if (one.second.value() < least_mass) infinite += one.second;
+  }
+  const double outside = std::min(1.0, shortened(infinite).value());
+  AtomsBase all{{}, 0, mass_error, false, true};
+  for (const auto& [loss, mass] : merged) {
+    if (mass.value() >= least_mass) all.atoms.push_back({loss, shortened(mass / (LongLower{1} - LongExact{outside})).value()});
+  }
+  return LossLaw{std::move(all), Mixing::remove, 1, outside};
+}
+
+std::optional<LossLaw> PartsOfEvent::law_of_slots(const Event& inner, std::uint64_t slots, double rate) const {
+  // One slot is what the event says; of more it may say nothing, or nothing that has a pair.
+  if (slots == 1) return batch_law(*pair_of_batch(inner), Mixing::symmetric, rate, +1);
+  try {
+    return batch_law(*pair_of_batch(event_of_group(inner, Count{slots})), Mixing::symmetric, rate, +1);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return std::nullopt;
+  }
+}
+// Proved so far.
 
 void PartsOfEvent::operator()(const Event::Users& e) {
   if (const auto multiplier = gaussian_multiplier(*leaf_)) return gaussian(multiplier->lower, multiplier->upper, 1);

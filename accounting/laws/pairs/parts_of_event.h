@@ -14,6 +14,7 @@
 #include <surety/accounting/laws/given/curves.h>
 #include <surety/accounting/laws/pairs/batch_pair.h>
 #include <surety/accounting/laws/pairs/dealt_records.h>
+#include <surety/accounting/laws/pairs/drawn_slots.h>
 #include <surety/accounting/laws/pairs/parts.h>
 #include <surety/accounting/laws/pairs/vector_pair.h>
 #include <surety/base/numbers/enclosure.h>
@@ -58,6 +59,8 @@ class PartsOfEvent {
   void operator()(const Event::GeneralizedGaussian& e);
   void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
   void operator()(const Event::SampledWithoutReplacement& e);
+  /// A record is in some slots of the batch, and nobody knows whether in any.
+  void operator()(const Event::SampledWithReplacement& e);
   /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
   /// event.cpp refuses add-or-remove-one.
   void operator()(const Event::Deterministic& e);
@@ -131,6 +134,10 @@ class PartsOfEvent {
   void sampled_gaussian(const Enclosure& multiplier, double rate, bool fixed_size, bool is_opposite);
   /// The given pair in a batch, or not in it.
   void sampled(const Event::Law& given, double rate);
+  /// The law of what `slots` say, from above, for releases that are not Gaussian.
+  [[nodiscard]] LossLaw slots_from_above(const Event& inner, const DrawnSlots& slots) const;
+  /// Of so many slots that change at once, where that has a pair.
+  [[nodiscard]] std::optional<LossLaw> law_of_slots(const Event& inner, std::uint64_t slots, double rate) const;
   /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
   void shared(const Event& inner, double rate, bool fixed_size);
   /// The pair of all releases of `inner`, kept for the questions that follow.

@@ -125,6 +125,7 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
     const Event sum = record_sum(NoiseMultiplier{draw_halvable()}, adjacency);
     return poisson(SamplingRate{draw_fraction()}, compose({sum, repeat(draw_count(), parallel({sum, sum}))}));
   }
+  if (adjacency == replace_one && kind == 4 && *rc::gen::inRange(0, 2) == 0) return in_batches(with_replacement);
   if (adjacency == replace_one && kind == 4) return in_batches(without_replacement);
   return *rc::gen::inRange(0, 2) == 0 ? in_batches(shuffled) : in_batches(deterministic);
 }
@@ -221,7 +222,7 @@ TEST(EventAdjacency, MixingIsRefused) {
 TEST(EventComposition, OfNothingIsRefused) {
   EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
-  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "mixture) at position 9"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "with_replacement) at position 9"));
 }
 
 Event nested(int depth) {
@@ -395,6 +396,10 @@ std::vector<Kind> every_kind() {
        R"({"without_replacement": {"records": 9, "batch_size": 7, "event": )" + inner + "}}",
        {Adjacency::replace_one},
        [](Adjacency a) { return without_replacement(Count{9}, Count{7}, noise(3.5, a)); }},
+      {"with_replacement(7, 9, gaussian(3.5))",
+       R"({"with_replacement": {"records": 7, "batch_size": 9, "event": )" + inner + "}}",
+       {Adjacency::replace_one},
+       [](Adjacency a) { return with_replacement(Count{7}, Count{9}, noise(3.5, a)); }},
       {"shuffled(9, 7, gaussian(3.5))", R"({"shuffled": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
        [](Adjacency a) { return shuffled(Count{9}, Count{7}, noise(3.5, a)); }},
       {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
@@ -605,7 +610,7 @@ TEST(EventBatch, WithinABatchIsRefused) {
       {"poisson(0.5, ", Adjacency::zero_out},        {"shuffled(9, 7, ", Adjacency::zero_out},
       {"deterministic(9, 7, ", Adjacency::zero_out}, {"cyclic(9, 7, 0.5, ", Adjacency::zero_out},
       {"without_replacement(9, 7, ", replace_one},   {"shuffled(9, 7, ", replace_one},
-      {"deterministic(9, 7, ", replace_one}};
+      {"deterministic(9, 7, ", replace_one},         {"with_replacement(7, 9, ", replace_one}};
   for (const auto& [outer, adjacency] : batches) {
     for (const auto& [inner, other] : batches) {
       if (adjacency != other) continue;
@@ -679,6 +684,8 @@ TEST(EventRange, OfEveryParameterIsNamed) {
       {"shuffled(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10", "9007199254740992"}},
       {"deterministic(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
       {"without_replacement(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
+      {"with_replacement(", ", 1, gaussian(1))", "records is {}, " + whole, not_whole},
+      {"with_replacement(9, ", ", gaussian(1))", "batch size is {}, " + whole, not_whole},
       {"users(", ", gaussian(1))", "records is {}, " + whole, not_whole},
       {"best_of(poisson_runs, ",
        ", gaussian(1))",
@@ -767,15 +774,15 @@ TEST(EventRange, HasItsEnds) {
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
-      {"", "mixture) at position 1"},
-      {"exponentiel(2)", "mixture) at position 1"},
+      {"", "with_replacement) at position 1"},
+      {"exponentiel(2)", "with_replacement) at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
-      {"parallel()", "mixture) at position 10"},
-      {"Gaussian(2)", "mixture) at position 1"},
-      {"repeat(3, 4)", "mixture) at position 11"},
+      {"parallel()", "with_replacement) at position 10"},
+      {"Gaussian(2)", "with_replacement) at position 1"},
+      {"repeat(3, 4)", "with_replacement) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
       {"gaussian(2", "')' is expected at position 11"},
@@ -786,7 +793,7 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
       {"gaussian(2))", "the end of the event is expected at position 12"},
       {"repeat(3 gaussian(2))", "',' is expected at position 10"},
       {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
-      {"compose(gaussian(2),)", "mixture) at position 21"},
+      {"compose(gaussian(2),)", "with_replacement) at position 21"},
   };
   for (const auto& [text, expected] : cases) {
     const auto refusal = refusal_of_text(text);
@@ -797,8 +804,8 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
 
 TEST(EventText, AsksWhatAWordWasMeantToBe) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"posson(0.1, gaussian(2))", "mixture) at position 1; did you mean 'poisson'? (in event"},
-      {"repeat(3, compose(gausian(2)))", "mixture) at position 19; did you mean 'gaussian'? (in event"},
+      {"posson(0.1, gaussian(2))", "with_replacement) at position 1; did you mean 'poisson'? (in event"},
+      {"repeat(3, compose(gausian(2)))", "with_replacement) at position 19; did you mean 'gaussian'? (in event"},
       {"Laplace(2)", "; did you mean 'laplace'? (in event"},
       {"without(10, 2, gaussian(1))", "; did you mean 'without_replacement'? (in event"},
   };

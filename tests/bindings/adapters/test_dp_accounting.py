@@ -46,6 +46,7 @@ class PeersOwnTest(privacy_accountant_test.PrivacyAccountantTest):  # type: igno
         (de.RandomizedResponseDpEvent(0.5, 4), REPLACE, "randomized_response(0.625, 4)"),
         (de.ZCDpEvent(0.25), ADD, "zcdp(0.25)"),
         (de.SampledWithoutReplacementDpEvent(60000, 600, de.GaussianDpEvent(2.0)), REPLACE, "without_replacement(60000, 600, record_sum(2))"),
+        (de.SampledWithReplacementDpEvent(600, 700, de.GaussianDpEvent(2.0)), REPLACE, "with_replacement(600, 700, record_sum(2))"),
         (de.TruncatedSubsampledGaussianDpEvent(60000, 0.01, 700, 1.0), ADD, "truncated_poisson(0.01, 700, 60000, gaussian(1))"),
         (de.TruncatedSubsampledGaussianDpEvent(60000, 0.01, 60000, 1.0), ADD, "poisson(0.01, gaussian(1))"),
         (de.SingleEpochTreeAggregationDpEvent(5.0, 1000), ZERO, "repeat(10, gaussian(5))"),
@@ -140,7 +141,7 @@ def test_a_special_record_that_answers_uniformly_has_no_lower_end() -> None:
 @pytest.mark.parametrize(
     "part, word",
     [
-        (de.SampledWithReplacementDpEvent(10, 2, de.GaussianDpEvent(1.0)), "SampledWithReplacementDpEvent"),
+        (de.SampledWithReplacementDpEvent(10, 2.5, de.GaussianDpEvent(1.0)), "a size is 2.5"),
         (de.MixtureOfGaussiansDpEvent(1.0, [0.0, -1.0], [0.9, 0.1]), "its sensitivities must be at least 0"),
         (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.9, 0.05, 0.05]), "its sensitivities must be at least 0"),
         (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.9, math.nan]), "a weight is nan"),
@@ -172,6 +173,15 @@ def test_refuses_what_an_event_refuses() -> None:
         adapter.from_dp_event(de.PoissonSampledDpEvent(0.1, de.LaplaceDpEvent(1.0)), REPLACE)
     with pytest.raises(adapter.Untranslatable, match="replace-one"):
         adapter.from_dp_event(de.SampledWithoutReplacementDpEvent(10, 2, de.GaussianDpEvent(1.0)), ADD)
+    with pytest.raises(adapter.Untranslatable, match="replace-one"):
+        adapter.from_dp_event(de.SampledWithReplacementDpEvent(10, 2, de.GaussianDpEvent(1.0)), ADD)
+
+
+def test_batches_with_replacement_go_back() -> None:
+    batches = de.SelfComposedDpEvent(de.SampledWithReplacementDpEvent(60, 70, de.GaussianDpEvent(2.0)), 9)
+    translated = adapter.from_dp_event(batches, REPLACE)
+    assert translated is not None
+    assert adapter.to_dp_event(translated) == batches
     for text in ("shuffled(10, 2, gaussian(1))", "allocated(3, gaussian(1))", "users(2, allocated(3, gaussian(1)))", "exponential(1)", "pure(1)"):
         with pytest.raises(adapter.Untranslatable, match=text.split("(")[0]):
             adapter.to_dp_event(surety.Event(text, "zero-out"))

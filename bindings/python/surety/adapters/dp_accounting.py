@@ -206,10 +206,11 @@ def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
         rate = _number(event.sampling_probability, event, "sampling_probability")
         inside = None if rate == 0 else _text(event.event, adjacency)
         return None if inside is None else f"poisson({rate!r}, {inside})"
-    if isinstance(event, dp_event.SampledWithoutReplacementDpEvent):
+    if isinstance(event, dp_event.SampledWithoutReplacementDpEvent | dp_event.SampledWithReplacementDpEvent):
         inside = _text(event.event, adjacency)
         sizes = [_whole(size, event, "a size") for size in (event.source_dataset_size, event.sample_size)]
-        return None if inside is None or sizes[1] == 0 else f"without_replacement({sizes[0]}, {sizes[1]}, {inside})"
+        word = "without_replacement" if isinstance(event, dp_event.SampledWithoutReplacementDpEvent) else "with_replacement"
+        return None if inside is None or sizes[1] == 0 else f"{word}({sizes[0]}, {sizes[1]}, {inside})"
     if isinstance(event, dp_event.RepeatAndSelectDpEvent):
         return _best_of(event, _text(event.event, adjacency))
     raise Untranslatable(event, f"there is no event for {type(event).__name__}")
@@ -218,7 +219,7 @@ def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
 def from_dp_event(event: dp_event.DpEvent, relation: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE) -> surety.Event | None:
     """The event that a ``DpEvent`` is under this relation; ``None`` for one that releases nothing.
 
-    Raises ``Untranslatable``, which names the part that has no event: sampling with replacement, what releases data as they are, and what an event refuses under the adjacency.
+    Raises ``Untranslatable``, which names the part that has no event: what releases data as they are, and what an event refuses under the adjacency.
     """
     adjacency = adjacency_of(relation)
     try:
@@ -292,6 +293,8 @@ def _back(tree: dict[str, Any], adjacency: str) -> dp_event.DpEvent:
         return _users_back(fields, adjacency, tree)
     if kind == "without_replacement":
         return dp_event.SampledWithoutReplacementDpEvent(fields["records"], fields["batch_size"], _back(fields["event"], adjacency))
+    if kind == "with_replacement":
+        return dp_event.SampledWithReplacementDpEvent(fields["records"], fields["batch_size"], _back(fields["event"], adjacency))
     if kind == "truncated_poisson":
         multiplier = _gaussian_back(fields["event"], adjacency, tree)
         return dp_event.TruncatedSubsampledGaussianDpEvent(fields["records"], fields["sampling_rate"], fields["largest"], multiplier)
