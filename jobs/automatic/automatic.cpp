@@ -15,6 +15,7 @@
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/plans/text_lists.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -339,7 +340,7 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
                                .loss = plan.problem.loss,
                                .label_bound = label_bound_of(plan),
                                .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
-                               .classes = plan.problem.classes.size(),
+                               .classes = has_classes ? parse_values(plan.problem.classes, "classes").size() : 0,
                                .rows = rows_of(features, is_csv, says_rows),
                                .additive_features = additive_features_of(plan.source, features)},
                               known);
