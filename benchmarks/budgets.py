@@ -108,9 +108,10 @@ def run(surety, output, part, seeds):
 
 TITLES = {"logistic": "logistic loss", "squares": "squared loss", "classes": "several classes", "owners": "owners of several rows"}
 NOTES = {
-    "squares": "Curves of more than 25 features have rows of unit norm where lines had one scale: on randhie they learn less. On fair nothing that is public tells that the noise of small budgets drowns\n"
-    "what little there is to learn: the rule has no constant for squared loss.",
-    "classes": "On chile curves of 46 features and four classes are learned by heart: other tables of as many records gain by them.",
+    "squares": "Where curves have rows of one scale, as lines had, randhie learns more by them than by lines; with unit norm it learned less, in 12 of these pairs. On fair nothing that is public\n"
+    "tells that the noise of small budgets drowns what little there is to learn: the rule has no constant for squared loss.",
+    "classes": "On chile curves of 46 features and four classes were learned by heart, and the loss rose from 5.044 to 8 by .020: a larger ridge for few records of a feature, fitted on other tables\n"
+    "([other terms](other-terms.md)), made it fall.",
 }
 MARKS = {"constant": " c", "sufficient-statistics": " s"}
 

@@ -15,6 +15,7 @@
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/plans/text_lists.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -39,6 +40,7 @@ constexpr double most_noise_of_additive_for_classes = 0.03;
 
 // Without any noise so many curves of few records are learned by heart: beyond this, which is nu <= .1 at epsilon 8 under replace-one, nothing was fitted.
 constexpr double least_records_of_an_additive_feature = 12;
+constexpr double least_records_of_an_additive_feature_for_each_class = 3;
 
 int steps_for(double nu) {
   return static_cast<int>(std::lround(std::clamp(least_steps * std::sqrt(much_noise / nu), least_steps, most_steps)));
@@ -52,19 +54,36 @@ constexpr std::size_t many_features_for_classes = 30;
 constexpr const char* ridge_for_classes = "0.1";
 constexpr const char* ridge_for_classes_of_many = "0.03";
 
+// Curves of few records are learned by heart, once for each class, unless a ridge keeps them small: docs/results/other-terms.md.
+constexpr double few_records_of_an_additive_feature = 70;
+constexpr const char* ridge_for_classes_of_few_records = "0.3";
+
 struct Counted {
   double nu;
   std::size_t features;
+  std::size_t linear_features;
+  Count records;
 };
+
+bool has_curves_of_few_records(const Counted& counted) {
+  return counted.features > counted.linear_features && counted.linear_features <= many_features_for_classes &&
+         static_cast<double>(counted.records.value()) < few_records_of_an_additive_feature * static_cast<double>(counted.features);
+}
 
 /// \param counted nothing where no number of records is known
 Choice choice_for_classes(std::optional<Counted> counted, std::string why) {
-  const bool are_many = counted && counted->features > many_features_for_classes;
-  const double least = are_many ? least_steps_for_classes_of_many : least_steps_for_classes;
+  double least = least_steps_for_classes;
+  const char* ridge_of_classes = ridge_for_classes;
+  if (counted && has_curves_of_few_records(*counted)) {
+    ridge_of_classes = ridge_for_classes_of_few_records;
+  } else if (counted && counted->features > many_features_for_classes) {
+    least = least_steps_for_classes_of_many;
+    ridge_of_classes = ridge_for_classes_of_many;
+  }
   const double steps = counted ? std::max<double>(steps_for(counted->nu), least) : least;
   return {.algorithm = std::string{ShapedDescentPlan::name},
           .fields = {{"steps", std::to_string(std::lround(steps))},
-                     {"ridge", are_many ? ridge_for_classes_of_many : ridge_for_classes},
+                     {"ridge", ridge_of_classes},
                      {"classes-by", std::string{name(ClassesBy::softmax)}}},
           .why = std::move(why)};
 }
@@ -80,14 +99,16 @@ constexpr double hardly_any_noise = 0.001;
 constexpr double low_noise = 0.02;
 constexpr double high_noise = 0.4;
 
-// Rows of one scale, likewise: many columns make all of them short.
-constexpr std::size_t most_scaled_features = 25;
+// Rows of one scale, likewise: many columns make all of them short. Hat functions are no columns: theirs count as one more for each.
+constexpr std::size_t most_scaled_linear_features = 25;
 constexpr double some_noise = 0.04;
 
-std::vector<Choice> choices_for_squares(double nu, std::size_t features, double label_bound, RowLength rows, const std::string& facts) {
+std::vector<Choice> choices_for_squares(double nu, const PublicNumbers& numbers, const std::string& facts) {
   std::vector<Choice> found;
-  const bool are_few = features <= few_features;
-  const bool are_scaled = rows == RowLength::scaled || (rows == RowLength::either && features <= most_scaled_features);
+  const double label_bound = numbers.label_bound.value_or(1);
+  const bool are_few = numbers.features <= few_features;
+  const bool may_be_scaled = numbers.rows == RowLength::either;
+  const bool are_scaled = numbers.rows == RowLength::scaled || (may_be_scaled && numbers.linear_features <= most_scaled_linear_features);
   if (are_few && nu <= hardly_any_noise) found.push_back({.algorithm = "sufficient-statistics", .fields = {}, .why = facts});
   const auto shaped = [&](const char* steps, double clip) {
     found.push_back({.algorithm = "shaped-descent",
@@ -104,7 +125,7 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
   } else {
     shaped("30", nu <= low_noise ? 0.3 : 0.1);
   }
-  if (are_scaled && rows == RowLength::either) {
+  if (are_scaled && may_be_scaled) {
     for (auto& choice : found) choice.fields.emplace_back("rows", "scaled");
   }
   return found;
@@ -155,7 +176,9 @@ std::string facts_of(const PublicNumbers& numbers, double nu, bool are_additive)
 
 std::vector<Choice> choices_for_classes(double nu, const PublicNumbers& numbers, const std::string& facts) {
   const double for_steps = numbers.unit_rows ? owners_nu(nu, *numbers.unit_rows) : nu;
-  Choice choice = choice_for_classes(Counted{.nu = for_steps, .features = numbers.features}, facts);
+  const Counted counted{
+      .nu = for_steps, .features = numbers.features, .linear_features = numbers.linear_features, .records = numbers.records};
+  Choice choice = choice_for_classes(counted, facts);
   if (numbers.unit_rows) choice.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
   if (for_steps <= nothing_learned) return {choice};
   Choice shares = constant(facts, "shares of the classes alone are");
@@ -165,11 +188,9 @@ std::vector<Choice> choices_for_classes(double nu, const PublicNumbers& numbers,
 
 /// Of learners that take a matrix of all pairs of features.
 std::vector<Choice> shapeable_choices(double nu, const PublicNumbers& numbers, const std::string& facts) {
-  if (numbers.has_classes) return choices_for_classes(nu, numbers, facts);
+  if (numbers.classes > 0) return choices_for_classes(nu, numbers, facts);
   if (numbers.unit_rows) return choices_for_owners(nu, numbers, facts);
-  if (numbers.loss == SquaredLoss::name) {
-    return choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), numbers.rows, facts);
-  }
+  if (numbers.loss == SquaredLoss::name) return choices_for_squares(nu, numbers, facts);
   std::vector<Choice> found;
   if (nu > nothing_learned) found.push_back(constant(facts));
   found.push_back(shaped(nu, facts));
@@ -183,9 +204,10 @@ std::vector<Choice> additive_choices(const PublicNumbers& numbers, const Noise& 
   additive.features = *numbers.additive_features;
   const double nu = noise.nu(additive);
   const double of_numbers = numbers.loss == SquaredLoss::name ? most_noise_of_additive_for_squares : most_noise_of_additive;
-  if (nu > (numbers.has_classes ? most_noise_of_additive_for_classes : of_numbers)) return {};
-  if (static_cast<double>(additive.features) * least_records_of_an_additive_feature > static_cast<double>(numbers.records.value()))
-    return {};
+  if (nu > (numbers.classes > 0 ? most_noise_of_additive_for_classes : of_numbers)) return {};
+  const double of_classes = least_records_of_an_additive_feature_for_each_class * static_cast<double>(numbers.classes);
+  const double least_records = static_cast<double>(additive.features) * std::max(least_records_of_an_additive_feature, of_classes);
+  if (static_cast<double>(numbers.records.value()) < least_records) return {};
   auto found = shapeable_choices(nu, additive, facts_of(additive, nu, true));
   for (auto& choice : found) choice.fields.emplace_back("terms", std::string{name(data::Terms::additive)});
   return found;
@@ -201,16 +223,16 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const std::string facts = facts_of(numbers, nu, false);
 
   const bool is_hinge = numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name;
-  if (is_hinge && !numbers.has_classes) {
+  if (is_hinge && numbers.classes == 0) {
     return {{.algorithm = "gradient-descent", .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
   }
   std::vector<Choice> found = additive_choices(numbers, noise);
   const bool is_shapeable = numbers.features <= most_shaped_features;
-  if (is_shapeable || numbers.has_classes) {
+  if (is_shapeable || numbers.classes > 0) {
     auto linear = shapeable_choices(nu, numbers, facts);
     std::move(linear.begin(), linear.end(), std::back_inserter(found));
   }
-  if (numbers.has_classes) return found;
+  if (numbers.classes > 0) return found;
   Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
   if (!is_shapeable) {
     accelerated.why = "takes no matrix of all pairs of features; " + facts;
@@ -236,6 +258,13 @@ RowLength rows_of(const data::FeatureMap& features, bool is_csv, bool said) {
     return std::holds_alternative<data::Bounds>(column.map) || std::holds_alternative<data::Categories>(column.map);
   };
   return is_csv && !said && std::all_of(columns->begin(), columns->end(), is_short) ? RowLength::either : RowLength::unit;
+}
+
+std::size_t linear_features_of(data::FeatureMap features) {
+  if (auto* const columns = std::get_if<data::NamedColumns>(&features.inputs)) {
+    for (auto& column : *columns) column.knots = 0;
+  }
+  return features.features();
 }
 
 /// Where nobody said which terms columns with bounds become, and there are some.
@@ -306,11 +335,12 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   const bool is_csv = std::holds_alternative<data::CsvOptions>(plan.source.inputs);
   Choice choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
                                .features = features.features(),
+                               .linear_features = linear_features_of(features),
                                .target = plan.target,
                                .loss = plan.problem.loss,
                                .label_bound = label_bound_of(plan),
                                .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
-                               .has_classes = has_classes,
+                               .classes = has_classes ? parse_values(plan.problem.classes, "classes").size() : 0,
                                .rows = rows_of(features, is_csv, says_rows),
                                .additive_features = additive_features_of(plan.source, features)},
                               known);

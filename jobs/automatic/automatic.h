@@ -4,15 +4,15 @@
 // in the mean gradient over that of a gradient):
 //
 //     additive terms of columns with bounds where, of all features that there are then, nu is at most .1 (logistic), .015 (squared) or .03 (several classes),
-//       and there are 12 records of each; then all that follows is by that number of features. Never for units of several rows
-//     several classes, nu > 1           constant: their shares; else shaped-descent by softmax
+//       and there are 12 records of each, and 3 for each class; then all that follows is by that number of features. Never for units of several rows
+//     several classes, nu > 1           constant: their shares; else shaped-descent by softmax, of additive terms with fewer than 70 records of each feature with a larger ridge
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
 //     units of at most K rows           as records of logistic loss, with nu K^(-1/4) in the place of nu and 1 / sqrt(K) of the clip share of records;
 //                                       squared loss likewise, derivatives clipped to half the label bound, and never the constant
 //     more features than a second moment is taken of   accelerated-gradient-descent
 //     logistic, nu > 1                  constant: the share of the class
 //     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
-//     squared, d <= 25, every column with bounds or categories: rows of one scale (`rows` scaled), and
+//     squared, at most 25 linear features, every column with bounds or categories: rows of one scale (`rows` scaled), also of additive terms, and
 //       d <= 15, nu <= .001             sufficient-statistics
 //       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
 //                                       else T = 30, clipped to .1, with a ridge of .3
@@ -49,11 +49,12 @@ enum class RowLength {
 struct PublicNumbers {
   Count records;  ///< that are trained on, or units; a guess under add-or-remove-one
   std::size_t features;
+  std::size_t linear_features;  ///< how many they are without hat functions
   Target target;
   std::string loss;
   std::optional<double> label_bound = {};
   std::optional<Count> unit_rows = {};  ///< K, where neighbours differ in units
-  bool has_classes = false;             ///< more than two
+  std::size_t classes = 0;              ///< how many are listed, or none
   RowLength rows = RowLength::unit;
   std::optional<std::size_t> additive_features = {};  ///< how many they are with additive terms, where the rule may take these
 };

@@ -91,9 +91,9 @@ TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
   const auto curves = options_of(squared, "label", "8");  // nu = .014
   EXPECT_EQ(curves["terms"], "additive");
   EXPECT_EQ(curves["algorithm"], "shaped-descent");
-  EXPECT_EQ(curves["steps"], 30) << "by the number of features that there are: more than 25 have no rows of one scale";
-  EXPECT_EQ(curves["clip"], 0.6);  // nu <= .02
-  EXPECT_FALSE(curves.contains("rows"));
+  EXPECT_EQ(curves["rows"], "scaled") << "4 linear features, which are few, though they are 28";
+  EXPECT_EQ(curves["steps"], 10);
+  EXPECT_EQ(curves["clip"], 1.2);  // nu <= .02
   EXPECT_FALSE(options_of(squared, "label", "7").contains("terms")) << "nu = .016";
   EXPECT_EQ(options_of(squared + Words{"--terms", "linear"}, "label", "8")["steps"], 10);
 
@@ -101,6 +101,33 @@ TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
   EXPECT_EQ(options_of(classes, "label", "4")["terms"], "additive") << "nu = .025";
   EXPECT_EQ(options_of(classes, "label", "4")["classes-by"], "softmax");
   EXPECT_FALSE(options_of(classes, "label", "3").contains("terms")) << "nu = .033";
+  // 28 features: 2400 records are more than 70 of each, 1600 are fewer, and a ridge keeps what they learn by heart small.
+  EXPECT_EQ(options_of(classes, "label", "4")["ridge"], 0.1);
+  const auto of_few_records = [&](int rows, int features) {
+    Words said{"--classes", "0,1,2", "--terms", "additive", "--print-plan"};
+    for (int j = 0; j < features; ++j) said = said + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
+    auto asked = words(data_of(rows, features), said, "8");
+    asked[3] = "label";
+    return surety(asked).json()["options"];
+  };
+  EXPECT_EQ(of_few_records(2449, 3)["ridge"], 0.3) << "1959 are trained on";
+  EXPECT_EQ(of_few_records(2451, 3)["ridge"], 0.1) << "1961 are";
+  EXPECT_EQ(of_few_records(2000, 4)["ridge"], 0.3) << "37 features";
+  EXPECT_EQ(of_few_records(2000, 4)["steps"], 20);
+  EXPECT_EQ(of_few_records(4000, 4)["ridge"], 0.03);
+  EXPECT_EQ(of_few_records(4000, 4)["steps"], 30);
+  EXPECT_EQ(of_few_records(600, 30)["ridge"], 0.03) << "31 linear features";
+
+  // Rows have one scale by linear features, of which 25 are few, also where it was said that there are curves.
+  const auto rows_of = [&](int features) {
+    Words said{"--loss", "squared", "--label-bound", "2", "--terms", "additive", "--print-plan"};
+    for (int j = 0; j < features; ++j) said = said + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
+    auto asked = words(data_of(400, features), said);
+    asked[3] = "label";
+    return surety(asked).json()["options"].value("rows", "unit");
+  };
+  EXPECT_EQ(rows_of(24), "scaled");
+  EXPECT_EQ(rows_of(25), "unit");
 
   const Words owners{"--unit", "x1", "--most", "2", "--records", "3000"};
   EXPECT_FALSE(options_of(owners, "label>0", "8").contains("terms")) << "of owners no gain was seen";
@@ -111,6 +138,14 @@ TEST_F(Automatic, TakesAdditiveTermsWhereThereAreRecordsForThem) {
   const Words three{"--bounds", "x0=0,1000", "--bounds", "x1=0,6", "--bounds", "x2=0,6"};
   EXPECT_EQ(plan(data_of(420, 3), three, "40")["options"]["terms"], "additive");
   EXPECT_FALSE(plan(data_of(418, 3), three, "40")["options"].contains("terms")) << "334 are trained on";
+  // And three for each class: 420 of five.
+  const auto of_classes = [&](int rows) {
+    auto asked = words(data_of(rows, 3), three + Words{"--classes", "0,1,2,3,4", "--print-plan"}, "80");
+    asked[3] = "label";
+    return surety(asked).json()["options"].value("terms", "auto");
+  };
+  EXPECT_EQ(of_classes(525), "additive");
+  EXPECT_EQ(of_classes(523), "auto") << "418 are trained on";
 }
 
 // No threshold of the budget changes the run at once, and the budget alone, without the number of records, says nothing.

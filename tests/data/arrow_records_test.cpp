@@ -122,6 +122,37 @@ TEST(ArrowRecords, WithAdditiveTermsSayWhatIsMissingAndClampWhatIsBeyondTheBound
                       {"terms are additive, must be linear where no column has bounds"}));
 }
 
+// docs/proofs/data.md#terms, (c): whatever is missing, at a bound, between knots, beyond the bounds or of no category. The bound is reached, by cells at bounds.
+TEST(RowsOfOneScale, AreNoLongerThanOneWithLinearAndAdditiveTerms) {
+  const std::vector<std::string> numbers{"-inf", "-1e308", "-3", "-2.999", "-0.5", "0", "1", "1.2857142857142858", "2.9999999999999996",
+                                         "3",    "9e9",    ""};
+  const std::vector<std::string> towns{"Ulm", "Bonn", "Rome", ""};
+  std::mt19937_64 random{7};
+  const auto any = [&](const auto& of) { return of[random() % of.size()]; };
+  std::string rows = "a,b,c,town,y\n3,-3,3,Ulm,1\n,3,3,Bonn,1\n";
+  for (int k = 0; k < 2000; ++k) rows += fmt::format("{},{},{},{},1\n", any(numbers), any(numbers), any(numbers), any(towns));
+  for (const auto terms : {Terms::linear, Terms::additive}) {
+    for (const bool are_paired : {false, true}) {
+      for (const bool has_intercept : {false, true}) {
+        CsvOptions said{.bounds = {{"a", {-3, 3}}, {"b", {-3, 3}}, {"c", {-3, 3}}},
+                        .categories = {{"town", {"Ulm", "Bonn"}}},
+                        .intercept = has_intercept,
+                        .rows_have_common_scale = true,
+                        .terms = terms};
+        if (are_paired) said.pairs = {{"a", "b"}, {"c", "a"}};
+        double longest = 0;
+        for (const auto& made : from_csv(rows, parse_label_rule("y"), said, {.csv = {.missing = {{"a", "3"}}}})) {
+          double squares = 0;
+          for (const double feature : made.row) squares += feature * feature;
+          EXPECT_LE(squares, 1 + 0x1p-48);
+          longest = std::max(longest, squares);
+        }
+        EXPECT_NEAR(longest, 1, 1e-12);
+      }
+    }
+  }
+}
+
 TEST(ArrowRecords, OfARowThatIsNullAsAWholeAreZeros) {
   auto with_null = table;
   with_null.null_rows = {true, false, false, false, false};

@@ -156,23 +156,36 @@ TEST(LabelBounds, ThatAreNoneAreRefused) {
   EXPECT_EQ(refusal("1,2", std::nullopt, "logistic"), "label-bounds is for squared loss, labels of logistic loss are classes");
 }
 
-TEST(LabelUnit, ChangesNoChoice) {
+/// What the rule chooses of `inputs` at three budgets has the same weights, in the label's unit; of each \return whether rows have one scale, and how many weights.
+std::set<std::pair<bool, std::size_t>> expect_no_other_choice(const data::CsvOptions& inputs) {
+  std::set<std::pair<bool, std::size_t>> tried;
   for (const double epsilon : {0.1, 1.0, 8.0}) {
     const auto chosen = [&](const Table& table, int power) {
       auto plan = table.plan(jobs::ShapedDescentPlan{}, power);
       plan.target.epsilon = Epsilon{epsilon};
+      plan.source.inputs = inputs;
       return jobs::chosen_plan(std::move(plan), {}).plan;
     };
     const Table plain{0};
-    const auto expected = plain.weights(chosen(plain, 0));
+    const auto plan = chosen(plain, 0);
+    const auto expected = plain.weights(plan);
     for (const int power : {-30, 1, 30}) {
       SCOPED_TRACE(fmt::format("epsilon {}, times 2^{}", epsilon, power));
       const Table scaled{power};
       const auto found = scaled.weights(chosen(scaled, power));
-      ASSERT_EQ(found.size(), expected.size());
+      EXPECT_EQ(found.size(), expected.size());
       for (std::size_t j = 0; j < found.size(); ++j) EXPECT_EQ(std::ldexp(found[j], -power), expected[j]) << j;
     }
+    tried.emplace(std::get<data::CsvOptions>(plan.source.inputs).rows_have_common_scale, expected.size());
   }
+  return tried;
+}
+
+TEST(LabelUnit, ChangesNoChoice) { EXPECT_EQ(expect_no_other_choice({}), (std::set<std::pair<bool, std::size_t>>{{false, 4}})); }
+
+TEST(LabelUnit, ChangesNoChoiceOfCurves) {
+  const data::CsvOptions curves{.bounds = {{"a", {0, 6}}, {"b", {-1, 1}}, {"c", {0, 10}}}, .terms = data::Terms::additive};
+  EXPECT_EQ(expect_no_other_choice(curves), (std::set<std::pair<bool, std::size_t>>{{true, 3 * (1 + data::standard_knots) + 1}}));
 }
 
 }  // namespace
