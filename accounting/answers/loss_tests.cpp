@@ -279,6 +279,10 @@ class KnownOf {
   [[nodiscard]] Known operator()(const Event::SampledWithoutReplacement& e, const Event& /*event*/) const {
     return in_batch(share_of(e.batches), of(e.event), false);
   }
+  /// Of which the first slot is looked at.
+  [[nodiscard]] Known operator()(const Event::SampledWithReplacement& e, const Event& /*event*/) const {
+    return in_batch(Lower{1} / Upper{Exact{static_cast<double>(e.records.value())}}, of(e.event), false);
+  }
   [[nodiscard]] Known operator()(const Event::TruncatedPoisson& e, const Event& /*event*/) const {
     // All others are drawn at worst.
     return in_batch(Lower{Exact{e.rate.value()}} * share_of(e.batches), KnownOf{terms_, Exact{1}, true}.of(e.event), false);
