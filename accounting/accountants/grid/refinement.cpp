@@ -67,13 +67,10 @@ class Run {
     return std::log(found.upper / found.lower) * (task.cheap ? std::max(share, 1e3 * task.wanted) : share);
   }
 
-  /// Whoever asks compares the upper end with a level.
-  [[nodiscard]] bool compares() const { return accountant_.upper_only && accountant_.level; }
-
   /// Whoever only compares the upper end with a level has seen enough: it is much farther from there than it can still move.
   [[nodiscard]] bool is_settled(const Task& task) const {
     constexpr double farther = 10;
-    if (!compares() || !task.follows_step || !(task.answer.upper > 0)) return false;
+    if (!accountant_.upper_only || !accountant_.level || !task.follows_step || !(task.answer.upper > 0)) return false;
     const double distance = question_.delta ? std::abs(task.answer.upper - *accountant_.level)
                                             : std::abs(std::log(task.answer.upper / *accountant_.level)) / std::max(task.slope, task.fall);
     return farther * task.width < distance;
@@ -310,7 +307,6 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   int last_gain = 0;
   bool hopeless = false;
   bool still = false;
-  int regular = 0;  // looks on end whose width followed the square of the step
   const auto& other = task.gives_upper ? largest.upper : largest.lower;
   double first = 10 * needed;
   if (question.delta && other.lower > task.saddle.epsilon) {
@@ -361,10 +357,8 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
           task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
       task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
     }
-    const double followed = before * (task.step / old_step) * (task.step / old_step);
-    regular = std::abs(task.width - followed) <= 0.05 * followed ? regular + 1 : 0;
-    // One step may by chance suit the kinks of a curve that the grid makes, two hardly do. Who compares sees no kinks in two looks before.
-    still = task.width <= task.wanted && (before <= task.wanted || (run.compares() && regular > 1));
+    // One step may by chance suit the kinks of a curve that the grid makes, two hardly do.
+    still = before <= task.wanted && task.width <= task.wanted;
     hopeless = !(task.width < 0.9 * before) && !task.follows_step && !task.first_order;
     if (!hopeless) last_gain = attempt;
   }
