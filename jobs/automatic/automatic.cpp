@@ -57,6 +57,7 @@ constexpr const char* ridge_for_classes_of_many = "0.03";
 // Curves of few records are learned by heart, once for each class, unless a ridge keeps them small: docs/results/other-terms.md.
 constexpr double few_records_of_an_additive_feature = 70;
 constexpr const char* ridge_for_classes_of_few_records = "0.3";
+constexpr double most_noise_of_additive_for_classes_of_few_records = 0.2;
 
 struct Counted {
   double nu;
@@ -197,14 +198,19 @@ std::vector<Choice> shapeable_choices(double nu, const PublicNumbers& numbers, c
   return found;
 }
 
+double most_noise_for_curves(const PublicNumbers& additive, double nu) {
+  if (additive.classes == 0) return additive.loss == SquaredLoss::name ? most_noise_of_additive_for_squares : most_noise_of_additive;
+  const Counted counted{nu, additive.features, additive.linear_features, additive.records};
+  return has_curves_of_few_records(counted) ? most_noise_of_additive_for_classes_of_few_records : most_noise_of_additive_for_classes;
+}
+
 /// With additive terms, where the rule may take them, the noise is small enough for them and there are enough records.
 std::vector<Choice> additive_choices(const PublicNumbers& numbers, const Noise& noise) {
   if (numbers.unit_rows || !numbers.additive_features || *numbers.additive_features > most_shaped_features) return {};
   PublicNumbers additive = numbers;
   additive.features = *numbers.additive_features;
   const double nu = noise.nu(additive);
-  const double of_numbers = numbers.loss == SquaredLoss::name ? most_noise_of_additive_for_squares : most_noise_of_additive;
-  if (nu > (numbers.classes > 0 ? most_noise_of_additive_for_classes : of_numbers)) return {};
+  if (nu > most_noise_for_curves(additive, nu)) return {};
   const double of_classes = least_records_of_an_additive_feature_for_each_class * static_cast<double>(numbers.classes);
   const double least_records = static_cast<double>(additive.features) * std::max(least_records_of_an_additive_feature, of_classes);
   if (static_cast<double>(numbers.records.value()) < least_records) return {};

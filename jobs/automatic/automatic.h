@@ -3,8 +3,8 @@
 // With n records (or units), d features, nu = d s / (n mu) for mu of the target and s = 2 under replace-one, else 1 (about the size of noise
 // in the mean gradient over that of a gradient):
 //
-//     additive terms of columns with bounds where, of all features that there are then, nu is at most .1 (logistic), .015 (squared) or .03 (several classes),
-//       and there are 12 records of each, and 3 for each class; then all that follows is by that number of features. Never for units of several rows
+//     additive terms of columns with bounds where, of all features that there are then, nu is at most .1 (logistic), .015 (squared) or .03 (several classes;
+//       .2 with fewer than 70 records of each feature), and there are 12 records of each, and 3 for each class; then all that follows is by that number of features. Never for units of several rows
 //     several classes, nu > 1           constant: their shares; else shaped-descent by softmax, of additive terms with fewer than 70 records of each feature with a larger ridge
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
 //     units of at most K rows           as records of logistic loss, with nu K^(-1/4) in the place of nu and 1 / sqrt(K) of the clip share of records;

@@ -117,6 +117,17 @@ TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
   EXPECT_EQ(of_few_records(4000, 4)["ridge"], 0.03);
   EXPECT_EQ(of_few_records(4000, 4)["steps"], 30);
   EXPECT_EQ(of_few_records(600, 30)["ridge"], 0.03) << "31 linear features";
+  // With that ridge curves begin earlier.
+  const auto terms_of = [&](int rows, const std::string& epsilon) {
+    Words said{"--classes", "0,1,2", "--print-plan"};
+    for (int j = 0; j < 3; ++j) said = said + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
+    auto asked = words(data_of(rows, 3), said, epsilon);
+    asked[3] = "label";
+    return surety(asked).json()["options"].value("terms", "linear");
+  };
+  EXPECT_EQ(terms_of(2449, "0.51"), "additive") << "nu = .198";
+  EXPECT_EQ(terms_of(2449, "0.5"), "linear") << "nu = .201";
+  EXPECT_EQ(terms_of(2451, "0.51"), "linear") << "1961 are more than 70 of each feature";
 
   // Rows have one scale by linear features, of which 25 are few, also where it was said that there are curves.
   const auto rows_of = [&](int features) {
