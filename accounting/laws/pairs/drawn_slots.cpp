@@ -192,7 +192,7 @@ LossLaw gaussian_slots(double multiplier, const DrawnSlots& slots) {
   constexpr double least_value = 1e-280;
   constexpr double steps_of_move = 40;
   constexpr double growth = 1.008;
-  constexpr double almost = 1.001;
+  constexpr double hardly_more = 1e-3;
   std::vector<Corner> corners;
   long double before = 1;
   PollNowAndThen poll;
@@ -210,7 +210,8 @@ LossLaw gaussian_slots(double multiplier, const DrawnSlots& slots) {
     const Upper without{Exact{first.at(apart)}};
     // Told how many slots, or that it is one; either is a bound.
     double with = std::max(without.value(), second.at(nearer));
-    if (with > almost * without.value()) with = std::max(without.value(), std::min(with, SlotCurve::told(each, weights, apart)));
+    if (with - without.value() > hardly_more * without.value())
+      with = std::max(without.value(), std::min(with, SlotCurve::told(each, weights, apart)));
     const Upper value = Upper{Exact{q}} * (without + share * (Upper{Exact{with}} - Lower{Exact{without.value()}}) + vanished);
     before = std::min(before, static_cast<long double>(value.value()));
     if (corners.empty() || x > corners.back().loss) corners.push_back({x, before});
