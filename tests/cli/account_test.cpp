@@ -188,9 +188,9 @@ TEST(Account, SaysWhatAnAttackerGets) {
 
 // One line says which part, why, and where there is a theorem; who asks for explanations hears from each accountant.
 TEST(Account, TellsEachRefusalToWhoAsksForExplanations) {
-  const Words question = account("users(2, allocated(100, record_sum(0.3)))");
+  const Words question = account("users(2, allocated(100, 2, record_sum(0.3)))");
   const std::string refusal =
-      "no accountant has a theorem for users(2, allocated(100, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out";
+      "no accountant has a theorem for users(2, allocated(100, 2, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out";
   expect_refused(question, 2, {refusal + "\n"});
   expect_refused(question + Words{"--explain"}, 2,
                  {refusal + " (it has no closed form; choices: ", "; contour has no answer for it: ", "; the renyi accountant has no ",

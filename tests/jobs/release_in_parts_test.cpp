@@ -108,7 +108,7 @@ class ReleaseInParts : public ::testing::Test {
     if (queries == Queries::sums) return plan;
     ask({.of = QuantileOf{"y", Bounds{0, 10}, Fraction::median()}, .adjacency = {}});
     ask({.of = QuantileOf{"y", Bounds{0, 10}, Fraction{0.9}, 11}, .adjacency = {}, .by = Groups{"town", towns}});
-    KeysOf keys{.column = "town", .most_keys = Count{1}, .chance = Delta{2.5e-7}};
+    KeysOf keys{.column = "town", .most_keys = Count{1}, .chance = Delta{1e-6 / 20}};
     if (!unit.is_row()) keys.owner = {.column = "who", .empty_is_each = unit.rule().empty == EmptyUnit::each};
     ask({.of = keys, .adjacency = {}});
     ask({.of = GroupMeansOf{MeanOf{"y", Bounds{0, 10}}, keys}, .adjacency = {}});

@@ -159,26 +159,26 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
   plan.reading.csv.quoted_lines = 5;
   plan.reading.csv.missing.emplace("a=\"b", "x, y");
   const auto push = [&](auto of) { plan.queries.push_back({.statistic = {.of = of, .adjacency = plan.target.adjacency, .unit = unit}}); };
-  push(KeysOf{.column = "a=\"b", .most_keys = Count{2}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}});
+  push(KeysOf{.column = "a=\"b", .most_keys = Count{2}, .chance = Delta{1e-6 / 50}, .owner = RowOwner{"row", true}});
   plan.queries.back().statistic.missing = MissingCells::count_as_a_value;
-  push(KeysOf{.column = "town", .most_keys = Count{3}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}});
+  push(KeysOf{.column = "town", .most_keys = Count{3}, .chance = Delta{1e-6 / 50}, .owner = RowOwner{"row", true}});
   push(QuantileOf{"age", {0, 90}, Fraction{0.123456789}, 77});
   push(QuantileOf{"age, of", {0, 90}, Fraction::median()});
   push(QuantileOf{"age, of", {0, 90}, Fractions{{Fraction{0.1}, Fraction::median(), Fraction{0.9}}}});
   plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
   push(GroupMeansOf{MeanOf{"age, of", {0, 90}},
-                    KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}}});
+                    KeysOf{.column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 50}, .owner = RowOwner{"row", true}}});
   push(KeysOf{
-      .column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 10}, .owner = RowOwner{"row", true}, .beside = {"sex", "a=\"b"}});
+      .column = "town, of", .most_keys = Count{2}, .chance = Delta{1e-6 / 50}, .owner = RowOwner{"row", true}, .beside = {"sex", "a=\"b"}});
   push(DistinctOf{.column = "town) of", .most_keys = Count{2}, .owner = RowOwner{"row", true}});
   push(UnitsOf{.owner = RowOwner{"row", true}});
   push(KeysOf{.column = "town, of",
               .most_keys = Count{2},
-              .chance = Delta{1e-6 / 10},
+              .chance = Delta{1e-6 / 50},
               .owner = RowOwner{"row", true},
               .beside = {"a=\"b"},
               .hides_counts = true,
-              .chance_of_selection = Delta{1e-6 / 10}});
+              .chance_of_selection = Delta{1e-6 / 50}});
   push(CountOf{});
   plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
   plan.queries.back().statistic.group_cap = GroupCap{Count{2}, RowOwner{"row", true}};
