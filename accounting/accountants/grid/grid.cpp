@@ -162,6 +162,8 @@ Crossing crossing_of(const At& at, double delta, const Look& look) {
       found.high = next;
     }
   } else {
+    if (first.delta.width() > delta)
+      throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: delta {} is below the digits of an epoch", delta)};
     found.rest = first;
     double fall = slope(nothing(), first);
     bool has_failed = false;
