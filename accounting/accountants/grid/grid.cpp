@@ -120,7 +120,10 @@ struct Place {
   double x;
   Enclosure delta;
 
-  [[nodiscard]] double log_upper() const { return std::log(std::max(delta.upper, 1e-300)); }
+  [[nodiscard]] double log_upper() const {
+    constexpr double log_nothing = -800;  // below that of every double, so that no step to a place is 0
+    return delta.upper > 0 ? std::log(delta.upper) : log_nothing;
+  }
 };
 
 /// Two places between which a curve falls to a delta: at `rest` it is not surely at most that, at `high` it is. Both are 0 where it is so from there on.
