@@ -390,7 +390,6 @@ bool is_unbounded(const BaseLaw& base) {
   return std::holds_alternative<GaussianBase>(base) || std::holds_alternative<DiscreteGaussianBase>(base);
 }
 
-/// The least and largest loss of the base.
 /// The atoms that a cut leaves, and at least the mass of the others.
 struct KeptAtoms {
   std::size_t first;
@@ -410,6 +409,7 @@ KeptAtoms kept_atoms(const AtomsBase& base, const Cut& cut) {
   return kept;
 }
 
+/// The least and largest loss of the base.
 LossRange base_range(const LossLaw& law, const Cut& cut) {
   if (const auto* given = std::get_if<AtomsBase>(&law.base); given != nullptr && given->has_tails && !given->atoms.empty()) {
     const auto kept = kept_atoms(*given, cut);
