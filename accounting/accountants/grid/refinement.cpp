@@ -51,7 +51,9 @@ class Run {
     const auto pair = composed(task, step);
     auto found = question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
     if (question_.delta && found.upper > task.most) found = {std::min(found.lower, task.most), task.most};
-    if (question_.delta && static_cast<long double>(task.gives_lower ? found.lower : found.upper) <= pair.upper.start) {
+    // At the window's first loss an epsilon that was found is that loss, rounded.
+    const long double first = pair.upper.loss(1) + pair.loss_error;
+    if (question_.delta && static_cast<long double>(task.gives_lower ? found.lower : found.upper) <= first) {
       task.whole_window = true;  // the guess where epsilon lies was wrong: all of the law is looked at from now on
     }
     if (question_.epsilon && task.follows_step) task.fall = fall_at(pair, *question_.epsilon, found.upper, 0.01 / task.slope);
