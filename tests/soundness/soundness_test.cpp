@@ -474,20 +474,18 @@ class Generator {
 
   /// Its curve is a difference of numbers near 1, in long double.
   Case replaced_epoch() {
-    using reference::Dealing;
-    // Of three rounds the quadrature has few digits where there is little noise.
-    const bool three = one_in(12);
-    const auto dealing = three ? Dealing::one_of_three : Dealing::one_of_two;
-    const double sigma = log_scale(three ? 0.6 : 0.3, 30);
+    const double sigma = log_scale(0.3, 30);
     const double size = 2 / sigma;
-    return {three ? "Gaussian, dealt to three rounds and replaced" : "Gaussian, dealt to two rounds and replaced",
-            disguised(allocated(Count{three ? 3U : 2U}, surety::record_sum(NoiseMultiplier{sigma}, Adjacency::replace_one))),
-            [=](double epsilon) { return positive_part(from_long_double(reference::replaced_delta(dealing, sigma, epsilon))); },
+    return {"Gaussian, dealt to two rounds and replaced",
+            disguised(allocated(Count{2}, surety::record_sum(NoiseMultiplier{sigma}, Adjacency::replace_one))),
+            [=](double epsilon) {
+              return positive_part(from_long_double(reference::replaced_delta(reference::Dealing::one_of_two, sigma, epsilon)));
+            },
             std::log1p(std::expm1(size * size / 2 + size) / 2),
             true,
             true,
             0,
-            three ? coarse_dealing_tolerance : dealing_tolerance};
+            dealing_tolerance};
   }
 
   /// Rarely of three rounds, whose truth takes half a second.
