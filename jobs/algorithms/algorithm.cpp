@@ -104,6 +104,22 @@ std::optional<LabelRange> label_range(const Problem& problem) {
   return LabelRange{.bound = LabelBound{bound}, .centre = centre};
 }
 
+void require_lengths_of_a_grid(const Problem& problem) {
+  constexpr int power = 400;
+  const auto has_grid = [](double value) { return value >= std::ldexp(1.0, -power) && value <= std::ldexp(1.0, power); };
+  // Those that are no lengths at all are refused by who makes them of these numbers.
+  const auto is_length = [](double value) { return value > 0 && std::isfinite(value); };
+  if (problem.label_bounds && !has_grid(label_range(problem)->bound.value())) {
+    refuse_plan("@label-bounds is {}, must be two numbers at least 2^-{} and at most 2^{} apart", *problem.label_bounds, power - 1,
+                power + 1);
+  }
+  for (const auto& [field, value] : {std::pair{"label-bound", problem.label_bound}, {"clip", problem.clip}, {"radius", problem.radius}}) {
+    if (value && is_length(*value) && !has_grid(*value)) {
+      refuse_plan("@{} is {}, must be at least 2^-{} and at most 2^{}", field, *value, power, power);
+    }
+  }
+}
+
 std::function<void(std::uint64_t)> TrainContext::progress_of(std::uint64_t steps) const {
   if (!run.progress && !run.should_stop) return {};
   return [its = run, steps](std::uint64_t done) {

@@ -183,6 +183,9 @@ struct LabelRange {
 /// Of `label-bound`, around 0, or of `label-bounds`; nothing where neither is said.
 /// \throws PlanError where both are said, and for bounds that are not two finite numbers, the lower one first.
 [[nodiscard]] std::optional<LabelRange> label_range(const Problem& problem);
+/// \throws PlanError for a clip, radius or label bound so long or short that sums of such lengths, or of their squares, would have no grid
+/// (`Log2Step`): before anything is charged.
+void require_lengths_of_a_grid(const Problem& problem);
 
 /// prepare(objective) with the loss of `objective_of` itself, for algorithms that are compiled for each loss.
 template <class Prepare>

@@ -143,6 +143,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
       double& weight = weights[static_cast<std::size_t>(at - known.begin())];
       weight = parse_double(number, "class-weight");
       if (!(weight > 0)) refuse_plan("@class-weight of {} is {}, must be greater than 0", in_quotes(one), weight);
+      if (weight > 0x1p400) refuse_plan("@class-weight of {} is {}, must be at most 2^400", in_quotes(one), weight);
     }
     return weights;
   }

@@ -319,6 +319,12 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   const bool knows_classes = std::find(known.begin(), known.end(), ShapedDescentPlan::name) != known.end();
   if (has_classes && knows_classes && !(has_one_file && (records || may_count))) return choice_for_classes(std::nullopt, why);
   if (known.size() == 1 && !(has_classes && knows_classes)) return {.algorithm = known.front(), .fields = {}, .why = why};
+  if (plan.target.delta.value() == 0) {
+    refuse(
+        ErrorCode::unreachable,
+        "epsilon = {} at delta = 0 is out of reach of what @algorithm auto chooses, whose noise is Gaussian; @algorithm gossip knows delta = 0",
+        plan.target.epsilon.value());
+  }
   if (plan.source.path == data::TextReader::standard_input) {
     refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
   }

@@ -73,6 +73,9 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
                   column.type == "text" ? "have categories or be dropped" : "be dropped");
     }
   }
+  if (context.said_unit.column == label) {
+    refuse_plan("@unit is {}, must be another column than the label's", in_quotes(label));
+  }
   // A name is no feature, unless the user says which.
   if (const auto& unit = context.said_unit.column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
                                                    std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {

@@ -29,6 +29,8 @@ void require_no_search(const SearchPlan& search, const SaidFields& said) {
 
 std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& context, const SaidFields& said) {
   const auto algorithm = algorithm_of(plan);
+  require_lengths_of_a_grid(plan.problem);
+  if (said.contains("classes") && plan.problem.classes.empty()) refuse_plan("@classes is '', must list at least 2 texts");
   if (plan.has_unit()) {
     if (const auto why = algorithm->why_no_units(plan); !why.empty()) {
       refuse(ErrorCode::unsupported, "@unit is not for {}: {}", algorithm->name(), why);

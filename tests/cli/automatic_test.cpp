@@ -294,6 +294,9 @@ TEST_F(Automatic, RefusesWhereANumberIsNotPublic) {
   expect_refused_untouched(words(data, {"--adjacency", "add-or-remove-one"}), 2, {"--records is missing", "auto"});
   expect_refused_untouched(words(data, {"--unit", "x0", "--most", "3"}), 2, {"--records is missing", "units"});
   expect_refused_untouched(words("-"), 2, {"data file is -", "auto"});
+  auto pure = words(data);
+  pure[7] = "0";
+  expect_refused_untouched(pure, 6, {"delta = 0 is out of reach of what --algorithm auto chooses", "--algorithm gossip"});
   expect_refused_untouched(words(data, {"--records", "599"}), 3, {"has 600 records, must have the 599 of --records"});
   expect_refused_untouched(words(data, {"--held-out", "1"}), 2, {"--held-out is 1"});
   expect_refused_untouched(words(data, {"--loss", "squared"}), 2, {"--label-bound is missing"});

@@ -62,6 +62,20 @@ TEST_F(Refusal, OfOptionsOutOfRange) {
   for (const char* option : {"--step-size", "--clip", "--radius", "--public-count"}) {
     expect_refused_untouched(train_with(option, "0"), 2, {"0", "must be"});
   }
+  // Before anything is charged: no sum of such lengths has a grid.
+  for (const char* option : {"--clip", "--radius"}) {
+    for (const char* bad : {"1e300", "1e-300"}) {
+      expect_refused_untouched(train_with(option, bad), 2, {option, "must be at least 2^-400 and at most 2^400"});
+    }
+  }
+  const auto squared_with = [&](const Words& more) { return train(path("small.csv")) + Words{"--loss", "squared", "--clip", "1"} + more; };
+  for (const char* bad : {"1e300", "1e-300"}) {
+    expect_refused_untouched(squared_with({"--label-bound", bad}), 2, {"--label-bound is", "must be at least 2^-400 and at most 2^400"});
+  }
+  for (const char* bad : {"-1e308,1e308", "0,1e300", "-1e-300,1e-300"}) {
+    expect_refused_untouched(squared_with({std::string{"--label-bounds="} + bad}), 2,
+                             {"--label-bounds is " + std::string{bad}, "at least 2^-399 and at most 2^401 apart"});
+  }
   expect_refused_untouched(train_with("--held-out", "1"), 2, {"--held-out is 1", "less than 1"});
   expect_refused_untouched(train_with("--adjacency", "replace"), 2, {"adjacency is 'replace'", "replace-one"});
   expect_refused_untouched(train_with("--loss", "poisson"), 2, {"--loss is 'poisson'", "smoothed-hinge", "hinge"});

@@ -302,6 +302,9 @@ TEST_F(TrainOnFile, TellsSeveralClasses) {
   refused(classes + Words{"--class-weight", "green=2"}, "--class-weight names 'green', must name one of --classes");
   refused(classes + Words{"--class-weight", "red=0"}, "--class-weight of 'red' is 0, must be greater than 0");
   refused(classes + Words{"--class-weight", "red=1", "--class-weight", "red=2"}, "--class-weight names 'red' twice");
+  refused(classes + Words{"--class-weight", "red=1e300"}, "--class-weight of 'red' is 1e+300, must be at most 2^400");
+  refused({"shaped-descent", "--classes", ""}, "--classes is '', must list at least 2 texts");
+  refused({"auto", "--classes", ""}, "--classes is '', must list at least 2 texts");
   refused({"shaped-descent", "--class-weight", "red=2"}, "--class-weight names 'red', must name one of --classes", "kind==red");
   refused({"shaped-descent", "--classes", "red"}, "the number of classes is 1, must be at least 2");
   refused(classes, "must be a column where there are several classes", "kind==red");

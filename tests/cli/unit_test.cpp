@@ -130,6 +130,11 @@ TEST_F(Units, AreRefusedWhereTheyAreSaidInPart) {
   expect_refused_untouched({"train", data, "--format", "libsvm", "--features", "3", "--epsilon", "1", "--delta", "1e-5", "--ledger",
                             path("run.db"), "--model", path("model.json"), "--unit", "who", "--most", "2"},
                            2, {"--unit is for CSV files"});
+  for (const char* label : {"who", "who==p1"}) {
+    auto words = train(data, "shaped-descent");
+    words[3] = label;
+    expect_refused_untouched(words, 2, {"--unit is 'who', must be another column than the label's"});
+  }
 }
 
 TEST_F(Units, AreRefusedByWhatHasNoTheoremForThem) {
