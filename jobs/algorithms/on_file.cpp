@@ -191,7 +191,7 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
   // Whether a private number of records left any for scores is as private as the scores.
   const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
   facts.held_out = {.scores = scores, .records = parts_->held_out.size(), .is_nothing = is_nothing};
-  tell(facts);
+  tell(facts, known.model);
 }
 
 void FileRun::refuse_count() const {

@@ -68,8 +68,8 @@ class FileRun : public TrainingRun {
   void refuse_count() const;
   /// The weights, once the model was scored on the part held out, where it may be.
   [[nodiscard]] std::vector<double> scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits);
-  /// Adds what else follows from what was released, once it was.
-  virtual void tell(TrainingFacts& /*facts*/) const {}
+  /// Adds what else follows from what was released, once it was. \param model of these weights
+  virtual void tell(TrainingFacts& /*facts*/, const optimizers::Model& /*model*/) const {}
 
   [[nodiscard]] const TrainPlan& shared() const { return plan_; }
   template <class Own>

@@ -1,8 +1,11 @@
 // Least squares from one release.
 #include <fmt/format.h>
 
+#include <surety/base/text/safe_text.h>
+#include <surety/data/features.h>
 #include <surety/optimizers/empirical_risk/population_intervals.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
+#include <surety/optimizers/models/linear_map.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/on_file.h>
@@ -13,31 +16,72 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
+/// "lncoins", "hlthg=1" or "(intercept)".
+std::string text_of(const FeatureName& name) {
+  if (!name.column) return "(intercept)";
+  return one_line(name.category ? *name.column + "=" + *name.category : *name.column);
+}
+
+/// Intervals that hold all weights at once, in their order.
+struct Ends {
+  std::vector<double> lower;
+  std::vector<double> upper;
+};
+
+template <class Intervals>
+Ends ends_of(const Intervals& found) {
+  Ends ends;
+  for (std::size_t i = 0; i < found.centre.size(); ++i) {
+    ends.lower.push_back(found.centre[i] - found.half_width[i]);
+    ends.upper.push_back(found.centre[i] + found.half_width[i]);
+  }
+  return ends;
+}
+
+/// Where the model is a linear map of cells, the coefficients of its columns in their units, which are the weights times positive numbers. Not the intercept, which
+/// is a sum of all weights.
+std::optional<Ends> ends_in_columns(const Ends& ends, const Model& model) {
+  if (why_not_linear(model)) return std::nullopt;
+  const auto coefficients_of = [&](const std::vector<double>& weights) {
+    Model other = model;
+    other.weights = weights;
+    return linear_map(other).coefficients;
+  };
+  return Ends{.lower = coefficients_of(ends.lower), .upper = coefficients_of(ends.upper)};
+}
+
+/// A line for each feature, and fields of `json`. \param heading what the line before them says
+void tell_ends(TrainingFacts& facts, nlohmann::json& json, const std::string& field, const std::string& heading, const Ends& ends,
+               const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& name : feature_names(model.features)) names.push_back(text_of(name));
+  const auto in_columns = ends_in_columns(ends, model);
+  facts.lines.emplace_back(field, heading + (in_columns ? "; in units of the columns" : "; of the features as they enter"));
+  const auto& [lower, upper] = in_columns ? *in_columns : ends;
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    facts.lines.emplace_back("  " + names[i], fmt::format("in [{:.4g}, {:.4g}]", lower[i], upper[i]));
+  }
+  json["from"] = ends.lower;
+  json["to"] = ends.upper;
+  json["names"] = names;
+  if (in_columns) json["in_columns"] = {{"from", in_columns->lower}, {"to", in_columns->upper}};
+}
+
 /// What the release says of the coefficients beside the weights of the model: their order is that of the weights.
-void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientIntervals>& found, Confidence confidence, RidgeRule rule) {
+void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientIntervals>& found, Confidence confidence, RidgeRule rule,
+                    const Model& model) {
   nlohmann::json json{{"confidence", confidence.value()}, {"from", nullptr}, {"to", nullptr}};
-  if (!found) {
+  if (found) {
+    tell_ends(
+        facts, json, "intervals",
+        fmt::format("of all coefficients at once, with confidence {} over the noise: about the same fit of these records without noise",
+                    confidence.value()),
+        ends_of(*found), model);
+  } else {
     facts.lines.emplace_back("intervals", rule == RidgeRule::fixed
                                               ? "none of the coefficients: the noise is too large for some direction of the features"
                                               : "none of the coefficients: the ridge depends on the noise");
-    facts.fields["coefficient_intervals"] = std::move(json);
-    return;
   }
-  std::vector<double> lower;
-  std::vector<double> upper;
-  for (std::size_t i = 0; i < found->centre.size(); ++i) {
-    lower.push_back(found->centre[i] - found->half_width[i]);
-    upper.push_back(found->centre[i] + found->half_width[i]);
-  }
-  facts.lines.emplace_back(
-      "intervals",
-      fmt::format("of all coefficients at once, with confidence {} over the noise: about the same fit of these records without noise",
-                  confidence.value()));
-  for (std::size_t i = 0; i < lower.size(); ++i) {
-    facts.lines.emplace_back(fmt::format("  w[{}]", i), fmt::format("in [{:.4g}, {:.4g}]", lower[i], upper[i]));
-  }
-  json["from"] = lower;
-  json["to"] = upper;
   facts.fields["coefficient_intervals"] = std::move(json);
 }
 
@@ -49,7 +93,7 @@ std::string why_no_population(const TrainPlan& plan) {
 
 /// What the release says of the law that records are draws of, in the order of the weights.
 void tell_population(TrainingFacts& facts, const std::optional<PopulationIntervals>& found, Confidence confidence,
-                     const std::string& why_not) {
+                     const std::string& why_not, const Model& model) {
   nlohmann::json json{{"confidence", confidence.value()}, {"from", nullptr}, {"to", nullptr}};
   if (!found) {
     json["why_not"] = why_not.empty() ? "the noise is too large for some direction of the features" : why_not;
@@ -59,17 +103,9 @@ void tell_population(TrainingFacts& facts, const std::optional<PopulationInterva
   }
   constexpr std::string_view needs =
       "records are independent, labels linear in the features as they enter, their errors of one variance, and hardly any record is clipped, damaged or beyond the label's bounds";
-  facts.lines.emplace_back("population", fmt::format("of all coefficients at once, with confidence {} over noise and sampling, where {}",
-                                                     confidence.value(), needs));
-  std::vector<double> lower;
-  std::vector<double> upper;
-  for (std::size_t i = 0; i < found->centre.size(); ++i) {
-    lower.push_back(found->centre[i] - found->half_width[i]);
-    upper.push_back(found->centre[i] + found->half_width[i]);
-    facts.lines.emplace_back(fmt::format("  w[{}]", i), fmt::format("in [{:.4g}, {:.4g}]", lower[i], upper[i]));
-  }
-  json["from"] = lower;
-  json["to"] = upper;
+  tell_ends(facts, json, "population",
+            fmt::format("of all coefficients at once, with confidence {} over noise and sampling, where {}", confidence.value(), needs),
+            ends_of(*found), model);
   json["needs"] = needs;
   facts.fields["population_intervals"] = std::move(json);
 }
@@ -93,9 +129,9 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
   }
   void check(const Dataset& data) const override { require_joint_moments(data.features()); }
   [[nodiscard]] bool adds_up_units() const override { return true; }
-  void tell(TrainingFacts& facts) const override {
-    tell_intervals(facts, intervals_, confidence(), settings().ridge_rule);
-    tell_population(facts, population_, confidence(), why_no_population(shared()));
+  void tell(TrainingFacts& facts, const Model& model) const override {
+    tell_intervals(facts, intervals_, confidence(), settings().ridge_rule, model);
+    tell_population(facts, population_, confidence(), why_no_population(shared()), model);
   }
 
  private:

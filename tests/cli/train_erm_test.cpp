@@ -1,6 +1,8 @@
 // surety train on whole files: every algorithm end to end, DP-SGD by the flags that people know, and what is refused.
 #include <support/surety_process.h>
 
+#include <cmath>
+
 namespace surety_test::train_erm_test {
 namespace {
 
@@ -358,7 +360,25 @@ TEST_F(TrainOnFile, TellsIntervalsOfCoefficientsWhereTheNoiseAllowsThem) {
     EXPECT_LT(wide["from"][i].get<double>(), weights[i].get<double>());
     EXPECT_LT(weights[i].get<double>(), wide["to"][i].get<double>());
   }
-  EXPECT_NE(surety(run("1000", "0.99")).out.find("\n  w[0]       in ["), std::string::npos);
+  EXPECT_EQ(wide["names"], (Words{"x", "y", "(intercept)"}));
+  EXPECT_FALSE(wide.contains("in_columns")) << "rows of unit norm";
+  const auto report = surety(run("1000", "0.99")).out;
+  EXPECT_NE(report.find("without noise; of the features as they enter\n  x          in ["), std::string::npos) << report;
+  EXPECT_NE(report.find("\n  (intercept) in ["), std::string::npos) << report;
+
+  // Where the model is linear in the cells, in units of the columns: x enters as (x - 1) / 4, and rows are divided by the root of 3.
+  const Words linear{"--rows", "scaled", "--bounds", "x=-3,5", "--bounds", "y=0,4"};
+  const auto scaled = report_of(run("1000", "0.99") + linear);
+  const double factor = 1 / (4 * std::sqrt(3.0));
+  for (const char* end : {"from", "to"}) {
+    ASSERT_EQ(scaled["in_columns"][end].size(), 2);
+    EXPECT_NEAR(scaled["in_columns"][end][0].get<double>(), factor * scaled[end][0].get<double>(), 1e-12) << end;
+    EXPECT_NEAR(scaled["in_columns"][end][1].get<double>(), 2 * factor * scaled[end][1].get<double>(), 1e-12) << end;
+  }
+  const auto in_columns = surety(run("1000", "0.99") + linear).out;
+  EXPECT_NE(in_columns.find("without noise; in units of the columns\n  x          in ["), std::string::npos) << in_columns;
+  EXPECT_NE(in_columns.find("\n  y          in ["), std::string::npos) << in_columns;
+  EXPECT_EQ(in_columns.find("(intercept)"), std::string::npos) << "which is a sum of all weights";
 
   const auto none = report_of(run("0.1", "0.95"));
   EXPECT_TRUE(none["from"].is_null());
