@@ -840,6 +840,36 @@ TEST(SoundnessVectors, GeneralizedGaussianNoiseInThePlane) {
   }
 }
 
+// A user's two records, each dealt to one of two rounds, against the opposite ones: shifts (2, 0), (1, 1) and (0, 2).
+TEST(SoundnessVectors, TwoRecordsDealtToTwoRounds) {
+  constexpr double error_of_squares = 3e-3;
+  constexpr double z = 2;
+  constexpr double reach = 7 + 2 / z;
+  constexpr double step = reach / 80;
+  const auto density = [&](double x, double y, double side) {
+    const auto at = [&](double first, double second) {
+      return std::exp(-0.5 * (std::pow(x - side * first / z, 2) + std::pow(y - side * second / z, 2)));
+    };
+    return 0.25 * at(2, 0) + 0.5 * at(1, 1) + 0.25 * at(0, 2);
+  };
+  const Event event = parse_event("users(2, allocated(2, record_sum(2)))", Adjacency::replace_one);
+  for (const double epsilon : {0.2, 1.0}) {
+    double all = 0;
+    double shown = 0;
+    for (double x = -reach + step / 2; x < reach; x += step) {
+      for (double y = -reach + step / 2; y < reach; y += step) {
+        const double here = density(x, y, -1);
+        all += here;
+        shown += std::max(0.0, density(x, y, 1) - std::exp(epsilon) * here);
+      }
+    }
+    const auto told = best_delta(event, Epsilon{epsilon}).value;
+    EXPECT_GT(told.lower, 0) << epsilon;
+    EXPECT_LT(told.lower, shown / all * (1 + error_of_squares)) << epsilon;
+    EXPECT_GT(told.upper, shown / all * (1 - error_of_squares)) << epsilon;
+  }
+}
+
 // ---- the truths themselves, and laws that compose by convolution ----
 
 double at_double(const Curve& curve, double epsilon) { return curve(epsilon).nearest_double(); }
