@@ -88,8 +88,9 @@ Upper largest_log_mean(const Variances& variances, double r, double moved, doubl
   // Any slope is right; this is that of the logarithm where all shares are alike.
   const double alike = 1 / moved;
   const double here = of_share(Exact{alike}).value();
-  const double further = of_share(Exact{1.01 * alike}).value();
-  const double slope = (further - here) / (0.01 * alike);
+  const double apart = alike / 64;
+  const double further = of_share(Exact{alike + apart}).value();
+  const double slope = (further - here) / apart;
   if (!(slope >= 0 && std::isfinite(slope))) return Upper::claim(infinity);
   double from = 0;
   double to = 1e-3 * alike;
