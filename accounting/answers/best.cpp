@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -64,6 +65,46 @@ BestAnswer answer_of(const Event& event, std::vector<Opinion> opinions) {
   }
 }
 
+// Proved: docs/proofs/composition.md#of-one-record
+/// An event of users alone, where one record of theirs differs; nothing where it is of others, too.
+std::optional<Event> of_one_record(const Event& event) {
+  if (const auto* users = std::get_if<Event::Users>(&event.node())) return users->event;
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) {
+    const auto one = of_one_record(repeated->event);
+    return one ? std::optional{repeat(repeated->count, *one)} : std::nullopt;
+  }
+  const auto* composed = std::get_if<Event::Composed>(&event.node());
+  if (composed == nullptr) return std::nullopt;
+  std::vector<Event> parts;
+  for (const auto& part : composed->events) {
+    const auto one = of_one_record(part);
+    if (!one) return std::nullopt;
+    parts.push_back(*one);
+  }
+  return compose(std::move(parts));
+}
+// Proved so far.
+
+Enclosure quick(const Event& event, const Question& question, const Effort& effort);
+
+/// Where nobody knows what many records show, what one of them does.
+Enclosure with_one_record(const Event& event, const Question& question, const Effort& effort, const Enclosure& value) {
+  const auto one = of_one_record(event);
+  if (value.lower > 0 || !(value.upper > 0) || !one) return value;
+  double lower = 0;
+  try {
+    lower = quick(*one, question, effort).lower;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+  }
+  if (lower > value.upper) {
+    throw Error{ErrorCode::internal,
+                fmt::format("two proofs disagree about {}: one record of a user costs at least {}, all of them at most {}", describe(event),
+                            lower, value.upper)};
+  }
+  return {lower, value.upper};
+}
+
 /// Where nobody knows one, by a test.
 Enclosure with_lower_end(const Event& event, const Question& question, const Enclosure& value) {
   if (value.lower > 0 || !(value.upper > 0)) return value;
@@ -84,7 +125,7 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
   });
   look_closer(event, question, effort, grid, opinions);
   auto found = answer_of(event, std::move(opinions));
-  found.value = with_lower_end(event, question, found.value);
+  found.value = with_lower_end(event, question, with_one_record(event, question, effort, found.value));
   return found;
 }
 

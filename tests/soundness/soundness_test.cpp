@@ -17,6 +17,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -793,6 +794,79 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
     std::ofstream out{path};
     out << judge.report();
     ASSERT_TRUE(out.flush()) << path;
+  }
+}
+
+// ---- vectors ----
+
+/// What x + v shows against x, and where both are mixed with x at a rate, x of density proportional to e^-(||x||_r^2 / (2 z^2)) in the plane: by the middles of
+/// squares.
+double of_squares(double r, double z, double along, double across, double rate, double epsilon) {
+  const double reach = 7 * z + 1;
+  const double step = reach / 80;
+  const auto density = [&](double x, double y) {
+    const double power = std::pow(std::abs(x), r) + std::pow(std::abs(y), r);
+    return std::exp(-std::pow(power, 2 / r) / (2 * z * z));
+  };
+  double all = 0;
+  double shown = 0;
+  for (double x = -reach + step / 2; x < reach; x += step) {
+    for (double y = -reach + step / 2; y < reach; y += step) {
+      const double here = density(x, y);
+      all += here;
+      shown += std::max(0.0, rate * density(x - along, y - across) + (1 - rate - std::exp(epsilon)) * here);
+    }
+  }
+  return shown / all;
+}
+
+TEST(SoundnessVectors, GeneralizedGaussianNoiseInThePlane) {
+  constexpr double error_of_squares = 3e-3;
+  constexpr double r = 3;
+  constexpr double z = 1.5;
+  const Event noise = generalized_gaussian(NormExponent{r}, Count{2}, NoiseMultiplier{z}, Adjacency::add_or_remove_one);
+  const std::vector<std::pair<double, double>> rates_and_epsilons{{1, 0.6}, {0.3, 0.1}};
+  for (const auto& [rate, epsilon] : rates_and_epsilons) {
+    const Event event = rate == 1 ? noise : poisson(SamplingRate{rate}, noise);
+    const auto told = delta(PrivacyLoss{.width = 1e-2}, event, Epsilon{epsilon});
+    double worst = 0;
+    for (const double along : {1.0, std::pow(0.5, 1 / r), 0.95}) {
+      const double across = std::pow(std::max(0.0, 1 - std::pow(along, r)), 1 / r);
+      worst = std::max(worst, of_squares(r, z, along, across, rate, epsilon));
+    }
+    EXPECT_GT(told.upper, worst * (1 - error_of_squares)) << rate << " " << epsilon;
+    EXPECT_LT(told.lower, worst * (1 + error_of_squares)) << rate << " " << epsilon;
+    EXPECT_LT(told.upper, 1.5 * worst) << rate << " " << epsilon;
+  }
+}
+
+// A user's two records, each dealt to one of two rounds, against the opposite ones: shifts (2, 0), (1, 1) and (0, 2).
+TEST(SoundnessVectors, TwoRecordsDealtToTwoRounds) {
+  constexpr double error_of_squares = 3e-3;
+  constexpr double z = 2;
+  constexpr double reach = 7 + 2 / z;
+  constexpr double step = reach / 80;
+  const auto density = [&](double x, double y, double side) {
+    const auto at = [&](double first, double second) {
+      return std::exp(-0.5 * (std::pow(x - side * first / z, 2) + std::pow(y - side * second / z, 2)));
+    };
+    return 0.25 * at(2, 0) + 0.5 * at(1, 1) + 0.25 * at(0, 2);
+  };
+  const Event event = parse_event("users(2, allocated(2, record_sum(2)))", Adjacency::replace_one);
+  for (const double epsilon : {0.2, 1.0}) {
+    double all = 0;
+    double shown = 0;
+    for (double x = -reach + step / 2; x < reach; x += step) {
+      for (double y = -reach + step / 2; y < reach; y += step) {
+        const double here = density(x, y, -1);
+        all += here;
+        shown += std::max(0.0, density(x, y, 1) - std::exp(epsilon) * here);
+      }
+    }
+    const auto told = best_delta(event, Epsilon{epsilon}).value;
+    EXPECT_GT(told.lower, 0) << epsilon;
+    EXPECT_LT(told.lower, shown / all * (1 + error_of_squares)) << epsilon;
+    EXPECT_GT(told.upper, shown / all * (1 - error_of_squares)) << epsilon;
   }
 }
 

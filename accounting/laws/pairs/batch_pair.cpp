@@ -158,6 +158,27 @@ void leave_out_excess(std::vector<Outcomes::Outcome>& lowest) {
   lowest.erase(lowest.begin(), lowest.begin() + static_cast<std::ptrdiff_t>(dropped));
 }
 
+/// Without the ends of an upper law that `tails` leaves out of others: mass of the largest losses goes to infinite loss, of the least to the
+/// least one that is kept.
+void cut(Outcomes& above) {
+  auto& outcomes = above.finite;
+  const auto least = std::exp(static_cast<long double>(tails.log_above));
+  long double beyond = 0;
+  long double terms = 2;
+  while (outcomes.size() > 2 && beyond + outcomes.back().mass < least) {
+    beyond += outcomes.back().mass;
+    terms += 1;
+    outcomes.pop_back();
+  }
+  above.infinite += beyond * (1 + little * terms);
+  std::size_t first = 0;
+  while (first + 2 < outcomes.size() && outcomes[first].mass + outcomes[first + 1].mass < least) {
+    outcomes[first + 1].mass = (outcomes[first].mass + outcomes[first + 1].mass) * (1 + little);
+    ++first;
+  }
+  outcomes.erase(outcomes.begin(), outcomes.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
 }  // namespace
 
 BatchPair batch_pair(const Parts& parts, const BatchTerms& terms) {
@@ -202,6 +223,7 @@ BatchPair batch_pair(const Parts& parts, const BatchTerms& terms) {
         into.finite.push_back({static_cast<long double>(atom.loss) + direction * static_cast<long double>(atoms->loss_error),
                                static_cast<long double>(atom.mass) * finite * (1 + error)});
       }
+      if (atoms->has_tails && direction > 0) cut(into);
     };
     given(parts.front().upper, pair.above, +1);
     if (parts.front().lower) given(*parts.front().lower, pair.below, -1);

@@ -92,6 +92,7 @@ class PartsOfEvent {
   std::optional<LossLaw> moved(const VectorNoise& noise) const;
   /// From above as far as it may move, in three coordinates or more; `pure` is the law of its largest loss alone.
   static LossLaw moved_from_above(const Event::KNorm& e, const LossLaw& pure);
+  static LossLaw moved_from_above(const Event::GeneralizedGaussian& e, const LossLaw& smoothest);
   [[nodiscard]] ReleaseLaws concentrated(double rho, double xi = 0) const;
   /// What is known by divergences alone. `rho`: of the Gaussian release below it; 0 for none.
   [[nodiscard]] ReleaseLaws of_divergences(const Event& releases, double rho, double end) const;

@@ -15,6 +15,7 @@
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
+#include <surety/accounting/laws/pairs/smooth_vector.h>
 #include <surety/accounting/laws/pairs/spread_vector.h>
 #include <surety/accounting/laws/pairs/vector_pair.h>
 #include <surety/base/numbers/bound.h>
@@ -213,7 +214,7 @@ void PartsOfEvent::operator()(const Event::GeneralizedGaussian& e) {
   // Proved: docs/proofs/vector-noise.md#smooth
   const LossLaw above{GaussianBase{(Lower{z} / sqrt(Upper{Exact{e.r.value()}} - Exact{1})).value()}};
   // Proved so far.
-  const ReleaseLaws part{above, along(e), false, count_};
+  const ReleaseLaws part{moved_from_above(e, above), along(e), false, count_};
   out_.has_choice = true;
   add(part, part);
 }
@@ -246,6 +247,17 @@ LossLaw PartsOfEvent::moved_from_above(const Event::KNorm& e, const LossLaw& pur
   if (!(dimension >= 3 && dimension <= most_dimensions && scale >= least_scale && scale <= most_scale)) return pure;
   static auto& kept = *new LastFew<std::pair<double, double>, LossLaw>;
   return kept.of({dimension, scale}, [&] { return moved_vector(dimension, scale); });
+}
+
+LossLaw PartsOfEvent::moved_from_above(const Event::GeneralizedGaussian& e, const LossLaw& smoothest) {
+  const VectorNoise noise{e.r.value(), static_cast<double>(e.dimension.value()), e.multiplier.value(), true};
+  const double root = std::sqrt(noise.r - 1) / noise.scale;
+  constexpr double most_dimensions = 1e6;
+  constexpr double least_root = 1e-4;
+  constexpr double most_root = 8;
+  if (!(noise.r <= most_spread_exponent && noise.dimension <= most_dimensions && root >= least_root && root <= most_root)) return smoothest;
+  static auto& kept = *new LastFew<std::array<double, 3>, LossLaw>;
+  return kept.of({noise.r, noise.dimension, noise.scale}, [&] { return smooth_vector(noise); });
 }
 
 ReleaseLaws PartsOfEvent::concentrated(double rho, double xi) const {

@@ -18,18 +18,6 @@ namespace {
 constexpr double log_cut = 100;
 constexpr int most_atoms = 4000;
 
-/// log Gamma, from above (+1) or from below.
-double log_gamma(double x, int direction) {
-  mpfr_t value;
-  mpfr_init2(value, 53);
-  mpfr_set_d(value, x, MPFR_RNDN);
-  int sign = 0;
-  mpfr_lgamma(value, &sign, value, direction > 0 ? MPFR_RNDU : MPFR_RNDD);
-  const double found = mpfr_get_d(value, MPFR_RNDN);
-  mpfr_clear(value);
-  return found;
-}
-
 std::vector<double> evenly(double first, double last, int count) {
   std::vector<double> ends;
   for (int i = 0; i <= count; ++i) ends.push_back(first + (last - first) * i / count);
@@ -51,6 +39,17 @@ VectorCells cells_of(std::vector<double> ends, bool rises, bool mass_below, LogD
 }
 
 }  // namespace
+
+double log_gamma(double x, int direction) {
+  mpfr_t value;
+  mpfr_init2(value, 53);
+  mpfr_set_d(value, x, MPFR_RNDN);
+  int sign = 0;
+  mpfr_lgamma(value, &sign, value, direction > 0 ? MPFR_RNDU : MPFR_RNDD);
+  const double found = mpfr_get_d(value, MPFR_RNDN);
+  mpfr_clear(value);
+  return found;
+}
 
 double longest_vector(const VectorNoise& noise) {
   const double d = noise.dimension;

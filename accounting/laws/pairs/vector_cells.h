@@ -29,6 +29,9 @@ Bound power(Bound x, double r) {
   return r == 2 ? x * x : exp(Exact{r} * log(x));
 }
 
+/// log Gamma(x), from above (+1) or from below (-1). \pre x > 0
+[[nodiscard]] double log_gamma(double x, int direction);
+
 /// Beyond so long a vector nothing is told of.
 [[nodiscard]] double longest_vector(const VectorNoise& noise);
 
