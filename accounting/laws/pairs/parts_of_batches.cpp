@@ -42,10 +42,8 @@ void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
   if (!multiplier) {
     if (most == 1) no_pair_for(*leaf_, "holds each record in nearly every batch, for which only gaussian releases have a law");
     const LossLaw upper = slots_from_above(e.event, slots);
-    // Whoever looks whether a slot holds the record; where each record answers for itself, at one slot.
-    const bool all_look =
-        every_leaf(e.event, [](const Event& leaf) { return !std::holds_alternative<Event::RandomizedResponse>(leaf.node()); });
-    const double least = all_look ? slots.any.enclosure().lower : std::nextafter(1 / n, 0.0);
+    // Whoever looks whether a slot holds the record.
+    const double least = slots.any.enclosure().lower;
     BothDirections seen;
     PartsOfEvent looks{seen, others_, tilt_, reach_};
     looks.leaf_ = leaf_;
