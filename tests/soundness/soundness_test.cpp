@@ -474,7 +474,7 @@ class Generator {
 
   /// Its curve is a difference of numbers near 1, in long double.
   Case replaced_epoch() {
-    const double sigma = log_scale(0.8, 30);
+    const double sigma = log_scale(0.3, 30);
     const double size = 2 / sigma;
     return {"Gaussian, dealt to two rounds and replaced",
             disguised(allocated(Count{2}, surety::record_sum(NoiseMultiplier{sigma}, Adjacency::replace_one))),

@@ -138,7 +138,8 @@ inline long double replaced_delta(Dealing dealing, double multiplier, double eps
     return first * tail(from) + p * tail(from - mu) - a * q * tail(from + mu);
   };
   if (dealing == Dealing::one_of_two) {
-    return normal_mean(std::log(a) / (2 * mu), 20 + 2 * mu, step, [&](long double g) { return last(up(g) - a * up(-g), 1, 1) / 2; });
+    // Far out where delta is 1e-300.
+    return normal_mean(std::log(a) / (2 * mu), 45 + 2 * mu, step, [&](long double g) { return last(up(g) - a * up(-g), 1, 1) / 2; });
   }
   // What is left is analytic: the trapezoid rule.
   const long double end = 9 + 2 * mu;

@@ -65,6 +65,7 @@ struct LoneEpoch {
   Enclosure multiplier;  // over the bound on one record
 
   [[nodiscard]] Enclosure delta(double x) const {
+    if (rounds == 2) return {two_replaced_rounds(multiplier.upper, x).lower, two_replaced_rounds(multiplier.lower, x).upper};
     const auto above = at(multiplier.lower, x);
     return {std::max(0.0, (multiplier.lower == multiplier.upper ? above : at(multiplier.upper, x)).lower), std::min(1.0, above.upper)};
   }
@@ -73,21 +74,28 @@ struct LoneEpoch {
     static auto& kept = *new LastFew<std::tuple<std::uint64_t, double, double, double>, Enclosure>;
     return kept.of({rounds, multiplier.lower, multiplier.upper, x}, [&] { return delta(x); });
   }
-  /// The same by sums on a grid, where that takes too many nodes. `scale`: the curve there, roughly.
-  [[nodiscard]] Enclosure delta_by_sums(double x, double scale) const {
-    const auto above = replaced_curve(rounds, multiplier.lower, x, scale, points);
-    const bool same = multiplier.lower == multiplier.upper;
-    const double least = std::max(same ? above.lower : replaced_curve(rounds, multiplier.upper, x, scale, points).lower, shown(x));
-    return {std::min(least, above.upper), above.upper};
+  /// The same by sums on grids, where that takes too many nodes. `scale`: the curve there, roughly.
+  [[nodiscard]] Enclosure delta_by_sums(double x, double scale, double step) const {
+    const double upper = above_by_sums(x, scale, step);
+    return {std::min(below_by_sums(x, scale, step), upper), upper};
   }
-  /// Its upper end alone.
-  [[nodiscard]] double above_by_sums(double x, double scale) const {
-    return replaced_curve_above(rounds, multiplier.lower, x, scale, points);
+  [[nodiscard]] double above_by_sums(double x, double scale, double step) const {
+    return replaced_curve_above(rounds, multiplier.lower, x, scale, step);
   }
+  [[nodiscard]] double below_by_sums(double x, double scale, double step) const {
+    const double found = replaced_curve_below(rounds, multiplier.upper, x, scale, step);
+    return found > 0 ? found : shown(x);
+  }
+  /// A step that is fine enough where the coarse one gave these ends, which follow its square.
+  [[nodiscard]] static double fine_step(const Enclosure& coarse) {
+    constexpr double wanted = 8e-3;  // share of the curve
+    constexpr double finest = 0.012;
+    const double width = coarse.upper > 0 ? coarse.width() / coarse.upper : 0;
+    return std::clamp(coarse_step * std::sqrt(wanted / width), finest, coarse_step);
+  }
+  static constexpr double coarse_step = 0.1;
 
  private:
-  static constexpr std::size_t points = std::size_t{1} << 16;
-
   [[nodiscard]] Enclosure at(double of_bound, double x) const {
     const auto found = replaced_epoch(static_cast<double>(rounds), of_bound)->beyond(x);
     return {found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
@@ -231,13 +239,18 @@ Enclosure epsilon_by_sums(const LoneEpoch& epoch, double delta, const PrivacyLos
     const double found = value(x);
     return Place{x, {found, found}};
   };
-  const auto upper = [&](double x) { return at(x, [&](double y) { return epoch.above_by_sums(y, delta); }); };
-  const auto lower = [&](double x) { return at(x, [&](double y) { return epoch.delta_by_sums(y, delta).lower; }); };
   // Both ends of a curve are that far apart and more.
   constexpr double share = 1e-4;
   const auto narrow = [&](const Look& look) { return Look{look.start, std::max(look.beside, share * look.start), look.compares}; };
   const double beside = 0.1 * accountant.width;
-  double high = crossing_of(upper, delta, narrow(look_of(accountant, beside))).high.x;
+  double step = LoneEpoch::coarse_step;
+  const auto upper = [&](double x) { return at(x, [&](double y) { return epoch.above_by_sums(y, delta, step); }); };
+  const auto lower = [&](double x) { return at(x, [&](double y) { return epoch.below_by_sums(y, delta, step); }); };
+  const double rough = crossing_of(upper, delta, narrow(look_of(accountant, 10 * beside))).high.x;
+  if (rough == 0) return {0, 0};
+  step = LoneEpoch::fine_step(epoch.delta_by_sums(rough, delta, step));
+  const Look look = look_of(accountant, beside);
+  const double high = crossing_of(upper, delta, narrow({look.compares ? look.start : rough, beside, look.compares})).high.x;
   if (high == 0 || accountant.upper_only) return {0, high};
   return {std::min(high, crossing_of(lower, delta, narrow({high, beside, false})).rest.x), high};
 }
@@ -303,10 +316,12 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
                           return is_on_a_side || found.width() <= narrow_by_sums * found.upper;
                         },
                         [&] {
-                          if (compares) return Enclosure{0, lone->above_by_sums(x, std::clamp(*accountant.level, 1e-250, 1.0))};
-                          // The scale of what is left out follows from what was found.
-                          const auto rough = lone->delta_by_sums(x, 1e-5);
-                          return rough.upper > 0 ? lone->delta_by_sums(x, std::clamp(rough.upper, 1e-250, 1.0)) : rough;
+                          // The scale of what is left out, and the step, follow from what was found.
+                          const double scale = compares ? *accountant.level : 1e-5;
+                          const auto rough = lone->delta_by_sums(x, std::clamp(scale, 1e-250, 1.0), LoneEpoch::coarse_step);
+                          const double step = LoneEpoch::fine_step(rough);
+                          if (compares) return Enclosure{0, lone->above_by_sums(x, std::clamp(scale, 1e-250, 1.0), step)};
+                          return rough.upper > 0 ? lone->delta_by_sums(x, std::clamp(rough.upper, 1e-250, 1.0), step) : rough;
                         });
   }
   return privacy_loss::answer(accountant, event, {epsilon.value(), std::nullopt}, others);

@@ -218,13 +218,13 @@ double AllocatedMoments::divergence(double order) const {
 
 double AllocatedMoments::replaced_divergence(double order) const {
   // Hoelder's inequality about the law without the record, with exponents at which Gaussian releases lose nothing.
-  const Upper of_one_round = Upper{Exact{mu_}} * Exact{mu_} * 2 * Exact{order};
+  const Upper of_two_rounds = Upper{Exact{mu_}} * Exact{mu_} * Exact{order};
   const Upper power = Upper{Exact{order}} * 2 - 1;
   const Lower least_power = Lower{Exact{order}} * 2 - 1;
   const Lower b = Lower{Exact{order}} - 1;
   const Upper with = Upper{Exact{chord(positive_, power.value())}} * Exact{order} / b;
   const Upper without{Exact{chord(negative_, power.value())}};
-  return min(of_one_round, (with + without) / least_power).value();
+  return min(of_two_rounds, (with + without) / least_power).value();
 }
 
 std::shared_ptr<const AllocatedMoments> allocated_moments(double rounds, double mu) {

@@ -17,7 +17,7 @@ class AllocatedMoments {
 
   /// At least the larger of D_order(P || Q) and D_order(Q || P), and at most that of one round, order mu^2 / 2. \pre order > 1.
   [[nodiscard]] double divergence(double order) const;
-  /// At least D_order(P || P'), P' = (1/t) sum of N(-e_i mu, I), where a record is replaced, and at most 2 order mu^2, that of one round.
+  /// At least D_order(P || P'), P' = (1/t) sum of N(-e_i mu, I), where a record is replaced, and at most order mu^2, that of two rounds.
   /// The pair is its own reverse. \pre order > 1.
   [[nodiscard]] double replaced_divergence(double order) const;
   /// At least log E R^k under Q, k = 0, 1, ...; and log E R^-k. As many as are known.

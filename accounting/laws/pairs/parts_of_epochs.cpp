@@ -1,6 +1,8 @@
 // Rounds of an epoch.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,30 +32,84 @@ constexpr double fine_blur = 2e-5;
 /// Shares of the mean number of participations in a round that are tried as rates.
 constexpr double rates_of_sums[] = {0.1, 0.2, 0.35, 0.5, 0.65, 0.8};
 
-/// Points of the curve of a replaced epoch that are joined by chords, and of the transforms that give them.
-constexpr int chords = 60;
-constexpr std::size_t points_of_chord = std::size_t{1} << 14;
+/// Points of the curve of a replaced epoch that are joined by chords, and the step of the sums that give them.
+constexpr std::size_t most_chords = 200;
+constexpr double fall_of_chord = 0.45;  // of the logarithm of the curve
+constexpr double shortest_chord = 1.0 / 150;
+constexpr double longest_chord = 1.0 / 180;  // at 0
+constexpr double step_of_chord = 0.07;
 /// The curve at which they end.
 constexpr double last_chord = 1e-13;
 
-/// The law of a curve that lies above that of an epoch in which a record is replaced. `multiplier`: the noise over the bound on one record.
-LossLaw replaced_from_above(std::uint64_t rounds, double multiplier) {
-  static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, LossLaw>;
+/// Laws whose curves lie above and below that of an epoch in which a record is replaced. `multiplier`: the noise over the bound on one record.
+struct ReplacedLaws {
+  LossLaw above;
+  std::optional<LossLaw> below;  ///< absent where tests show nothing
+};
+
+/// The curve lies above the line of each test: so does the polygon whose corners are where one line meets the next. `at`: losses they were made for, from 0 on.
+std::optional<LossLaw> below_tests(const std::vector<double>& at, const std::vector<ReplacedTest>& tests) {
+  if (!(tests.front().delta > 0)) return std::nullopt;
+  constexpr long double rounding = share_of_units(LibraryError<long double>::exp + LibraryError<long double>::expm1 + 6);
+  const auto slope = [&](std::size_t i) { return static_cast<long double>(tests[i].other) * std::exp(static_cast<long double>(at[i])); };
+  const auto line = [&](std::size_t i, double y) {
+    const long double begin = static_cast<long double>(tests[i].delta);
+    const long double fall = slope(i) * std::expm1(static_cast<long double>(y) - static_cast<long double>(at[i]));
+    return begin - fall - rounding * (std::abs(begin) + std::abs(fall));
+  };
+  std::vector<Corner> corners{{0, line(0, 0)}};
+  for (std::size_t i = 0; i < tests.size() && corners.back().value > 0; ++i) {
+    const long double begin = static_cast<long double>(tests[i].delta);
+    if (i + 1 < tests.size() && tests[i + 1].delta > 0) {
+      const long double apart = static_cast<long double>(at[i + 1]) - static_cast<long double>(at[i]);
+      const long double ratio =
+          (begin + slope(i) - static_cast<long double>(tests[i + 1].delta) - slope(i + 1)) / (slope(i) - slope(i + 1) * std::exp(-apart));
+      const bool is_between = ratio >= 1 && ratio <= std::exp(apart);
+      const auto y = static_cast<double>(static_cast<long double>(at[i]) + (is_between ? std::log(ratio) : apart / 2));
+      if (const long double value = std::min(line(i, y), line(i + 1, y)); value > 0 && y > corners.back().loss) {
+        corners.push_back({y, value});
+        continue;
+      }
+    }
+    // The last line comes down to 0, and is cut a little before.
+    constexpr long double before = 1 - 0x1p-10L;
+    const auto end = static_cast<double>(static_cast<long double>(at[i]) + before * std::log1p(begin / slope(i)));
+    if (!(end > corners.back().loss && line(i, end) >= 0)) return std::nullopt;
+    corners.push_back({end, 0});
+  }
+  return polygon_law(corners, -1);
+}
+
+ReplacedLaws replaced_laws(std::uint64_t rounds, double multiplier) {
+  static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, ReplacedLaws>;
   return kept.of({rounds, multiplier}, [&] {
     const auto curve = [&](double x, double scale) {
-      return replaced_curve_above(rounds, multiplier, x, std::clamp(scale, 1e-250, 1.0), points_of_chord);
+      return replaced_curve_above(rounds, multiplier, x, std::clamp(scale, 1e-250, 1.0), step_of_chord);
     };
     double end = 1 / multiplier;
     for (double scale = 1e-2; (scale = curve(end, scale)) > last_chord && end < 1e6;) end *= 1.25;
     std::vector<Corner> corners;
+    std::vector<double> at;
+    std::vector<ReplacedTest> tests;
     double value = 1;
-    for (int i = 0; i <= chords; ++i) {
-      const double x = end * i / chords;
+    double step = longest_chord * end;
+    for (double x = 0; at.size() < most_chords; x = std::min(x + step, end)) {
       // A curve falls.
+      const double before = value;
       value = std::min(value, curve(x, value));
+      if (!at.empty() && value < before) {
+        const double fall = (std::log(before) - std::log(value)) / (x - at.back());
+        // Narrower where more of the mass is.
+        const double share = x / end;
+        const double longest = longest_chord * end * (1 + 6 * share * share);
+        step = std::clamp(fall_of_chord / fall, std::min(shortest_chord * end, longest), longest);
+      }
       corners.push_back({x, static_cast<long double>(value)});
+      at.push_back(x);
+      tests.push_back(replaced_test(rounds, multiplier, x, std::clamp(value, 1e-250, 1.0), step_of_chord));
+      if (x == end || !(value > 0)) break;
     }
-    return with_infinite(polygon_law(corners, +1), corners.back().value);
+    return ReplacedLaws{with_infinite(polygon_law(corners, +1), corners.back().value), below_tests(at, tests)};
   });
 }
 
@@ -133,6 +189,11 @@ void PartsOfEvent::epochs(const Enclosure& multiplier, std::uint64_t rounds, std
 void PartsOfEvent::replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t times) {
   const double least = 2 * multiplier.lower;
   const double most = 2 * multiplier.upper;
+  if (rounds == 2 && times == 1) {
+    const ReleaseLaws two{LossLaw{GaussianBase{(Lower{Exact{multiplier.lower}} * sqrt(Lower{Exact{2}})).value()}},
+                          LossLaw{GaussianBase{(Upper{Exact{multiplier.upper}} * sqrt(Upper{Exact{2}})).value()}}, false, count_};
+    return add(two, two);
+  }
   if (times == 1 && (makes_none() || has_fourier_sums(rounds, least, most))) {
     const auto law = [&](double of_bound, bool from_above) {
       return LossLaw{ReplacedBase{makes_none() ? nullptr : replaced_epoch(static_cast<double>(rounds), of_bound), from_above}};
@@ -146,12 +207,20 @@ void PartsOfEvent::replaced_epochs(const Enclosure& multiplier, std::uint64_t ro
   }
   // Told the blocks, k of the rounds are one of each block, as without a replacement.
   const auto block = [&](std::uint64_t length, std::uint64_t count) {
-    const LossLaw law = length == 1 ? LossLaw{GaussianBase{multiplier.lower}} : replaced_from_above(length, least);
+    const LossLaw law = length == 1   ? LossLaw{GaussianBase{multiplier.lower}}
+                        : length == 2 ? LossLaw{GaussianBase{(Lower{Exact{multiplier.lower}} * sqrt(Lower{Exact{2}})).value()}}
+                                      : replaced_laws(length, least).above;
     const ReleaseLaws part{law, std::nullopt, false, product(count, count_)};
     add(part, part);
   };
   if (rounds % times > 0) block(rounds / times + 1, rounds % times);
   block(rounds / times, times - rounds % times);
+  if (times == 1) {
+    if (const auto below = replaced_laws(rounds, most).below) {
+      const ReleaseLaws shown{nothing(), *below, false, count_};
+      return add(shown, shown);
+    }
+  }
   AtomsBase seen = shown_by_replaced_epoch(most, rounds, times, tilt_);
   out_.has_choice = true;
   const ReleaseLaws shown{nothing(), seen.atoms.empty() ? nothing() : LossLaw{std::move(seen)}, false, count_};

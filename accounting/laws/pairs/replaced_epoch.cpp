@@ -41,6 +41,8 @@ constexpr int cells_of_long_law = 200;
 /// And where these are so many.
 constexpr int cells_of_dear_law = 112;
 constexpr double dear = 1500;
+/// Below that many rounds sums (replaced_sum.h) are as narrow as such a law, in less time.
+constexpr double few_rounds = 30;
 /// Such frequencies of one loss that is asked for by itself, and of each loss of a law.
 constexpr std::size_t most_alone = std::size_t{1} << 10;
 constexpr std::size_t most_of_law = std::size_t{1} << 13;
@@ -384,6 +386,7 @@ class ReplacedEpoch::Numbers {
       high *= 1.3;
       if (!(high < 300)) refuse();
     }
+    if (at_most_.nodes > dear && t_ < few_rounds) refuse();
     most_ = high;
   }
   void make() {

@@ -1,16 +1,16 @@
 #include <surety/accounting/laws/pairs/replaced_sum.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include <surety/accounting/laws/pairs/pieces.h>
-#include <surety/accounting/laws/pairs/tilted_law.h>
-#include <surety/base/numbers/checked_cast.h>
-#include <surety/base/numbers/convolution.h>
+#include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/text/error.h>
@@ -20,401 +20,452 @@ namespace {
 
 using privacy_loss::GaussianShape;
 using privacy_loss::root_half;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Of a standard normal, the mass above t.
 Ball normal_tail(Ball t) { return erfc(t * root_half) * Exact{0.5}; }
 
-/// An interval of g: its mass, and E[A; g there] and E[B; g there].
-struct Mass {
-  Ball q;
-  Ball a;
-  Ball b;
+/// Masses below this are not multiplied: their products would have few digits.
+constexpr double least_mass = 1e-150;
+
+/// Values, rising, and their masses; where a test is looked for, also those under the sum of the B_i.
+struct Values {
+  std::vector<double> at;
+  std::vector<double> mass;
+  std::vector<double> other;
+
+  void add(double value, double its_mass) {
+    at.push_back(value);
+    mass.push_back(its_mass);
+  }
+  [[nodiscard]] std::size_t size() const { return at.size(); }
 };
 
-class Curve {
+/// A sum of rounds, by a law of which means of convex functions that rise are at least as large (from above) or at most (from below).
+struct Sum {
+  Values law;
+  double error = 0;   ///< share by which its masses may be too small, or too large
+  double beyond = 0;  ///< what the mean above a level may have besides, from above
+};
+
+/// Values moved so that a rounded sum of two of them is not below their sum, or not above it.
+std::vector<double> moved(const std::vector<double>& values, bool up) {
+  std::vector<double> found(values);
+  for (auto& value : found) value += (up ? share_of_units(2.0) : -share_of_units(2.0)) * std::abs(value);
+  return found;
+}
+
+/// What falls between points of a grid, of each of which it takes what lies from there to the next one.
+struct Cells {
+  std::vector<double> mass;
+  std::vector<double> excess;  ///< mean of what lies above the point, times the mass
+  std::vector<double> other;   ///< and masses under the sum of the B_i
+  double below = 0;            ///< mass below the first point
+};
+
+/// The sum of a value of each. Relative errors: one for each value of either, and some. \complexity O(product of their sizes)
+template <bool with_other>
+Cells sums_of(const Values& a, const Values& b, bool up, const std::vector<double>& points) {
+  const bool are_same = &a == &b;
+  const auto first = moved(a.at, up);
+  const auto second = moved(b.at, up);
+  Cells found{std::vector<double>(points.size(), 0.0), std::vector<double>(points.size(), 0.0), {}};
+  if (with_other) found.other.resize(points.size(), 0.0);
+  PollNowAndThen poll;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    poll();
+    // Of two equal laws each pair of values once, at twice its mass.
+    std::size_t k = are_same ? j : 0;
+    const double twice = are_same ? 2 : 1;
+    const auto share = [&](std::size_t i) { return are_same && i == j ? 0.5 : 1.0; };
+    double below = 0;
+    for (; k < b.size() && first[j] + second[k] < points.front(); ++k) below += share(k) * b.mass[k];
+    found.below += twice * a.mass[j] * below;
+    if (k == b.size()) continue;
+    auto cell = static_cast<std::size_t>(std::upper_bound(points.begin(), points.end(), first[j] + second[k]) - points.begin()) - 1;
+    while (k < b.size()) {
+      const double from = points[cell];
+      const double to = cell + 1 < points.size() ? points[cell + 1] : std::numeric_limits<double>::infinity();
+      double sum = 0;
+      double excess = 0;
+      double other = 0;
+      for (double value = first[j] + second[k]; value < to;) {
+        const double mass = share(k) * b.mass[k];
+        sum += mass;
+        excess += mass * (value - from);
+        if constexpr (with_other) other += share(k) * b.other[k];
+        if (++k == b.size()) break;
+        value = first[j] + second[k];
+      }
+      found.mass[cell] += twice * a.mass[j] * sum;
+      found.excess[cell] += twice * a.mass[j] * excess;
+      if constexpr (with_other) found.other[cell] += twice * (a.other[j] * sum + a.mass[j] * other);
+      ++cell;
+    }
+  }
+  return found;
+}
+
+/// Which bound is made: above, below, or below as a test.
+enum class Bound { above, below, test };
+
+class OneEnd {
  public:
-  Curve(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size)
-      : rounds_{rounds}, shape_{{multiplier}}, mu_{1 / multiplier}, x_{x}, ratio_{std::exp(x)}, size_{size} {
-    e_to_x_ = exp(Ball{Exact{x}});
-    choose_grid(scale);
+  OneEnd(std::uint64_t rounds, double multiplier, double x, double scale, double step, Bound bound)
+      : rounds_{rounds},
+        shape_{GaussianBase{multiplier}},
+        mu_{1 / multiplier},
+        x_{x},
+        step_{step},
+        is_above_{bound == Bound::above},
+        is_test_{bound == Bound::test} {
+    constexpr double share_beyond = 1e-5;
+    largest_coordinate_ = mu_ + privacy_loss::tail_point(std::log(share_beyond * std::min(scale, 1.0)));
+    top_ = std::exp(mu_ * largest_coordinate_ - 0.5 * mu_ * mu_);
+    middle_ = 2 * std::exp(0.5 * x - 0.5 * mu_ * mu_);
   }
 
-  /// \param upper_only the lower end is 0.
-  [[nodiscard]] Enclosure bounds(bool upper_only) const {
-    if (!(step_ > 0 && std::isfinite(step_))) return {0, 1};
-    const auto count = static_cast<std::size_t>(last_ - first_);
-    // Cell j is of the values from point first + j to the next one, but for rounding.
-    std::vector<Mass> cells(count, {Exact{0}, Exact{0}, Exact{0}});
-    std::vector<double> ends(count + 1);
-    for (std::size_t j = 0; j <= count; ++j) ends[j] = place(value(j));
-    for (std::size_t j = 0; j < count; ++j) ends[j + 1] = std::max(ends[j], ends[j + 1]);
-    PollNowAndThen poll;
-    for (std::size_t j = 0; j < count; ++j) {
-      poll();
-      if (ends[j] < ends[j + 1]) cells[j] = mass(ends[j], ends[j + 1]);
-    }
-    // Spread over the two points around it, a value keeps its mean: from above. Its rounding down: a test, from below.
-    SequencePair masses{std::vector<double>(count + 1, 0.0), std::vector<double>(count + 1, 0.0)};
-    double error = 0;
-    for (std::size_t j = 0; j < count; ++j) {
-      const Mass& cell = cells[j];
-      const double q = cell.q.value();
-      if (!(q > 0)) continue;
-      error = std::max(error, q > 1e-200 ? cell.q.share() : 0);
-      const double risen = share_above(cell, j);
-      masses.first[j] += q * (1 - risen);
-      masses.first[j + 1] += q * risen;
-      masses.second[j] = q;
-    }
-    // All that is below the grid is raised to its first point.
-    const Ball below = normal_tail(-Ball{Exact{ends.front()}});
-    masses.first[0] += below.value();
-    if (below.value() > 1e-200) error = std::max(error, below.share());
-    const std::uint64_t others = rounds_ - 1;
-    // What lies above the window, of the law from above and so of what is tested.
-    const Upper high = outside(masses.first, 0, +1, error);
-    Sums above(size_);
-    Sums tests(size_);
-    // Two sequences are transformed as one: of both ends those of one tilt, of the upper end alone those of two tilts.
-    struct Sequence {
-      const std::vector<double>& masses;
-      double tilt;
-      Sums& sums;
-    };
-    const auto take_both = [&](const Sequence& a, const Sequence& b) {
-      const auto one = tilted(a.masses, a.tilt, error);
-      const auto other = tilted(b.masses, b.tilt, error);
-      const auto found = CircularProduct::power({one.weights, other.weights}, others, size_);
-      const auto take = [&](const Sequence& of, const Tilted& law, const std::vector<double>& entries) {
-        of.sums.take(entries, found.error, (outside(law.weights, of.tilt, +1, 0) + outside(law.weights, of.tilt, -1, 0)).value(), law,
-                     of.tilt, *this);
-      };
-      take(a, one, found.first);
-      take(b, other, found.second);
-    };
-    const std::array tilts{0.0, 0.5 * tilt_, tilt_, 1.5 * tilt_};
-    if (upper_only) {
-      take_both({masses.first, tilts[0], above}, {masses.first, tilts[1], above});
-      take_both({masses.first, tilts[2], above}, {masses.first, tilts[3], above});
-    } else {
-      for (const double tilt : tilts) take_both({masses.first, tilt, above}, {masses.second, tilt, tests});
-    }
+  /// \throws Error{unsupported} where a cell has no digits.
+  [[nodiscard]] double value() {
+    const auto [first, second] = last_two();
+    const double mean = mean_above_zero(first.law, second.law);
+    const double error = first.error + second.error + errors(first.law, second.law);
+    const Exact rounds{static_cast<double>(rounds_)};
+    if (is_above_) return ((Upper{Exact{mean}} * (Upper{1} + Exact{error}) + beyond(first, second)) / rounds).value();
+    return std::max(0.0, (Lower{Exact{mean}} * (Lower{1} - Exact{error}) / rounds).value());
+  }
 
-    const Ball far = normal_tail(Ball{Exact{ends.back()}});
-    const Upper beyond = high + Exact{static_cast<double>(others)} * far.upper();
-    // E[X_1; sum > 0] of the law from above. The others' sum exceeds -x_j: points above that.
-    long double upper = mean_beyond(ends.back());
-    long double size_of_upper = upper;
-    for (std::size_t j = 0; j <= count; ++j) {
-      const double at = value(j);
-      const auto index = from_start(-(first_ + static_cast<std::int64_t>(j)) + 1);
-      const double probability = at > 0 ? std::min(1.0, (Upper::claim(above.most[index]) + beyond).value()) : above.least[index];
-      const long double here =
-          static_cast<long double>(at) * static_cast<long double>(masses.first[j]) * static_cast<long double>(probability);
-      upper += here;
-      size_of_upper += std::abs(here);
-    }
-    upper += size_of_upper * static_cast<long double>(error + share_of_units(16.0));
-    const auto most = static_cast<double>(upper);
-    const double ended = most >= 0 ? std::min(1.0, most) : 1.0;
-    if (upper_only) return {0, ended};
-    // E[X_1; test] for the test that all are on the grid and their sum, rounded down, is above minus half a step a round.
-    long double lower = 0;
-    long double size_of_lower = 0;
-    const auto threshold = -static_cast<std::int64_t>(rounds_ / 2);
-    for (std::size_t j = 0; j < count; ++j) {
-      const double kept = (cells[j].a - cells[j].b * e_to_x_).lower().value();
-      const auto index = from_start(threshold - (first_ + static_cast<std::int64_t>(j)) + 1);
-      const double probability = kept > 0 ? tests.least[index] : std::min(1.0, (Upper::claim(tests.most[index]) + high).value());
-      const long double here = static_cast<long double>(kept) * static_cast<long double>(probability);
-      lower += here;
-      size_of_lower += std::abs(here);
-    }
-    lower -= size_of_lower * static_cast<long double>(share_of_units(16.0));
-    return {std::max(0.0, static_cast<double>(lower)), ended};
+  /// Of the test that the sum is above 0. \pre it was made as a test.
+  [[nodiscard]] ReplacedTest test() {
+    const auto [first, second] = last_two();
+    const double mean = mean_above_zero(first.law, second.law);
+    const double other = other_above_zero(first.law, second.law);
+    const double error = first.error + second.error + errors(first.law, second.law);
+    const Exact rounds{static_cast<double>(rounds_)};
+    const Upper most = Upper{Exact{other}} * (Upper{1} + Exact{error}) / rounds;
+    // A line of that slope is too high left of x by what the slope is too steep, at most e^x times that.
+    const Upper high = Upper{2} * Exact{error} * most * exp(Upper{Exact{x_}});
+    return {(Lower{Exact{mean}} * (Lower{1} - Exact{error}) / rounds - high).value(), most.value()};
   }
 
  private:
-  [[nodiscard]] double value(std::size_t j) const { return static_cast<double>(first_ + static_cast<std::int64_t>(j)) * step_; }
+  /// Of what sums_of and mean_above_zero return, of products and of sums of that many terms, with room for sums of such errors.
+  static double errors(const Values& a, const Values& b) { return share_of_units(static_cast<double>(a.size() + b.size()) + 32); }
 
-  /// g where A - e^x B is a little less than v: e^(mu g) solves a quadratic.
-  [[nodiscard]] double place(double v) const {
-    const double log_scale = 0.5 * mu_ * mu_;
-    const double scaled = v * std::exp(log_scale);
-    const double root = std::sqrt(scaled * scaled + 4 * ratio_);
-    const double y = v > 0 ? 0.5 * (scaled + root) : 2 * ratio_ / (root - scaled);
-    const double g = std::log(y) / mu_;
-    // The exponent of y is within so many units of its terms, so g within that over mu.
-    return g - share_of_units(16.0) * (1 + x_ + std::abs(std::log(y)) + log_scale) / mu_;
+  /// The mean of the sum where it is above 0.
+  [[nodiscard]] double mean_above_zero(const Values& a, const Values& b) const {
+    const auto first = moved(a.at, is_above_);
+    const auto second = moved(b.at, is_above_);
+    double all = 0;
+    PollNowAndThen poll;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      poll();
+      double sum = 0;
+      for (std::size_t k = b.size(); k-- > 0 && first[j] + second[k] > 0;) sum += b.mass[k] * (first[j] + second[k]);
+      all += a.mass[j] * sum;
+    }
+    return all;
   }
 
-  [[nodiscard]] Mass mass(double from, double to) const {
+  /// P'(sum above 0), times the rounds.
+  [[nodiscard]] double other_above_zero(const Values& a, const Values& b) const {
+    const auto first = moved(a.at, is_above_);
+    const auto second = moved(b.at, is_above_);
+    double all = 0;
+    double mass = 0;
+    double other = 0;
+    // The further up the one, the further down the others that are enough.
+    std::size_t k = b.size();
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      for (; k > 0 && first[j] + second[k - 1] > 0; --k) {
+        mass += b.mass[k - 1];
+        other += b.other[k - 1];
+      }
+      all += a.other[j] * mass + a.mass[j] * other;
+    }
+    return all;
+  }
+
+  /// The two sums that make up all of it.
+  [[nodiscard]] std::pair<Sum, Sum> last_two() {
+    const Sum one = round();
+    const std::uint64_t half = std::bit_floor(rounds_ - 1);
+    const Sum first = half == 1 ? one : power_of_two(one, half);
+    return {first, half == rounds_ - half ? first : rest(rounds_ - half, one)};
+  }
+
+  /// Points that are dense where the sum mostly is, and around 0: the distance to the next one is a share of that to either, or of what it mostly spreads.
+  [[nodiscard]] std::vector<double> grid(double center, double spread) const {
+    const double least = std::min(-2 * top_, center - reach * spread);
+    const double largest = std::max(top_, center + reach * spread);
+    double step = step_;
+    for (;; step *= 2) {
+      const auto length = [&](double v) { return step * std::min(std::hypot(v - center, spread), std::hypot(v, middle_)); };
+      std::vector<double> points{least};
+      while (points.back() < largest && points.size() <= most_points) {
+        const double v = points.back();
+        points.push_back(v + length(v + 0.5 * length(v)));
+      }
+      if (points.size() <= most_points) return points;
+    }
+  }
+
+  /// A - e^x B there.
+  [[nodiscard]] Ball difference(double g) const {
+    const Ball mu = Ball{1} / Exact{shape_.multiplier};
+    const Ball move = mu * Exact{g};
+    const Ball half = mu * mu * Exact{0.5};
+    return exp(move - half) - exp(Exact{x_} - move - half);
+  }
+  /// g where A - e^x B is v, nearly: e^(mu g) solves a quadratic.
+  [[nodiscard]] double place(double v) const {
+    const double scaled = v * std::exp(0.5 * mu_ * mu_ - 0.5 * x_);
+    return (std::asinh(0.5 * scaled) + 0.5 * x_) / mu_;
+  }
+
+  /// What one round adds, A - e^x B, by its cells between coordinates.
+  [[nodiscard]] Sum round() const {
+    const double low = std::sinh(-0.5 * x_ - quarter * mu_);
+    const double high = std::sinh(-0.5 * x_ + quarter * mu_);
+    std::vector<double> ends;
+    for (const double v : grid(middle_ * std::sinh(-0.5 * x_), middle_ * 0.5 * (high - low))) {
+      if (const double g = place(v); ends.empty() || g > ends.back()) ends.push_back(g);
+    }
+    std::vector<Ball> values;
+    for (const double g : ends) values.push_back(difference(g));
+    const Ball right = normal_tail(Ball{Exact{ends.back()}});
+    Sum found;
+    if (!is_above_) {
+      const auto take = [&](double value, const Ball& mass, const Ball& other) {
+        found.law.add(value, mass.lower().value());
+        if (is_test_) {
+          found.law.other.push_back(other.value());
+          found.error = std::max(found.error, other.value() > least_mass ? 2 * (other.share() + mass.share()) : 0);
+        }
+      };
+      for (std::size_t j = 0; j + 1 < ends.size(); ++j) {
+        const auto [mass, mean, other] = cell(ends[j], ends[j + 1]);
+        if (mass.lower().value() > least_mass) take(std::max(mean.lower().value(), values[j].lower().value()), mass, other);
+      }
+      if (right.lower().value() > least_mass) {
+        take(values.back().lower().value(), right, normal_tail(Exact{ends.back()} + Ball{1} / Exact{shape_.multiplier}));
+      }
+      make_rising(found.law.at);
+      return found;
+    }
+    std::vector<double> at;
+    for (const Ball& v : values) at.push_back(at.empty() ? v.upper().value() : std::max(at.back(), v.upper().value()));
+    std::vector<double> masses(at.size(), 0.0);
+    masses.front() = normal_tail(-Ball{Exact{ends.front()}}).upper().value();
+    for (std::size_t j = 0; j + 1 < at.size(); ++j) {
+      const auto [mass, mean, other] = cell(ends[j], ends[j + 1]);
+      const double most = mass.upper().value();
+      double risen = 1;
+      if (most > least_mass && at[j + 1] > at[j]) {
+        // What the rounding of its ends puts below the first point is raised to it.
+        const Upper raised = Upper{Exact{at[j]}} - values[j].lower();
+        const Upper share = (mean.upper() + raised - Exact{at[j]}) / (Lower{Exact{at[j + 1]}} - Exact{at[j]});
+        risen = std::clamp(share.value(), 0.0, 1.0);
+      }
+      masses[j] += most * (1 - risen);
+      masses[j + 1] += most * risen;
+    }
+    masses.back() += right.upper().value();
+    found.law = kept(at, masses);
+    found.error = share_of_units(4.0);
+    // E[A; g above].
+    found.beyond = normal_tail(Exact{ends.back()} - Ball{1} / Exact{shape_.multiplier}).upper().value();
+    return found;
+  }
+  /// Of the coordinates between two.
+  struct Cell {
+    Ball mass;
+    Ball mean;   ///< of A - e^x B
+    Ball other;  ///< mean of B, times the mass
+  };
+  [[nodiscard]] Cell cell(double from, double to) const {
     const auto p = shape_.piece(from, to);
     const auto mirrored = shape_.piece(-to, -from);
     privacy_loss::require_digits(p);
     privacy_loss::require_digits(mirrored);
-    const auto q = Ball::of_share(p.mass, p.mass_error) * exp(Ball{Exact{p.log_scale}});
-    const auto of = [](const auto& piece) {
-      return Ball::of_share(piece.mass, piece.mass_error) * Ball::of_share(piece.ratio, piece.ratio_error) *
-             exp(Ball{Exact{piece.log_scale}} + Exact{piece.loss});
-    };
-    return {q, of(p), of(mirrored)};
+    const Ball mass = Ball::of_share(p.mass, p.mass_error) * exp(Ball{Exact{p.log_scale}});
+    const auto ratio = [](const auto& piece) { return Ball::of_share(piece.ratio, piece.ratio_error) * exp(Ball{Exact{piece.loss}}); };
+    const Ball b = ratio(mirrored);
+    return {mass, ratio(p) - b * exp(Ball{Exact{x_}}), mass * b};
   }
 
-  /// The share of a cell's mass that goes to its upper point, at least what keeps the mean of what is in it and of what is raised into it: its lower end is
-  /// a little below its point.
-  [[nodiscard]] double share_above(const Mass& cell, std::size_t j) const {
-    const double at = value(j);
-    const Ball mean = (cell.a - cell.b * e_to_x_) / cell.q;
-    // By how much place() may have lowered the end: its exponent by twice what it is lowered, times A + e^x B, which is the root.
-    const double size = std::abs(at) + 2 * std::sqrt(ratio_) + step_;
-    const double raised = size * share_of_units(64.0) * (2 + 2 * x_ + std::abs(std::log(size)) + 2 * mu_ * mu_);
-    const double share = ((mean - Ball::within(at, 1)).upper() + Exact{raised}).value() / step_;
-    return share < 1 ? std::max(0.0, share * (1 + share_of_units(4.0))) : 1.0;
+  /// Lowers what rounding put above the next.
+  static void make_rising(std::vector<double>& at) {
+    for (std::size_t j = at.size(); j-- > 1;) at[j - 1] = std::min(at[j - 1], at[j]);
   }
 
-  /// E[A; g above].
-  [[nodiscard]] long double mean_beyond(double end) const {
-    const Ball mu = Ball{1} / Exact{shape_.multiplier};
-    return static_cast<long double>(normal_tail(Exact{end} - mu).upper().value());
+  /// At most the mass of a law, 1 but for rounding.
+  static Upper total(const Values& law) {
+    Upper sum{0};
+    for (const double mass : law.mass) sum += Upper{Exact{mass}};
+    return sum;
   }
 
-  /// Masses times e^(tilt value - shift), and the share by which they err together in the others' sum.
-  struct Tilted {
-    std::vector<double> weights;
-    double shift;
-    double share;
-  };
-  [[nodiscard]] Tilted tilted(const std::vector<double>& masses, double tilt, double error) const {
-    double top = 0;
-    double sum = 0;
-    for (std::size_t j = 0; j < masses.size(); ++j) top = std::max(top, tilt * value(j));
-    for (std::size_t j = 0; j < masses.size(); ++j) sum += masses[j] * std::exp(tilt * value(j) - top);
-    Tilted found{masses, top + std::log(sum), 0};
-    if (tilt == 0) found.shift = 0;
-    const double largest = tilt * std::max(std::abs(value(0)), std::abs(value(masses.size()))) + std::abs(found.shift);
-    if (tilt > 0) {
-      for (std::size_t j = 0; j < masses.size(); ++j) found.weights[j] = masses[j] * std::exp(tilt * value(j) - found.shift);
+  /// What has next to no mass is raised to the next point.
+  static Values kept(const std::vector<double>& at, const std::vector<double>& mass) {
+    Values found;
+    double waiting = 0;
+    for (std::size_t j = 0; j < at.size(); ++j) {
+      const double here = mass[j] + waiting;
+      waiting = 0;
+      if (here > least_mass || j + 1 == at.size()) {
+        found.add(at[j], std::max(here, least_mass));
+      } else {
+        waiting = here;
+      }
     }
-    found.share = error + share_of_units(LibraryError<double>::exp + 8 + 4 * largest);
     return found;
   }
 
-  /// At most the mass of the others' sum above the window, or below it, times e^(tilt sum - shifts) where `weights` are so tilted.
-  [[nodiscard]] Upper outside(const std::vector<double>& weights, double tilt, int side, double error) const {
-    Upper best{Exact{infinity}};
-    const auto n = static_cast<double>(rounds_ - 1);
-    const double end = static_cast<double>(side > 0 ? start_ + static_cast<std::int64_t>(size_) : start_) * step_;
-    for (const double a : side > 0 ? right_ : left_) {
-      // In all as far as without a tilt.
-      const double more = std::clamp(side > 0 ? a - tilt : a + tilt, 0.0, 8 / step_) * side;
-      const double terms[] = {n * log_transform(weights, step_, more), n * more * static_cast<double>(first_) * step_, -more * end,
-                              n * error * 2};
+  /// The median of a sum of two, and half of what half of it spreads, roughly.
+  static std::pair<double, double> center_and_spread(const Values& a, const Values& b) {
+    constexpr int parts = 48;
+    const auto some_of = [](const Values& law) {
+      double all = 0;
+      for (const double mass : law.mass) all += mass;
+      std::vector<double> found;
       double sum = 0;
-      double size = 0;
-      for (const double term : terms) {
-        sum += term;
-        size += std::abs(term);
+      for (std::size_t j = 0; j < law.size(); ++j) {
+        sum += law.mass[j];
+        while (static_cast<double>(found.size()) + 0.5 < parts * sum / all && found.size() < parts) found.push_back(law.at[j]);
       }
-      best = min(best, exp(Upper::claim(sum + share_of_units(16.0) * size)));
-    }
-    return best;
-  }
-
-  /// The mass of the others' sum from each point of the window to its end, from below and from above.
-  struct Sums {
-    std::vector<double> least;
-    std::vector<double> most;
-
-    explicit Sums(std::size_t size) : least(size + 1, 0.0), most(size + 1, infinity) { most[size] = 0; }
-
-    /// From the entries of a circular product, each within `error`. What lies outside the window has come in, in all at most `alias`: from above it
-    /// only adds. Of tilts the sharper is kept.
-    void take(const std::vector<double>& entries, double error, double alias, const Tilted& law, double tilt, const Curve& curve) {
-      const auto size = static_cast<std::int64_t>(curve.size_);
-      const auto others = static_cast<std::int64_t>(curve.rounds_ - 1);
-      const double share = static_cast<double>(others) * law.share;
-      if (!(share < 1e-3)) return;
-      const long double shift = static_cast<long double>(others) * static_cast<long double>(law.shift);
-      // A sum, what its terms are off by, and their moduli: in extended precision so many terms add no more than 2^-20 units of double of those.
-      long double sum = 0;
-      long double off = 0;
-      long double moduli = 0;
-      // From one exponential to the next the factor is multiplied, in extended precision: so many steps are less than a unit of double.
-      constexpr std::int64_t restart = 64;
-      const long double rise = std::exp(static_cast<long double>(tilt) * static_cast<long double>(curve.step_));
-      long double factor = 1;
-      PollNowAndThen poll;
-      for (std::int64_t i = size; i-- > 0;) {
-        poll();
-        const std::int64_t index = curve.start_ + i;
-        const std::int64_t residue = ((index - others * curve.first_) % size + size) % size;
-        const auto entry = static_cast<long double>(entries[static_cast<std::size_t>(residue)]);
-        const long double exponent =
-            tilt == 0 ? 0
-                      : shift - static_cast<long double>(tilt) * static_cast<long double>(index) * static_cast<long double>(curve.step_);
-        // Further left all factors are larger.
-        if (!(exponent < 600)) return;
-        if (tilt > 0) factor = (i + 1) % restart == 0 ? std::exp(exponent) : factor * rise;
-        sum += entry * factor;
-        off += static_cast<long double>(error + underflow) * factor;
-        moduli += std::abs(entry) * factor;
-        const double grown = share * (1 + share) + share_of_units(9 + static_cast<double>(std::abs(shift) + std::abs(exponent)));
-        const auto at = static_cast<std::size_t>(i);
-        const long double rounding =
-            (off + moduli) * static_cast<long double>(share_of_units(2.0) * (1 + static_cast<double>(size) * 0x1p-10));
-        const auto low = static_cast<double>((sum - off - static_cast<long double>(alias) * factor - rounding));
-        const auto high = static_cast<double>(sum + off + rounding);
-        least[at] = std::max(least[at], low * (1 - grown));
-        most[at] = std::min(most[at], std::max(high, 0.0) * (1 + grown) + underflow);
-      }
-    }
-  };
-  /// The place of an index of the others' sum in the window.
-  [[nodiscard]] std::size_t from_start(std::int64_t index) const {
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(index - start_, 0, static_cast<std::int64_t>(size_)));
-  }
-
-  /// Points of g, with their weights, and a = e^(mu g - mu^2 / 2) there; b of point i is that of point n - 1 - i.
-  struct Points {
-    std::vector<double> weight;
-    std::vector<double> a;
-  };
-
-  /// Where Chernoff's bound of the sum of clipped terms, to the right (`side` +1) or left of 0, falls to what is little, e^quiet, and the tilts around the one
-  /// that says so.
-  [[nodiscard]] double reach(int side, double end, double quiet, const Points& at, std::vector<double>& tilts) const {
-    const auto t = static_cast<double>(rounds_);
-    const std::size_t n = at.a.size();
-    double best = infinity;
-    double tilt = 1 / end;
-    for (double s = 1e-3 / end; s < 100 / end; s *= 1.3) {
-      double sum = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        const double term = std::clamp(at.a[i] - ratio_ * at.a[n - 1 - i], -end, end);
-        if (side > 0 && term >= end) continue;
-        sum += at.weight[i] * std::expm1(side * s * term);
-      }
-      // What is above counts e^x times, from below.
-      const double found = (t * std::log1p(sum) - quiet + (side > 0 ? x_ : 0)) / s;
-      if (found < best) {
-        best = found;
-        tilt = s;
-      }
-    }
-    tilts = {0.7 * tilt, tilt, 1.4 * tilt};
-    return best;
-  }
-
-  /// Tilts so that the sum of the tilted terms is around 0.
-  void choose_tilt(double end, const Points& at) {
-    const auto t = static_cast<double>(rounds_);
-    const std::size_t n = at.a.size();
-    double least = 0;
-    for (double tilt = 1e-4 / end; tilt < 100 / end; tilt *= 1.15) {
-      double sum = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        const double term = at.a[i] - ratio_ * at.a[n - 1 - i];
-        if (term < end) sum += at.weight[i] * std::expm1(tilt * std::max(term, -end));
-      }
-      if (t * std::log1p(sum) < least) {
-        least = t * std::log1p(sum);
-        tilt_ = tilt;
-      }
-    }
-  }
-
-  /// Where the grid ends, and the window of the sum, roughly: whatever is chosen is counted.
-  void choose_grid(double scale) {
-    const auto t = static_cast<double>(rounds_);
-    const double quiet = std::log(scale) - 9;  // a mass that is little beside the curve
-    Points at;
-    constexpr double spacing = 0.02;
-    for (double g = -12 - mu_; g <= 12 + mu_; g += spacing) {
-      at.weight.push_back(spacing * inverse_root_of_two_pi * std::exp(-0.5 * g * g));
-      at.a.push_back(std::exp(mu_ * g - 0.5 * mu_ * mu_));
-    }
-    const std::size_t n = at.a.size();
-    double end = std::exp(mu_ * privacy_loss::tail_point(quiet - std::log(t)) - 0.5 * mu_ * mu_);
-    // A term that is left out of one sum should outweigh all others.
-    const auto others_below = [&](double cut) {
-      double mean = 0;
-      double square = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        const double b = std::min(ratio_ * at.a[n - 1 - i], cut);
-        mean += at.weight[i] * b;
-        square += at.weight[i] * b * b;
-      }
-      return t * mean + 4 * std::sqrt(t * square);
+      return found;
     };
-    for (int i = 0; i < 200 && end < others_below(end); ++i) end *= 1.25;
-    choose_tilt(end, at);
-    const double right = std::max(2 * end, reach(+1, end, quiet, at, right_));
-    const double left = std::max(end, reach(-1, end, quiet, at, left_));
-    // Rounding down lowers the sum by half a step a round.
-    const double room = 0.5 * t + 8;
-    if (!(8 * room < static_cast<double>(size_))) return;
-    step_ = (right + left) / (static_cast<double>(size_) - 2 * room);
-    last_ = checked_cast<std::int64_t>(std::ceil(end / step_));
-    first_ = -last_;
-    start_ = -checked_cast<std::int64_t>(std::ceil(left / step_ + room));
+    std::vector<double> sums;
+    const auto second = some_of(b);
+    for (const double x : some_of(a)) {
+      for (const double y : second) sums.push_back(x + y);
+    }
+    std::sort(sums.begin(), sums.end());
+    const std::size_t n = sums.size();
+    return {sums[n / 2], 0.5 * (sums[3 * n / 4] - sums[n / 4])};
   }
+
+  /// Of the sum, what either counts apart.
+  static Upper beyond(const Sum& a, const Sum& b) { return total(b.law) * Exact{a.beyond} + total(a.law) * Exact{b.beyond}; }
+
+  [[nodiscard]] Sum both(const Sum& a, const Sum& b) const {
+    const auto [center, spread] = center_and_spread(a.law, b.law);
+    const auto points = grid(center, std::max(spread, middle_));
+    const Cells cells = is_test_ ? sums_of<true>(a.law, b.law, is_above_, points) : sums_of<false>(a.law, b.law, is_above_, points);
+    const double error = errors(a.law, b.law);
+    Sum found;
+    found.error = a.error + b.error + error;
+    if (!is_above_) {
+      // Each cell at its mean, or a little below.
+      for (std::size_t j = 0; j < points.size(); ++j) {
+        if (!(cells.mass[j] > least_mass)) continue;
+        const double mean = points[j] + cells.excess[j] / cells.mass[j] * (1 - 2 * error);
+        found.law.add(mean - share_of_units(2.0) * std::abs(mean), cells.mass[j]);
+        if (is_test_) found.law.other.push_back(cells.other[j]);
+      }
+      make_rising(found.law.at);
+      return found;
+    }
+    // Each cell at its two points, with its mean or a little above.
+    std::vector<double> mass(points.size(), 0.0);
+    mass.front() = cells.below;
+    for (std::size_t j = 0; j + 1 < points.size(); ++j) {
+      if (!(cells.mass[j] > 0)) continue;
+      const double mean = cells.excess[j] / cells.mass[j] * (1 + 2 * error);
+      const double risen = std::min(1.0, mean / (points[j + 1] - points[j]) * (1 + share_of_units(4.0)));
+      mass[j] += cells.mass[j] * (1 - risen);
+      mass[j + 1] += cells.mass[j] * risen;
+    }
+    mass.back() += cells.mass.back();
+    found.law = kept(points, mass);
+    found.beyond = (beyond(a, b) + Upper{Exact{cells.excess.back()}} * (Upper{1} + Exact{found.error})).value();
+    return found;
+  }
+
+  [[nodiscard]] const Sum& power_of_two(const Sum& one, std::uint64_t rounds) {
+    if (rounds == 1) return one;
+    if (const auto found = powers_.find(rounds); found != powers_.end()) return found->second;
+    const Sum& half = power_of_two(one, rounds / 2);
+    return powers_.emplace(rounds, both(half, half)).first->second;
+  }
+  [[nodiscard]] Sum rest(std::uint64_t rounds, const Sum& one) {
+    const std::uint64_t first = std::bit_floor(rounds);
+    if (first == rounds) return power_of_two(one, rounds);
+    return both(power_of_two(one, first), rest(rounds - first, one));
+  }
+
+  static constexpr double quarter = 0.67448975;  // of a standard normal, half lies within
+  static constexpr double reach = 30;            // of spreads
+  static constexpr std::size_t most_points = 6000;
 
   std::uint64_t rounds_;
   GaussianShape shape_;
   double mu_;
   double x_;
-  double ratio_;
-  Ball e_to_x_{0};  // e^x
-  std::size_t size_;
-  double step_ = 0;
-  std::int64_t first_ = 0;
-  std::int64_t last_ = 0;
-  std::int64_t start_ = 0;  // of the window
-  std::vector<double> right_;
-  std::vector<double> left_;
-  double tilt_ = 0;
+  double step_;
+  bool is_above_;
+  bool is_test_;
+  double largest_coordinate_;
+  double top_;
+  double middle_;
+  std::map<std::uint64_t, Sum> powers_;
 };
 
-Enclosure curve_of(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size, bool upper_only) {
-  const StandardFloatingPoint environment;
-  const double most = one_replaced_round(multiplier, x);
-  // Beyond these one round alone answers: the grid has no room, or transforms have no digits.
+/// Beyond these two rounds answer: values have no room in double, or masses no digits.
+bool has_room(std::uint64_t rounds, double multiplier, double x, double scale) {
   constexpr double most_rounds = 0x1p24;
   constexpr double least_scale = 1e-60;
-  if (static_cast<double>(rounds) > most_rounds || !(1 / multiplier < 16 && x < 300 && scale > least_scale)) return {0, most};
+  return static_cast<double>(rounds) <= most_rounds && 1 / multiplier < 16 && x < 300 && scale > least_scale;
+}
+
+double end_of(Bound bound, std::uint64_t rounds, double multiplier, double x, double scale, double step) {
+  const StandardFloatingPoint environment;
+  const Enclosure two = two_replaced_rounds(multiplier, x);
+  if (rounds == 2) return bound == Bound::above ? two.upper : two.lower;
+  const double simple = bound == Bound::above ? two.upper : 0;
+  if (!has_room(rounds, multiplier, x, scale)) return simple;
   try {
-    const Enclosure found = Curve{rounds, multiplier, x, scale, size}.bounds(upper_only);
-    return {std::min(found.lower, most), std::min(found.upper, most)};
+    return std::min(OneEnd{rounds, multiplier, x, scale, step, bound}.value(), two.upper);
   } catch (const Error& error) {
     // Masses without digits.
     if (error.code() != ErrorCode::unsupported) throw;
-    return {0, most};
+    return simple;
   }
 }
 
 }  // namespace
 
-double one_replaced_round(double multiplier, double x) {
+Enclosure two_replaced_rounds(double multiplier, double x) {
   const StandardFloatingPoint environment;
-  // Means 2 mu apart.
-  const Ball mu = Ball{2} / Exact{multiplier};
-  const Ball at = Ball{Exact{x}} / mu;
-  const Ball first = normal_tail(at - mu * Exact{0.5});
-  const Ball second = normal_tail(at + mu * Exact{0.5}) * exp(Ball{Exact{x}});
-  const double simple = first.upper().value();
-  const double sharp = (first - second).upper().value();
-  const double best = sharp >= 0 ? std::min(simple, sharp) : simple;
-  return best >= 0 ? std::min(1.0, best) : 1.0;
+  const Ball apart = sqrt(Ball{2}) / Exact{multiplier};
+  const Ball at = Ball{Exact{x}} / apart;
+  const Ball first = normal_tail(at - apart * Exact{0.5});
+  const Ball second = normal_tail(at + apart * Exact{0.5}) * exp(Ball{Exact{x}});
+  // e^x may be beyond double.
+  const double simple = std::clamp(first.upper().value(), 0.0, 1.0);
+  const Ball sharp = first - second;
+  const double least = sharp.lower().value();
+  const double most = sharp.upper().value();
+  return {least > 0 ? std::min(least, simple) : 0, most >= 0 ? std::min(most, simple) : simple};
 }
 
-Enclosure replaced_curve(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size) {
-  return curve_of(rounds, multiplier, x, scale, size, false);
+double replaced_curve_above(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
+  return end_of(Bound::above, rounds, multiplier, x, scale, step);
 }
 
-double replaced_curve_above(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size) {
-  return curve_of(rounds, multiplier, x, scale, size, true).upper;
+double replaced_curve_below(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
+  return end_of(Bound::below, rounds, multiplier, x, scale, step);
+}
+
+ReplacedTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
+  const StandardFloatingPoint environment;
+  if (!has_room(rounds, multiplier, x, scale)) return {0, 0};
+  try {
+    return OneEnd{rounds, multiplier, x, scale, step, Bound::test}.test();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return {0, 0};
+  }
 }
 
 }  // namespace surety::accounting

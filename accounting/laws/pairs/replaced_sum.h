@@ -1,29 +1,35 @@
-// The curve of one epoch of random allocation under replace-one, by the law of a sum on a uniform grid: where Fourier sums (replaced_epoch.h) take too many
-// nodes, which is where there is little noise or there are few rounds.
+// The curve of one epoch of random allocation under replace-one, by the law of a sum on grids whose steps are shares of what lies on them: where Fourier sums
+// (replaced_epoch.h) take too many nodes, which is where there is little noise or there are few rounds.
 //
-// It is E(sum of X_i)_+ / t = E[X_1; sum of X_i > 0], X_i = A_i - e^x B_i independent, A and B = exp(+-mu g - mu^2 / 2). docs/proofs/allocated.md derives it.
+// It is E(sum of X_i)_+ / t, X_i = A_i - e^x B_i independent, A and B = exp(+-mu g - mu^2 / 2). docs/proofs/allocated.md derives it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
 
-/// Both ends of the curve of an epoch of that many rounds at loss x, `multiplier` the noise over the bound on one record: of the sum's law, and from above of
-/// one round, which costs more.
+/// At least the curve of an epoch of that many rounds at loss x, `multiplier` the noise over the bound on one record: of the sum's law, or of two rounds, which
+/// cost no less.
 /// \param scale roughly the curve there: what is beyond the grid is a small share of it. Any is sound.
-/// \param size points of a transform, a power of two, at least 2^10.
-/// \pre rounds >= 2, multiplier > 0, x >= 0, scale > 0. \complexity O(size log size), some 0.5 s for 2^20 points. The upper end is some
-///     1e-2 of the curve wide at 2^20 points and 100 rounds, four times that at half as many; below 1e-9 and the digits of transforms it is wider.
+/// \param step of the grids, as a share of what a sum spreads. Both ends are O(step^2) apart: some 1e-3 to 1e-2 of the curve at 0.03.
+/// \pre rounds >= 2, multiplier > 0, x >= 0, scale > 0, step > 0. \complexity O(log(rounds) / step^2), some 15 ms for 100 rounds at a step of 0.05.
 /// \source docs/proofs/allocated.md#replaced-sums
-[[nodiscard]] Enclosure replaced_curve(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size);
+[[nodiscard]] double replaced_curve_above(std::uint64_t rounds, double multiplier, double x, double scale, double step);
 
-/// Its upper end alone, by half of the transforms.
-[[nodiscard]] double replaced_curve_above(std::uint64_t rounds, double multiplier, double x, double scale, std::size_t size);
+/// At most that curve, in the same way; 0 where masses have no digits.
+[[nodiscard]] double replaced_curve_below(std::uint64_t rounds, double multiplier, double x, double scale, double step);
 
-/// At least the curve of one of those rounds alone at x.
-[[nodiscard]] double one_replaced_round(double multiplier, double x);
+/// A test of outcomes: the curve at y is at least delta - (e^y - e^x) other, for every y and whatever x the test was made for.
+struct ReplacedTest {
+  double delta;  ///< at most what the test shows at x: P(test) - e^x P'(test)
+  double other;  ///< P'(test), rounded up; what that may be too much is taken from delta
+};
+/// The test that the sum is above 0, in half as much time again; of delta 0 or less where it shows nothing.
+[[nodiscard]] ReplacedTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step);
+
+/// The curve of an epoch of two rounds: that of means sqrt(2) / multiplier apart. At least that of one of more rounds.
+[[nodiscard]] Enclosure two_replaced_rounds(double multiplier, double x);
 
 }  // namespace surety::accounting

@@ -144,8 +144,8 @@ TEST(ReplacedEpoch, IsFollowedAsFarAsItHasDigits) {
   constexpr double multiplier = 0.54;
   constexpr double at = 1e-6;
   const auto found = answer("allocated(1370, record_sum(0.54))", at, 1e-4);
-  EXPECT_GE(replaced_curve_above(1370, multiplier, found.lower, at, std::size_t{1} << 14), at);
-  EXPECT_LE(replaced_curve(1370, multiplier, found.upper, at, std::size_t{1} << 14).lower, at);
+  EXPECT_GE(replaced_curve_above(1370, multiplier, found.lower, at, 0.05), at);
+  EXPECT_LE(replaced_curve_below(1370, multiplier, found.upper, at, 0.05), at);
   EXPECT_LE(found.width(), 1e-4);
 }
 
@@ -193,32 +193,6 @@ TEST(SumOfDifferences, LiesBelowTheCurve) {
       below(3, 2, Dealing::two_of_three);
     }
   }
-}
-
-// Too little noise for Fourier sums: alone, beside another release that hardly tells anything, and in two of three rounds.
-TEST(ReplacedSum, Answers) {
-  const auto at = [](const char* text, double epsilon) {
-    return delta(PrivacyLoss{.width = 1e-2}, parse_event(text, Adjacency::replace_one), Epsilon{epsilon});
-  };
-  const double truth = truth_of(Dealing::one_of_two, 0.5, 5);
-  for (const auto* text : {"allocated(2, record_sum(0.5))", "compose(allocated(2, record_sum(0.5)), record_sum(10000))"}) {
-    const auto found = at(text, 5);
-    EXPECT_LE(found.lower, truth * 1.01) << text;
-    EXPECT_GE(found.upper, truth * (1 - 1e-9)) << text;
-    EXPECT_LT(found.upper, 1.1 * truth) << text;
-    EXPECT_GT(found.lower, 0.6 * truth) << text;
-  }
-  const double two = truth_of(Dealing::two_of_three, 0.8, 3);
-  const auto found = at("allocated(3, 2, record_sum(0.8))", 3);
-  EXPECT_LE(found.lower, two * (1 + 1e-5));
-  EXPECT_GE(found.upper, two * (1 - 1e-5));
-  EXPECT_GT(found.lower, 0.8 * two);
-  const auto hundred = answer("allocated(100, record_sum(0.5))", 1e-4, 1e-2);
-  EXPECT_LT(hundred.lower, 4.5661);
-  EXPECT_GT(hundred.upper, 4.5659);
-  EXPECT_LT(hundred.width(), 0.04);
-  // One round is a bound at every noise and every delta.
-  EXPECT_LE(answer("allocated(100, record_sum(0.05))", 1e-5, 1).upper, answer("record_sum(0.05)", 1e-5).upper * 1.01);
 }
 
 TEST(ReplacedEpoch, RefusesWhatItHasNoTheoremFor) {
