@@ -88,12 +88,6 @@ class Search {
     return found && found->upper == std::numeric_limits<double>::infinity();
   }
 
-  /// Its cost has digits that a formula gives, and is not all that it can be.
-  [[nodiscard]] bool is_known(double x) const {
-    const auto found = allowed_cost_at(x);
-    return found && found->lower > 0 && found->upper < 0.5 && found->width() <= 1e-6 * found->upper;
-  }
-
   /// About by which share x has to move for the enclosure of its cost to leave the level behind: its width over the slope between the values
   /// tried next to it. 0 where that is not known.
   [[nodiscard]] double margin(double x) const {
@@ -350,8 +344,7 @@ class OnTheLine {
 
   /// The root by formulas; from the first value on of which only bounds on either side are known, by these.
   void narrow() {
-    // Far within the target a cost may have no digits left that it has nearer by.
-    resolution_ = search_.is_known(value(failing_.t)) ? 0 : meeting_.resolution;
+    resolution_ = meeting_.resolution;
     bracket_ = {failing_.t, meeting_.t};
     if (resolution_ == 0) narrow_by_formulas(failing_, meeting_);
     if (resolution_ == 0) return;

@@ -85,9 +85,9 @@ class Event {
       return std::tuple{argument(&DiscreteLaplace::scale, "scale"), argument(&DiscreteLaplace::sensitivity, "sensitivity")};
     }
   };
-  /// One of `categories` values: the record's own with probability `truth`, each other one with equal probability. Under zero-out a
-  /// zeroed record answers as one of the categories, or by a mixture of them (at random, say), never by its silence: what it costs is
-  /// what replacing a record costs.
+  /// Answers of which a record changes at most one, its own or one about all data: one of `categories` values, the true one with probability `truth`,
+  /// each other one with equal probability. Under zero-out a zeroed record answers as one of the categories, or by a mixture of them (at random, say),
+  /// never by its silence: what it costs is what replacing a record costs.
   struct RandomizedResponse {
     Probability truth;
     Count categories;
@@ -188,7 +188,7 @@ class Event {
   /// `event` on a batch that each record joins independently with probability `rate`. Under replace-one every release in it says
   /// what one record can contribute (RecordSum). Under zero-out whatever is not noise added to a sum may show who was in the batch.
   struct PoissonSampled;
-  /// `event` on a batch of fixed size drawn uniformly without replacement, which does not see who is in it. Under replace-one only.
+  /// `event` on a batch of fixed size drawn uniformly without replacement, in random order, which does not see who is in it. Under replace-one only.
   struct SampledWithoutReplacement;
   /// `event` on a batch of `batch_size` slots, each of which holds one of `records` records, uniformly, afresh and independently of all else: a
   /// record may be in several slots, and a batch may be larger than the data. The release sees the batch as a data set of that many records.

@@ -140,7 +140,7 @@ class UniformBelow {
   std::uint64_t excess_;
 };
 
-/// The sampler of `without_replacement`.
+/// The sampler of `without_replacement`. A release that depends on the order of its records, as answers one by one do, shuffles them first.
 class FixedSizeBatches {
  public:
   explicit FixedSizeBatches(Batches batches) : batches_{batches} {}

@@ -442,6 +442,7 @@ Event whole(const Event& event, const Sampling& sampling, int places) {
     case Kind::with_replacement: one = in_batches(with_replacement); break;
     case Kind::shuffled: one = in_batches(shuffled); break;
     case Kind::in_order: one = in_batches(deterministic); break;
+    case Kind::fixed_order:
     case Kind::fixed_places: throw Error{ErrorCode::internal, "no event lets a batch of fixed size show who is in it"};
   }
   return sampling.times == 1 ? one : repeat(Count{static_cast<std::uint64_t>(sampling.times)}, one);
@@ -634,6 +635,60 @@ TEST(Meaning, TheWorstMechanismOfPublicBatchesIsEnclosed) {
     // What shows who is in a batch leaves nothing of a secret order.
     const auto shuffled_truth = exact_curve(worst, world, {Kind::shuffled, 1, 1, 1}, {0.6});
     EXPECT_NEAR(shuffled_truth[0], exact_curve(worst, world, {}, {0.6})[0], 1e-15);
+  }
+}
+
+/// Each place answers for itself, all of them in order.
+Kernel answers_in_order(const World& world, double truth) {
+  Kernel kernel{world, 1 << world.places};
+  for (const int code : world.batches) {
+    for (int result = 0; result < kernel.results; ++result) {
+      double probability = 1;
+      for (int place = 0; place < world.places; ++place) {
+        const int value = value_at(code, place);
+        if (value < 0) {
+          probability *= ((result >> place) & 1) == 0 ? 1 : 0;
+        } else {
+          probability *= ((result >> place) & 1) == (value == 2 ? 1 : 0) ? truth : 1 - truth;
+        }
+      }
+      kernel.of(code)[result] = probability;
+    }
+  }
+  return kernel;
+}
+
+// An answer about the batch and an answer of each slot are one event, and in both words it is the former that costs what is said.
+TEST(Meaning, OneAnswerAboutABatchCostsMoreThanOneOfEachSlot) {
+  constexpr double truth = 0.9;
+  const std::vector<double> at{0, 0.3, 1};
+  for (const auto& [places, size] : {std::pair{2, 1}, {2, 2}, {3, 2}, {3, 3}, {4, 2}}) {
+    const World world{Adjacency::replace_one, places};
+    Kernel any{world, 2};
+    for (const int code : world.batches) {
+      bool holds = false;
+      for (int place = 0; place < places; ++place) holds = holds || value_at(code, place) == 2;
+      any.of(code)[holds ? 1 : 0] = truth;
+      any.of(code)[holds ? 0 : 1] = 1 - truth;
+    }
+    for (const auto kind : {Kind::fixed_size, Kind::with_replacement}) {
+      const Sampling sampling{kind, 1, size, 1};
+      const Event event = whole(event_of("randomized_response(0.9, 2)", Adjacency::replace_one), sampling, places);
+      const auto about_the_batch = exact_curve({any}, world, sampling, at);
+      const auto of_each_slot = exact_curve({answers_in_order(world, truth)}, world, sampling, at);
+      for (std::size_t e = 0; e < at.size(); ++e) {
+        const auto said = delta(PrivacyLoss{.width = 1e-4}, event, Epsilon{at[e]});
+        EXPECT_LE(about_the_batch[e], said.upper + slack) << describe(event) << ' ' << at[e];
+        EXPECT_LE(of_each_slot[e], said.upper + slack) << describe(event) << ' ' << at[e];
+        EXPECT_GE(about_the_batch[e], said.lower - slack) << describe(event) << ' ' << at[e];
+        EXPECT_LE(about_the_batch[e], said.lower + 1e-4) << describe(event) << ' ' << at[e];
+        if (size == 1) {
+          EXPECT_NEAR(of_each_slot[e], about_the_batch[e], slack) << describe(event) << ' ' << at[e];
+        } else {
+          EXPECT_LT(of_each_slot[e], 0.99 * about_the_batch[e]) << describe(event) << ' ' << at[e];
+        }
+      }
+    }
   }
 }
 
@@ -919,6 +974,15 @@ TEST(WrongHypothesis, ThatABatchOfFixedSizeMayShowWhoIsInIt) {
   const Mechanism bit{one_bit(world, 1, 0)};
   EXPECT_GT(excess(bit, world, {Kind::fixed_places, 1, 1, 1}, charge("without_replacement(2, 1, pure(1))", replace)), found);
   EXPECT_LT(excess(bit, world, {Kind::fixed_size, 1, 1, 1}, charge("without_replacement(2, 1, pure(1))", replace)), slack);
+}
+
+TEST(WrongHypothesis, ThatABatchOfFixedSizeMayBeInTheOrderOfTheData) {
+  // Three records, two in the batch, each of which answers: where the third one says what the second one would, the first one is there.
+  const World world{replace, 3};
+  const Mechanism slots{answers_in_order(world, 0.9)};
+  const auto claimed = charge("without_replacement(3, 2, randomized_response(0.9, 2))", replace);
+  EXPECT_GT(excess(slots, world, {Kind::fixed_order, 1, 2, 1}, claimed), found);
+  EXPECT_LT(excess(slots, world, {Kind::fixed_size, 1, 2, 1}, claimed), slack);
 }
 
 TEST(WrongHypothesis, ThatABatchWithReplacementHoldsARecordOnce) {

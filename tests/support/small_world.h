@@ -157,9 +157,10 @@ inline Kernel in_parts(const World& world, const Kernel& first, const Kernel& se
 }
 
 /// How batches are drawn, and how often. A batch of fixed size is handed over in random order, so that it is a data set of its own;
-/// `fixed_places` leaves its records where they are. \pre with_replacement: `size` is at most the number of places.
+/// `fixed_places` leaves its records where they are, and
+/// `fixed_order` hands them over in the order of the data. \pre with_replacement: `size` is at most the number of places.
 struct Sampling {
-  enum class Kind { all, poisson, fixed_size, shuffled, in_order, fixed_places, with_replacement };
+  enum class Kind { all, poisson, fixed_size, shuffled, in_order, fixed_places, with_replacement, fixed_order };
   Kind kind = Kind::all;
   double rate = 1;
   int size = 0;
@@ -222,8 +223,10 @@ void for_each_batch(const World& world, const Sampling& sampling, int data, Visi
   for (int i = 2; i <= count; ++i) orders *= i;
   do {
     int batch = 0;
+    std::vector<int> drawn(order.begin(), order.begin() + sampling.size);
+    if (sampling.kind == Sampling::Kind::fixed_order) std::sort(drawn.begin(), drawn.end());
     for (int i = 0; i < sampling.size; ++i) {
-      const int place = order[static_cast<std::size_t>(i)];
+      const int place = drawn[static_cast<std::size_t>(i)];
       batch = with_value(batch, sampling.kind == Sampling::Kind::fixed_places ? place : i, value_at(data, place));
     }
     visit(1 / orders, batch);

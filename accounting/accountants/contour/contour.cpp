@@ -19,6 +19,7 @@ namespace {
 
 using contour::Cumulants;
 using contour::digits_for;
+using contour::is_small_by_chernoff;
 using contour::largest_loss;
 using contour::Line;
 using contour::log_chernoff;
@@ -220,25 +221,7 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
   }
 }
 
-/// Whether Chernoff's bound proves at one of some tilts that delta(epsilon) is at most `delta`; needs no line.
-bool is_small_by_chernoff(Cumulants& cumulants, double epsilon, double delta) {
-  if (delta >= 1 || epsilon > largest_loss(cumulants.loss(), cumulants.direction()).upper) return true;
-  for (const double factor : {1.3, 1 / 1.3}) {
-    double previous = infinity;
-    for (double s = 1; s < 1e6 && s > 1e-6; s *= factor) {
-      Upper bound{Exact{infinity}};
-      try {
-        bound = cumulants(s).upper() + log_chernoff(s) - Lower{Exact{s}} * Exact{epsilon};
-      } catch (const Unsuitable&) {
-        break;
-      }
-      if (exp(bound).value() <= delta) return true;
-      if (!(bound.value() < previous)) break;
-      previous = bound.value();
-    }
-  }
-  return false;
-}
+/// The same on nodes of its own.
 bool is_small_by_chernoff(const Loss& loss, Direction direction, double epsilon, double delta) {
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
   return is_small_by_chernoff(cumulants, epsilon, delta);

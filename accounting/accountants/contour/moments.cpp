@@ -317,5 +317,24 @@ void Cumulants::cover(double s) {
   }
 }
 
+bool is_small_by_chernoff(Cumulants& cumulants, double epsilon, double delta) {
+  if (delta >= 1 || epsilon > largest_loss(cumulants.loss(), cumulants.direction()).upper) return true;
+  for (const double factor : {1.3, 1 / 1.3}) {
+    double previous = infinity;
+    for (double s = 1; s < 1e6 && s > 1e-6; s *= factor) {
+      Upper bound{Exact{infinity}};
+      try {
+        bound = cumulants(s).upper() + log_chernoff(s) - Lower{Exact{s}} * Exact{epsilon};
+      } catch (const Unsuitable&) {
+        break;
+      }
+      if (exp(bound).value() <= delta) return true;
+      if (!(bound.value() < previous)) break;
+      previous = bound.value();
+    }
+  }
+  return false;
+}
+
 // Proved so far.
 }  // namespace surety::accounting::contour

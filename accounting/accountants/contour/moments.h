@@ -153,4 +153,7 @@ class Cumulants {
   std::map<double, Cumulant> known_;
 };
 
+/// Whether Chernoff's bound proves at one of some tilts that delta(epsilon) is at most `delta`; needs no line.
+[[nodiscard]] bool is_small_by_chernoff(Cumulants& cumulants, double epsilon, double delta);
+
 }  // namespace surety::accounting::contour

@@ -527,6 +527,12 @@ Enclosure answer_of_grids(const PrivacyLoss& accountant, const Event& event, con
   return found ? *found : answer_of(accountant, event, question, Reach::middle, others);
 }
 
+/// Whether there are batches that two laws dominate.
+bool holds_crowded_batches(const Event& event) {
+  return event.adjacency() == Adjacency::replace_one &&
+         !every_leaf(event, [](const Event& leaf) { return !std::holds_alternative<Event::TruncatedPoisson>(leaf.node()); });
+}
+
 /// Whether there are so many choices that they may cost no more than one Gaussian release does.
 bool holds_many_choices(const Event& event) {
   constexpr double fewest = 20;
@@ -544,14 +550,21 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
   const Enclosure found = answer_of_grids(accountant, event, question, others);
   constexpr double narrow_enough = 1e-3;
-  if (accountant.step > 0 || !holds_many_choices(event) || !(found.upper - found.lower > narrow_enough * found.upper)) return found;
+  if (accountant.step > 0 || !(found.upper - found.lower > narrow_enough * found.upper)) return found;
+  if (accountant.upper_only && accountant.level && found.upper <= *accountant.level) return found;
+  const bool has_choices = holds_many_choices(event);
+  if (!has_choices && !holds_crowded_batches(event)) return found;
   PrivacyLoss from_above = accountant;
   from_above.upper_only = true;
   try {
-    auto smooth = with_smooth_choices(both_directions(event, others));
-    if (!smooth) return found;
-    const Enclosure other = answer_of(from_above, event, question, Reach::middle, others, std::move(*smooth));
-    return {found.lower, std::max(found.lower, std::min(found.upper, other.upper))};
+    auto directions = both_directions(event, others);
+    auto other = by_other_uppers(directions);
+    if (has_choices) {
+      if (auto smooth = with_smooth_choices(other ? *other : std::move(directions))) other = std::move(smooth);
+    }
+    if (!other) return found;
+    const Enclosure lowered = answer_of(from_above, event, question, Reach::middle, others, std::move(*other));
+    return {found.lower, std::max(found.lower, std::min(found.upper, lowered.upper))};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     return found;

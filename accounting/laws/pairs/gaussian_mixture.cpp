@@ -12,11 +12,17 @@
 namespace surety::accounting::privacy_loss {
 namespace {
 
+/// How far off the logarithm of a ratio is by what the law says of its weights and of its densities.
+double log_ratio_error(const GaussianMixtureBase& base) {
+  if (base.density_error == 0) return base.weight_error;
+  return (Upper{Exact{base.weight_error}} + Exact{2 * base.density_error}).value();
+}
+
 /// The pair (P, Q) of the mixture against N(0, 1): its loss L(t) = log sum_i w_i e^(b_i(t)), b_i the loss of N(i / multiplier, 1), is convex
 /// and rises.
 class MixtureShape {
  public:
-  explicit MixtureShape(const GaussianMixtureBase& base) : log_weights_{base.log_weights}, weight_error_{base.weight_error} {
+  explicit MixtureShape(const GaussianMixtureBase& base) : log_weights_{base.log_weights}, error_{log_ratio_error(base)} {
     for (std::size_t i = 1; i < log_weights_.size(); ++i) shapes_.emplace_back(GaussianBase{base.multiplier / base.shift(i)});
   }
 
@@ -46,7 +52,7 @@ class MixtureShape {
     double weight = 0;
     for (const double one : log_weights_) weight = std::max(weight, std::isfinite(one) ? std::abs(one) : 0);
     const auto terms = static_cast<double>(log_weights_.size());
-    return weight_error_ + share_of_units(8 + terms + 2 * weight + 4 * largest_loss + 8 * (shift * shift + largest_t * shift));
+    return error_ + share_of_units(8 + terms + 2 * weight + 4 * largest_loss + 8 * (shift * shift + largest_t * shift));
   }
 
   /// What P has in an interval where Q has 1: e^scale value.
@@ -80,7 +86,7 @@ class MixtureShape {
       value += (Ball::of_share(piece.ratio, piece.ratio_error) * exp(Ball{Exact{log_weights_[i + 1]}} + Exact{piece.loss} - Exact{scale}))
                    .widened(moved);
     }
-    return {scale, value.widened(weight_error_)};
+    return {scale, value.widened(error_)};
   }
 
   /// Masses of an interval under Q, and under the component of the largest shift.
@@ -92,7 +98,7 @@ class MixtureShape {
   static constexpr double share_of_nothing = 3e-26;
 
   const std::vector<double>& log_weights_;
-  double weight_error_;
+  double error_;
   std::vector<GaussianShape> shapes_;  // of the shifts 1, 2, ...
 };
 
@@ -103,14 +109,15 @@ struct Kept {
 /// Beyond `high`, component i leaves at most e^(log_above) over their number, by its tail or by its weight; P has no more below `low` < 0
 /// than Q has.
 Kept kept_of(const GaussianMixtureBase& base, Mixing mixing, const Cut& cut) {
-  if (mixing == Mixing::add) return {-tail_point(cut.log_above), tail_point(cut.log_below)};
+  const auto near = [&](double low, double high) { return Kept{std::max(low, -base.farthest), std::min(high, base.farthest)}; };
+  if (mixing == Mixing::add) return near(-tail_point(cut.log_above), tail_point(cut.log_below));
   const double share = cut.log_above - std::log(static_cast<double>(base.log_weights.size()));
   double high = 1;
   for (std::size_t i = 0; i < base.log_weights.size(); ++i) {
     const double weight = base.log_weights[i] + 2 * base.weight_error;
     if (weight > share) high = std::max(high, base.shift(i) / base.multiplier + tail_point(share - weight));
   }
-  return {-tail_point(cut.log_below), high};
+  return near(-tail_point(cut.log_below), high);
 }
 
 /// The inverse of a rising function on an interval, by Newton's steps within a bracket, and how far off it was at worst.
@@ -228,7 +235,8 @@ LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double s
   Inverse inverse{slope, kept.low, kept.high};
   const auto add = [&](std::int64_t i, const Piece& q, Ball log_factor, Ball factor, Ball excess) {
     const Ball log_scale = Exact{q.log_scale} + log_factor;
-    const Ball mass = (Ball::of_share(q.mass, q.mass_error) * factor).widened(log_scale.radius());
+    Ball mass = (Ball::of_share(q.mass, q.mass_error) * factor).widened(log_scale.radius());
+    if (base.density_error > 0) mass = mass.widened(base.density_error);
     found.cells.push_back({i, log_scale.value(), mass.value(), mass.share(), excess.value(), excess.radius()});
   };
   // A grid point is a product that is rounded.

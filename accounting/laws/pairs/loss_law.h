@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -63,6 +64,9 @@ struct GaussianMixtureBase {
   std::vector<double> log_weights;
   double weight_error;
   std::vector<double> shifts = {};
+  /// For a law from below: what lies farther from 0 than this is in no cell, and up to there either density is known within e^density_error.
+  double farthest = std::numeric_limits<double>::infinity();
+  double density_error = 0;
 
   [[nodiscard]] double shift(std::size_t i) const { return shifts.empty() ? static_cast<double>(i) : shifts[i]; }
 };

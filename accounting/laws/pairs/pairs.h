@@ -26,6 +26,9 @@ namespace surety::accounting::privacy_loss {
 /// Tells who shares a round of a user's epoch as is best at tilt s, from above. Says whether there is such an epoch.
 bool choose_what_is_told(Parts& parts, double s);
 
+/// Each release by its other law from above, where it has one; nothing where none has.
+[[nodiscard]] std::optional<BothDirections> by_other_uppers(BothDirections directions);
+
 /// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
 void choose_two_points(Parts& parts, double s);
 

@@ -16,6 +16,7 @@ struct ReleaseLaws {
   std::optional<LossLaw> lower;  // nothing: only an upper bound is known
   bool same;                     // the two are one law
   std::uint64_t count;
+  std::optional<LossLaw> other_upper = {};  // dominates it, too: which of the two is smaller depends on the question
 };
 /// Every release, in one direction.
 using Parts = std::vector<ReleaseLaws>;

@@ -1,6 +1,9 @@
 // What is drawn in batches.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -42,10 +45,8 @@ void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
   if (!multiplier) {
     if (most == 1) no_pair_for(*leaf_, "holds each record in nearly every batch, for which only gaussian releases have a law");
     const LossLaw upper = slots_from_above(e.event, slots);
-    // Whoever looks whether a slot holds the record; where each record answers for itself, at one slot.
-    const bool all_look =
-        every_leaf(e.event, [](const Event& leaf) { return !std::holds_alternative<Event::RandomizedResponse>(leaf.node()); });
-    const double least = all_look ? slots.any.enclosure().lower : std::nextafter(1 / n, 0.0);
+    // Whoever looks whether a slot holds the record.
+    const double least = slots.any.enclosure().lower;
     BothDirections seen;
     PartsOfEvent looks{seen, others_, tilt_, reach_};
     looks.leaf_ = leaf_;
@@ -166,12 +167,18 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
     out_.symmetric = false;
     return add(part(Mixing::remove), part(Mixing::add));
   }
-  // What the record does where every batch is full and the others' vectors are its opposite: no noise of cells leads from there to a batch that is not.
-  const auto displacing = [&](double of_pair, bool is_public) {
-    constexpr double farthest = 45;
-    constexpr double beyond_rounding = 80;
-    const double reach = 2 / of_pair + farthest;
-    return rate_of_full_batches(e.rate, e.batches, -beyond_rounding - reach * reach / 2, is_public);
+  // What the record does where every batch is full and the others' vectors are its opposite: up to `reach` next to nothing comes from others.
+  const auto displacing = [&](double of_record, bool is_public) -> std::optional<GaussianMixtureBase> {
+    constexpr int beyond_shift = 45;
+    constexpr int log_share = -80;
+    const Upper reach = 2 / Lower{Exact{of_record}} + beyond_shift;
+    const Lower log_room = log_share - reach * reach / Exact{2};
+    const auto joins = rate_of_full_batches(e.rate, e.batches, log_room.value(), is_public);
+    if (!joins) return std::nullopt;
+    auto moved = binomial_mixture(of_record / 2, 1, *joins);
+    moved.farthest = reach.value();
+    moved.density_error = ((Upper{Exact{static_cast<double>(e.batches.size().value())}} + 1) * exp(Upper{log_share})).value();
+    return moved;
   };
   const auto larger = [&](const LossLaw& law, const LossLaw& other) {
     out_.has_choice = true;
@@ -192,7 +199,7 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
         curves.push_back(public_mixture({{poisson, room}, {crowded, crowd.weight}}, Side::upper));
       }
       LossLaw lower = batch(multiplier->upper, mixing, rate);
-      if (full) lower = larger(lower, LossLaw{GaussianBase{multiplier->upper / 2}, mixing, *full});
+      if (full) lower = larger(lower, LossLaw{*full, mixing});
       return ReleaseLaws{largest_of_curves(std::move(curves)), lower, false, count_};
     };
     out_.symmetric = false;
@@ -200,17 +207,18 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
   }
   const auto found = truncated_batch(e.rate, e.batches);
   const auto seen = shares_by_others_seen(e.rate, e.batches, scale * multiplier->upper);
-  // Told how many others stay, or, where it nearly always is, whether the batch is crowded.
-  constexpr double often = 0.9;
   const bool is_replaced = pair == PoissonPair::opposite;
   const auto full = is_replaced ? displacing(scale * multiplier->upper, true) : std::nullopt;
   const auto part = [&](Mixing mixing) {
     const LossLaw last = batch(multiplier->lower, mixing, found.last_rate.upper);
     LossLaw upper =
         public_mixture({{batch(multiplier->lower, mixing, rate), found.roomy}, {last, found.last}, {nothing(), found.full}}, Side::upper);
-    if (is_replaced && found.crowded.lower > often) {
+    // Told how many others stay, or whether the batch is crowded.
+    std::optional<LossLaw> other_upper;
+    if (is_replaced && found.crowded.lower > 0) {
       const LossLaw displaced{GaussianBase{multiplier->lower}, Mixing::symmetric, found.displaces.upper};
-      upper = public_mixture({{batch(multiplier->lower, mixing, rate), found.room}, {displaced, found.crowded}}, Side::upper);
+      other_upper = public_mixture({{batch(multiplier->lower, mixing, rate), found.room}, {displaced, found.crowded}}, Side::upper);
+      if (found.crowded.lower > 0.5) std::swap(upper, *other_upper);  // first by what is more often
     }
     LossLaw lower = batch(multiplier->upper, mixing, found.rate.lower);
     if (!seen.empty()) {
@@ -218,12 +226,24 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
       for (const auto& share : seen) shares.emplace_back(batch(multiplier->upper, mixing, share.rate.lower), share.weight);
       lower = public_mixture(shares, Side::lower);
     }
-    if (full) lower = larger(lower, LossLaw{GaussianBase{multiplier->upper}, Mixing::remove, *full});
-    return ReleaseLaws{upper, lower, false, count_};
+    if (full) lower = larger(lower, LossLaw{*full, Mixing::remove});
+    return ReleaseLaws{upper, lower, false, count_, other_upper};
   };
   if (is_replaced) return add(part(Mixing::opposite), part(Mixing::opposite));
   out_.symmetric = false;
   add(part(Mixing::remove), part(Mixing::add));
+}
+
+std::optional<BothDirections> by_other_uppers(BothDirections directions) {
+  bool any = false;
+  for (auto* parts : {&directions.remove, &directions.add}) {
+    for (auto& part : *parts) {
+      if (!part.other_upper) continue;
+      part.upper = *std::exchange(part.other_upper, std::nullopt);
+      any = true;
+    }
+  }
+  return any ? std::optional{std::move(directions)} : std::nullopt;
 }
 
 LossLaw PartsOfEvent::no_mixture(LossLaw law) { return public_mixture({{law, {0.5, 0.5}}, {law, {0.5, 0.5}}}, Side::lower); }

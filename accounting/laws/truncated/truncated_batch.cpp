@@ -264,7 +264,7 @@ std::optional<double> rate_of_full_batches(SamplingRate rate, Batches batches, d
     if (!(records > largest + 1)) return std::nullopt;
     const Shares shares = shares_of(rate, Batches{Count{static_cast<std::uint64_t>(records)}, batches.size()});
     const Interval room = shares.roomy + shares.at;
-    if (room.approximate_log() < log_room - 1) {
+    if ((room - exp(exactly(log_room))).compare(0) < 0) {
       const double found = probability_of(shares.drawn_last).lower;
       return found > 0 ? std::optional{found} : std::nullopt;
     }

@@ -5,7 +5,9 @@
 #include <support/refusal.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace surety::solve_test {
 namespace {
@@ -125,6 +127,56 @@ TEST(Solve, EndsWhereTheAnswersEnd) {
   const auto nowhere = refusal_of([&] { return solve_known_from(0x1p601, 1, unanswered); });
   EXPECT_EQ(nowhere.code, ErrorCode::unsupported);
   EXPECT_EQ(nowhere.message, "too little noise");
+}
+
+/// How well the cost of gaussian(z) is known: for a noise multiplier within a share of z, and whether from below.
+struct Known {
+  double share;
+  bool from_below;
+};
+/// What a search for the noise of (1, 1e-5), 3.730631, finds where costs are known so; `questions` are counted.
+Solution solve_known(const std::function<Known(double)>& known_at, int& questions) {
+  questions = 0;
+  double last = 0;
+  const auto known = [&](const Event& event, auto cost) {
+    ++questions;
+    const double z = pairwise_multiplier(event)->value();
+    const auto [share, from_below] = known_at(z);
+    last = share;
+    return Enclosure{from_below ? cost(z * (1 + share)).lower : 0, cost(z / (1 + share)).upper};
+  };
+  const auto at = [](double z) { return gaussian(NoiseMultiplier{z}, adjacency); };
+  return solve(
+      at, target(1, 1e-5), {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600},
+      {.delta = [&](const Event& event, Epsilon e) { return known(event, [&](double z) { return accounting::quick_delta(at(z), e); }); },
+       .epsilon = [&](const Event& event, Delta d) { return known(event, [&](double z) { return accounting::quick_epsilon(at(z), d); }); },
+       .resolution = [&] { return last; }});
+}
+constexpr double exact_noise = 3.730631;
+
+// A search ends as near to its level as the cost is known, and asks no more than that takes.
+TEST(Solve, EndsAsNearAsTheCostIsKnown) {
+  int questions = 0;
+  for (const double share : {1e-4, 1e-3, 1e-2}) {
+    const auto found = solve_known([=](double) { return Known{share, true}; }, questions);
+    // Its upper end meets the target from there on.
+    EXPECT_GE(found.value, exact_noise * (1 + share) * (1 - 1e-6)) << share;
+    EXPECT_LE(found.value, exact_noise * (1 + 2 * share)) << share;
+    EXPECT_LT(*found.failing, found.value) << share;
+    EXPECT_GE(*found.failing, exact_noise * (1 - 40 * share)) << share;
+    EXPECT_LE(questions, 12) << share;
+  }
+}
+
+// Far within the target, where no digits are left, a cost may be known by bounds alone; the root is found by formulas still.
+TEST(Solve, FollowsFormulasToARootThatTheyKnow) {
+  int questions = 0;
+  for (const double far : {4.5, 8.0}) {
+    const auto found = solve_known([=](double z) { return z > far ? Known{1e-2, false} : Known{0, true}; }, questions);
+    EXPECT_NEAR(found.value, exact_noise, 1e-6) << far;
+    EXPECT_LT(found.value - *found.failing, 1e-12) << far;
+    EXPECT_LE(questions, 24) << far;
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <support/refusal.h>
+#include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/accountants/contour/line.h>
 
@@ -96,6 +97,45 @@ TEST(ContourMoments, ARangeThatIsCutIsPaidForByItsError) {
 }
 
 /// Each of a million additions loses all of what it adds.
+// By it one direction is not computed: it may say nothing of a delta that it is far below, and never says that one is smaller than it is.
+TEST(ContourChernoff, SaysThatADeltaIsSmallWhereItIs) {
+  int shown = 0;
+  for (const auto* text : {"repeat(3, poisson(0.3, gaussian(1)))", "repeat(9, poisson(0.01, gaussian(1)))",
+                           "repeat(40, poisson(0.1, gaussian(1)))", "compose(gaussian(3), repeat(2, poisson(0.5, gaussian(1))))"}) {
+    const auto event = parse_event(text, Adjacency::add_or_remove_one);
+    const auto loss = collect(event);
+    for (const auto direction : {Direction::remove, Direction::add}) {
+      Cumulants cumulants{loss, direction, 30};
+      for (const double epsilon : {0.01, 0.1, 0.6, 2.0}) {
+        Enclosure found{0, 1};
+        try {
+          found = delta(Contour{}, event, Epsilon{epsilon}, direction);
+        } catch (const Error& error) {
+          ASSERT_EQ(error.code(), ErrorCode::unsupported);
+          continue;
+        }
+        if (found.lower > 0) {
+          EXPECT_FALSE(is_small_by_chernoff(cumulants, epsilon, 0.999 * found.lower)) << text << ' ' << epsilon;
+          EXPECT_FALSE(is_small_by_chernoff(cumulants, epsilon, 0.5 * found.lower)) << text << ' ' << epsilon;
+        }
+        if (found.upper < 1e-4) {
+          EXPECT_TRUE(is_small_by_chernoff(cumulants, epsilon, std::sqrt(found.upper))) << text << ' ' << epsilon;
+          ++shown;
+        }
+      }
+    }
+  }
+  EXPECT_GT(shown, 3);
+  // What it rests on: (1 - e^-x) e^(-s x) at its largest.
+  for (const double s : {1e-6, 0.3, 1.0, 17.0, 1e5}) {
+    double most = 0;
+    for (double x = 1e-2 * std::log1p(1 / s); x < 30 * std::log1p(1 / s); x *= 1.001)
+      most = std::max(most, -std::expm1(-x) * std::exp(-s * x));
+    EXPECT_GE(log_chernoff(s).value(), std::log(most)) << s;
+    EXPECT_LE(log_chernoff(s).value(), std::log(most) + 1e-5) << s;
+  }
+}
+
 TEST(ContourSums, CoverWhatTheyLose) {
   constexpr int count = 1 << 20;
   double sum = 1;

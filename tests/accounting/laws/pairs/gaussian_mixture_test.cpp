@@ -122,5 +122,48 @@ TEST(Cyclic, IsDearestForAUserWithAllRecordsInOneGroup) {
   EXPECT_LT(answer_of("repeat(30, poisson(0.1, gaussian(2)))").upper, found.lower);
 }
 
+// A law from below of which the densities are known roughly, and only so far out: each cell says what is known of it.
+TEST(GaussianMixtures, CountWhatIsKnownOfTheirDensities) {
+  constexpr double rate = 0.3;
+  constexpr double shift = 2;
+  constexpr double off = 0.1;
+  constexpr double step = 0.05;
+  auto base = privacy_loss::binomial_mixture(1 / shift, 1, rate);
+  base.farthest = 2.5;
+  base.density_error = off;
+  const auto normal_cdf = [](double t) { return 0.5 * std::erfc(-t / std::sqrt(2.0)); };
+  const auto loss = [&](double t) { return std::log1p(rate * std::expm1(shift * (t - shift / 2))); };
+  const auto place = [&](double l) {
+    const double inside = 1 + std::expm1(l) / rate;
+    return std::clamp(inside > 0 ? std::log(inside) / shift + shift / 2 : -base.farthest, -base.farthest, base.farthest);
+  };
+  for (const auto mixing : {Mixing::remove, Mixing::add}) {
+    const bool reversed = mixing == Mixing::add;
+    const auto found = privacy_loss::mixture_cells(base, mixing, step, {-60, -60});
+    EXPECT_GE(found.loss_error, 2 * off);
+    double all = 0;
+    for (const auto& cell : found.cells) {
+      const double least = static_cast<double>(cell.index) * step;
+      const double a = reversed ? place(-least - step) : place(least);
+      const double b = reversed ? place(-least) : place(least + step);
+      const double still = normal_cdf(b) - normal_cdf(a);
+      const double mixed = (1 - rate) * still + rate * (normal_cdf(b - shift) - normal_cdf(a - shift));
+      const double p = reversed ? still : mixed;
+      const double q = reversed ? mixed : still;
+      if (p < 1e-9) continue;
+      const double mass = cell.mass * std::exp(cell.log_scale);
+      all += mass;
+      EXPECT_NEAR(mass, p, 1e-9 * p) << cell.index;
+      EXPECT_LE(mass * (1 - cell.mass_error), p * std::exp(-off)) << cell.index;
+      const double excess = 1 - std::exp(least + 2 * off) * q / p;  // with less of P and more of Q
+      EXPECT_LE(cell.excess - cell.excess_error, excess + 1e-9) << cell.index;
+    }
+    const double inside = reversed ? normal_cdf(2.5) - normal_cdf(-2.5)
+                                   : (1 - rate) * (normal_cdf(2.5) - normal_cdf(-2.5)) + rate * (normal_cdf(0.5) - normal_cdf(-4.5));
+    EXPECT_NEAR(all, inside, 1e-6) << "and nothing farther out";
+    EXPECT_LE(static_cast<double>(found.cells.back().index) * step, reversed ? -loss(-2.5) : loss(2.5));
+  }
+}
+
 }  // namespace
 }  // namespace surety::accounting::gaussian_mixture_test

@@ -206,6 +206,45 @@ TEST(TruncatedPoisson, CoversEveryDataSetOfItsAdjacency) {
   EXPECT_TRUE(displaces);
 }
 
+// Under replace-one it is told how many of the others stay, or that the record displaces one: at every epsilon what costs less.
+TEST(TruncatedPoisson, IsToldWhatCostsLess) {
+  int crowded_is_less = 0;
+  int others_are_less = 0;
+  for (const auto& [rate, z] : {std::pair{0.2, 1.0}, {0.24, 0.4}, {0.27, 1.0}, {0.3, 3.0}}) {
+    constexpr int records = 40;
+    constexpr int largest = 7;
+    double roomy = 0;
+    double at = 0;
+    double crowded = 0;
+    double displaces = 0;
+    for (int n = 0; n < records; ++n) {
+      const double weight = binomial(records - 1, n, rate);
+      (n < largest - 1 ? roomy : n == largest - 1 ? at : crowded) += weight;
+      if (n >= largest) displaces += weight * rate * largest / (n + 1);
+    }
+    const auto opposite = [&, noise = z](double q, double epsilon) {
+      return delta_of_mixtures({{0, 1 - q}, {1, q}}, {{0, 1 - q}, {-1, q}}, noise, epsilon);
+    };
+    const std::string text = "truncated_poisson(" + std::to_string(rate) + ", 7, 40, record_sum(" + std::to_string(z) + "))";
+    for (const double epsilon : {0.5, 3.0, 8.0}) {
+      const double last = at + displaces;
+      const double told = roomy * opposite(rate, epsilon) + last * opposite((at * rate + displaces) / last, epsilon);
+      const double moved = (1 - crowded) * opposite(rate, epsilon) + crowded * one_sided(displaces / crowded, 2 / z, epsilon).removed;
+      const double found = asked(text, Adjacency::replace_one, epsilon).upper;
+      const double least = std::min(told, moved);
+      EXPECT_GE(found, least * (1 - 1e-4) - 1e-9) << text << ' ' << epsilon;
+      EXPECT_LE(found, least * (1 + 1e-3) + 1e-9) << text << ' ' << epsilon;
+      (moved < 0.9 * told ? crowded_is_less : others_are_less) += 1;
+    }
+  }
+  EXPECT_GT(crowded_is_less, 2);
+  EXPECT_GT(others_are_less, 2);
+  // In many rounds, too, however often batches are crowded: here in half of them, and in nine of ten.
+  const auto of_rounds = [](const char* text) { return epsilon(Best{}, parse_event(text, Adjacency::replace_one), Delta{1e-6}).upper; };
+  EXPECT_LT(of_rounds("repeat(1000, truncated_poisson(0.01, 600, 60000, record_sum(2)))"), 6);
+  EXPECT_LT(of_rounds("repeat(1000, truncated_poisson(0.01, 570, 60000, record_sum(2)))"), 2.4);
+}
+
 // Where every batch is full the record takes the place of another, at the opposite clip: known of a public number of records, and of private ones from below.
 TEST(TruncatedPoisson, IsFullForSure) {
   constexpr int largest = 30;
@@ -229,6 +268,26 @@ TEST(TruncatedPoisson, IsFullForSure) {
     // More than a record that joins a batch with room for it.
     EXPECT_GT(removed.lower, 2 * std::max(one_sided(0.5, 1 / 0.3, epsilon).removed, one_sided(0.5, 1 / 0.3, epsilon).added)) << epsilon;
   }
+}
+
+TEST(TruncatedPoisson, IsFullForSureByAsMuchAsIsAskedFor) {
+  const Batches batches{Count{4000}, Count{30}};
+  double room = 0;  // its logarithm; the terms that are left out are far smaller
+  for (int n = 0; n < 30; ++n) {
+    const double term = std::lgamma(4000) - std::lgamma(n + 1) - std::lgamma(4000 - n) - 3999 * std::log(2.0);
+    room = n == 0 ? term : term + std::log1p(std::exp(room - term));
+  }
+  const auto joins = [&](double log_room, bool is_public) {
+    return privacy_loss::rate_of_full_batches(SamplingRate{0.5}, batches, log_room, is_public);
+  };
+  ASSERT_TRUE(joins(room + 0.01, true).has_value());
+  EXPECT_NEAR(*joins(room + 0.01, true), 30 / 4000.0, 1e-9);
+  EXPECT_FALSE(joins(room - 0.01, true).has_value());
+  EXPECT_FALSE(joins(room - 0.01, false).has_value());
+  // Of private numbers one that is hardly larger than it has to be.
+  const auto least = joins(-100, false);
+  ASSERT_TRUE(least.has_value());
+  EXPECT_GT(*least, 8 * 30 / 4000.0);
 }
 
 TEST(TruncatedPoisson, SharesOutItsBatch) {
