@@ -1,6 +1,7 @@
 // What is drawn in batches.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -115,9 +116,9 @@ LossLaw PartsOfEvent::slots_from_above(const Event& inner, const DrawnSlots& slo
 
 std::optional<LossLaw> PartsOfEvent::law_of_slots(const Event& inner, std::uint64_t slots, double rate) const {
   // One slot is what the event says; of more it may say nothing, or nothing that has a pair.
-  if (slots == 1) return batch_law(*pair_of_batch(inner), Mixing::symmetric, rate, +1);
+  if (slots == 1) return batch_law(*pair_of_batch(inner, true), Mixing::symmetric, rate, +1);
   try {
-    return batch_law(*pair_of_batch(event_of_group(inner, Count{slots})), Mixing::symmetric, rate, +1);
+    return batch_law(*pair_of_batch(event_of_group(inner, Count{slots}), true), Mixing::symmetric, rate, +1);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return std::nullopt;
@@ -379,16 +380,18 @@ void PartsOfEvent::shared(const Event& inner, double rate, bool fixed_size) {
   add(part(Mixing::remove, rate, Mixing::remove, rate), part(Mixing::add, rate, Mixing::add, rate));
 }
 
-std::shared_ptr<const BatchPair> PartsOfEvent::pair_of_batch(const Event& inner) const {
-  using Key = std::pair<const LeafCurves*, Event>;
+std::shared_ptr<const BatchPair> PartsOfEvent::pair_of_batch(const Event& inner, bool from_above) const {
+  using Key = std::tuple<const LeafCurves*, Event, bool>;
   static auto& kept = *new LastFew<Key, std::shared_ptr<const BatchPair>>;
-  return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(batch_pair(parts_of_batch(inner))); });
+  return kept.of(Key{&others_, inner, from_above},
+                 [&] { return std::make_shared<const BatchPair>(batch_pair(parts_of_batch(inner, from_above))); });
 }
 
-Parts PartsOfEvent::parts_of_batch(const Event& inner) const {
+Parts PartsOfEvent::parts_of_batch(const Event& inner, bool from_above) const {
   // Gaussian releases are one, and what is concentrated adds up.
   BothDirections found;
   PartsOfEvent parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle};
+  parts.from_above_ = from_above;
   std::vector<Event> gaussians;
   Interval concentrated{0, precision};
   double number = 0;
@@ -423,6 +426,9 @@ Parts PartsOfEvent::parts_of_batch(const Event& inner) const {
     found.remove.push_back(this->concentrated(rho));
   }
   if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
+  if (from_above) {
+    for (auto& part : found.remove) part = {part.upper, std::nullopt, false, part.count};
+  }
   return found.remove;
 }
 

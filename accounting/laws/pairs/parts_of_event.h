@@ -140,9 +140,9 @@ class PartsOfEvent {
   [[nodiscard]] std::optional<LossLaw> law_of_slots(const Event& inner, std::uint64_t slots, double rate) const;
   /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
   void shared(const Event& inner, double rate, bool fixed_size);
-  /// The pair of all releases of `inner`, kept for the questions that follow.
-  [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const;
-  [[nodiscard]] Parts parts_of_batch(const Event& inner) const;
+  /// The pair of all releases of `inner`, kept for the questions that follow; `from_above` alone, where nobody asks what is below.
+  [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner, bool from_above = false) const;
+  [[nodiscard]] Parts parts_of_batch(const Event& inner, bool from_above = false) const;
   static constexpr double most_in_a_batch = 1000;
   static constexpr double largest_rho = 1e4;
   static constexpr mpfr_prec_t precision = 128;
@@ -154,6 +154,7 @@ class PartsOfEvent {
   const LeafCurves& others_;
   double tilt_;
   Reach reach_;
+  bool from_above_ = false;  ///< laws from below that take long are not made
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };
