@@ -469,7 +469,7 @@ void choose_what_is_told(BothDirections& directions, PrivacyLoss accountant, con
 }
 
 Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
-  auto directions = both_directions(event, others, 1, reach);
+  auto directions = both_directions(event, others, 1, reach, accountant.upper_only);
   choose_what_is_told(directions, accountant, event, question, reach, others);
   return answer_of(accountant, event, question, reach, others, std::move(directions));
 }

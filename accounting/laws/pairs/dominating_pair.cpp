@@ -409,8 +409,10 @@ KeptAtoms kept_atoms(const AtomsBase& base, const Cut& cut) {
     return LongUpper::of_sum(sum, number) * (LongUpper{1} + LongExact{base.mass_error});
   };
   const auto mass = [&](std::size_t i) { return static_cast<long double>(base.atoms[i].mass); };
-  kept.above = cut_off(cut.log_above, [&] { return mass(kept.end - 1); }, [&] { --kept.end; });
-  kept.below = cut_off(cut.log_below, [&] { return mass(kept.first); }, [&] { ++kept.first; });
+  kept.above = cut_off(
+      cut.log_above, [&] { return mass(kept.end - 1); }, [&] { --kept.end; });
+  kept.below = cut_off(
+      cut.log_below, [&] { return mass(kept.first); }, [&] { ++kept.first; });
   return kept;
 }
 

@@ -48,7 +48,7 @@ void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
         every_leaf(e.event, [](const Event& leaf) { return !std::holds_alternative<Event::RandomizedResponse>(leaf.node()); });
     const double least = all_look ? slots.any.enclosure().lower : std::nextafter(1 / n, 0.0);
     BothDirections seen;
-    PartsOfEvent looks{seen, others_, tilt_, reach_};
+    PartsOfEvent looks{seen, others_, tilt_, reach_, from_above_};
     looks.leaf_ = leaf_;
     looks.sampled(e.event, least, true);
     return add({upper, seen.remove.front().lower, false, count_}, {upper, seen.add.front().lower, false, count_});
@@ -269,13 +269,13 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
   if (const auto multiplier = gaussian_multiplier(inner)) {
     return sampled_gaussian(*multiplier, rate, fixed_size, !fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite);
   }
-  if (rate == 1) return PartsOfEvent{out_, others_, tilt_, reach_}.visit(inner, count_);
+  if (rate == 1) return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(inner, count_);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
     // A record takes part in one of them, and joins the batch whatever the others do.
     std::vector<Event> parts;
     for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
-    return PartsOfEvent{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
+    return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(surety::parallel(std::move(parts)), count_);
   }
   const auto has_no_pair_to_mix = [](const Event& leaf) {
     // The law from below of a vector that moves is not to be reversed.
@@ -292,7 +292,7 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
   if (const auto* given = std::get_if<Event::Law>(&entries.front().leaf.node()); given != nullptr && is_in_or_out)
     return sampled(*given, rate);
   BothDirections one;
-  PartsOfEvent{one, others_, tilt_, reach_}.visit(inner, 1);
+  PartsOfEvent{one, others_, tilt_, reach_, from_above_}.visit(inner, 1);
   if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
   if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
   ReleaseLaws removed = one.remove.front();
@@ -390,8 +390,7 @@ std::shared_ptr<const BatchPair> PartsOfEvent::pair_of_batch(const Event& inner,
 Parts PartsOfEvent::parts_of_batch(const Event& inner, bool from_above) const {
   // Gaussian releases are one, and what is concentrated adds up.
   BothDirections found;
-  PartsOfEvent parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle};
-  parts.from_above_ = from_above;
+  PartsOfEvent parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle, from_above};
   std::vector<Event> gaussians;
   Interval concentrated{0, precision};
   double number = 0;

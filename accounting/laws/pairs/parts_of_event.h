@@ -32,8 +32,9 @@ namespace surety::accounting::privacy_loss {
 class PartsOfEvent {
  public:
   /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
-  PartsOfEvent(BothDirections& out, const LeafCurves& others, double tilt, Reach reach)
-      : out_{out}, others_{others}, tilt_{tilt}, reach_{reach} {}
+  /// \param from_above whether nobody asks for laws from below: those that take long are not made.
+  PartsOfEvent(BothDirections& out, const LeafCurves& others, double tilt, Reach reach, bool from_above = false)
+      : out_{out}, others_{others}, tilt_{tilt}, reach_{reach}, from_above_{from_above} {}
   void visit(const Event& event, std::uint64_t times);
   void operator()(const Event::Gaussian& e) { gaussian(e.multiplier.value(), e.multiplier.value(), 1); }
   void operator()(const Event::RecordSum&) { (*this)(Event::Gaussian{*pairwise_multiplier(*leaf_)}); }
@@ -154,7 +155,7 @@ class PartsOfEvent {
   const LeafCurves& others_;
   double tilt_;
   Reach reach_;
-  bool from_above_ = false;  ///< laws from below that take long are not made
+  bool from_above_;
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };
