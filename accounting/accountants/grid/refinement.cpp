@@ -302,6 +302,13 @@ struct Largest {
   [[nodiscard]] Enclosure answer() const { return {std::min(lower.lower, upper.upper), upper.upper}; }
 };
 
+/// Whether losses of these upper laws are infinite with a probability above delta, so that no step says more than that epsilon is at most infinity.
+bool are_infinite_beyond(const Parts& parts, double delta) {
+  double log_finite = 0;
+  for (const auto& part : parts) log_finite += static_cast<double>(part.count) * std::log1p(-part.upper.infinite_mass);
+  return -std::expm1(log_finite) > delta;
+}
+
 /// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
 void refine(Task& task, const Run& run, const Largest& largest, const Given& question) {
   // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
@@ -314,6 +321,9 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   if (question.delta && other.lower > task.saddle.epsilon) {
     first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.second_order));
   }
+  // What is known without a look.
+  if (question.delta) task.answer.upper = task.most;
+  if (largest.outweighs(task) || (!task.gives_lower && question.delta && are_infinite_beyond(task.parts, *question.delta))) return;
   task.answer = run(task, std::min(first, task.coarse));
   task.width = run.width(task, task.answer);
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task) && !run.is_settled(task); ++attempt) {
@@ -459,7 +469,7 @@ void choose_what_is_told(BothDirections& directions, PrivacyLoss accountant, con
 }
 
 Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
-  auto directions = both_directions(event, others, 1, reach);
+  auto directions = both_directions(event, others, 1, reach, accountant.upper_only);
   choose_what_is_told(directions, accountant, event, question, reach, others);
   return answer_of(accountant, event, question, reach, others, std::move(directions));
 }

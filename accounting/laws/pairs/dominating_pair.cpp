@@ -400,12 +400,19 @@ struct KeptAtoms {
 KeptAtoms kept_atoms(const AtomsBase& base, const Cut& cut) {
   KeptAtoms kept{0, base.atoms.size()};
   if (!base.has_tails) return kept;
-  const auto with = [&](LongUpper sum, std::size_t i) {
-    return sum + LongExact{base.atoms[i].mass} * (LongUpper{1} + LongExact{base.mass_error});
+  // Any place will do to cut, so masses are added as they are, and their sum is rounded once.
+  const auto cut_off = [&](double log_mass, auto next, auto take) {
+    const long double most = std::exp(static_cast<long double>(log_mass));
+    long double sum = 0;
+    long double number = 0;
+    for (; kept.first + 1 < kept.end && sum + next() <= most; take(), ++number) sum += next();
+    return LongUpper::of_sum(sum, number) * (LongUpper{1} + LongExact{base.mass_error});
   };
-  const auto fits = [](LongUpper sum, double log_mass) { return sum.value() <= std::exp(static_cast<long double>(log_mass)); };
-  while (kept.end > 1 && fits(with(kept.above, kept.end - 1), cut.log_above)) kept.above = with(kept.above, --kept.end);
-  while (kept.first + 1 < kept.end && fits(with(kept.below, kept.first), cut.log_below)) kept.below = with(kept.below, kept.first++);
+  const auto mass = [&](std::size_t i) { return static_cast<long double>(base.atoms[i].mass); };
+  kept.above = cut_off(
+      cut.log_above, [&] { return mass(kept.end - 1); }, [&] { --kept.end; });
+  kept.below = cut_off(
+      cut.log_below, [&] { return mass(kept.first); }, [&] { ++kept.first; });
   return kept;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include <surety/accounting/laws/pairs/pieces.h>
@@ -24,6 +26,22 @@ class MixtureShape {
  public:
   explicit MixtureShape(const GaussianMixtureBase& base) : log_weights_{base.log_weights}, error_{log_ratio_error(base)} {
     for (std::size_t i = 1; i < log_weights_.size(); ++i) shapes_.emplace_back(GaussianBase{base.multiplier / base.shift(i)});
+    near_.all.resize(shapes_.size());
+    std::iota(near_.all.begin(), near_.all.end(), std::size_t{0});
+  }
+
+  /// Finds out which components count where, of coordinates between these.
+  void look_between(double low, double high) {
+    constexpr std::size_t blocks = 512;
+    near_.low = low;
+    near_.width = (high - low) / blocks;
+    near_.blocks.clear();
+    for (std::size_t block = 0; block < blocks; ++block) {
+      // A place may be taken for one of the block beside it.
+      constexpr double overlap = 0.01;
+      const double from = low + (static_cast<double>(block) - overlap) * near_.width;
+      near_.blocks.push_back(near_between(from, from + (1 + 2 * overlap) * near_.width));
+    }
   }
 
   [[nodiscard]] double largest_shift() const { return shapes_.back().inverse; }
@@ -33,12 +51,14 @@ class MixtureShape {
     double derivative;
   };
   [[nodiscard]] Slope at(double t) const {
+    const auto& near = near_.between(t, t);
     double top = log_weights_[0];
-    for (std::size_t i = 0; i < shapes_.size(); ++i) top = std::max(top, log_weights_[i + 1] + shapes_[i].loss(t));
-    double sum = std::exp(log_weights_[0] - top);
+    for (const std::size_t i : near) top = std::max(top, exponent(i, t));
+    const auto term_of = [&](double log_term) { return log_term < log_nothing ? 0 : std::exp(log_term); };
+    double sum = term_of(log_weights_[0] - top);
     double moment = 0;
-    for (std::size_t i = 0; i < shapes_.size(); ++i) {
-      const double term = std::exp(log_weights_[i + 1] + shapes_[i].loss(t) - top);
+    for (const std::size_t i : near) {
+      const double term = term_of(exponent(i, t) - top);
       sum += term;
       moment += term * shapes_[i].inverse;
     }
@@ -46,24 +66,27 @@ class MixtureShape {
   }
   [[nodiscard]] double loss(double t) const { return at(t).loss; }
 
-  /// Bound on the error of `loss`, for losses and coordinates up to these. Shifts are rounded twice.
+  /// Bound on the error of `loss`, for losses and coordinates up to these. Shifts are rounded twice; all terms that are left out
+  /// are less than a unit.
   [[nodiscard]] double error(double largest_loss, double largest_t) const {
     const double shift = largest_shift();
     double weight = 0;
     for (const double one : log_weights_) weight = std::max(weight, std::isfinite(one) ? std::abs(one) : 0);
     const auto terms = static_cast<double>(log_weights_.size());
-    return error_ + share_of_units(8 + terms + 2 * weight + 4 * largest_loss + 8 * (shift * shift + largest_t * shift));
+    return error_ + share_of_units(9 + terms + 2 * weight + 4 * largest_loss + 8 * (shift * shift + largest_t * shift));
   }
 
-  /// What P has in an interval where Q has 1: e^scale value.
-  struct Share {
+  /// Of an interval: its mass under Q, and what P has there where Q has 1, e^scale value.
+  struct Masses {
+    Piece q;
     double scale;
     Ball value;
   };
-  [[nodiscard]] Share share(double from, double to, const Piece& of_q) const {
+  [[nodiscard]] Masses masses(double from, double to) const {
+    const auto& near = near_.between(from, to);
     const auto largest_at = [&](double t) {
       double most = log_weights_[0];
-      for (std::size_t i = 0; i < shapes_.size(); ++i) most = std::max(most, log_weights_[i + 1] + shapes_[i].loss(t));
+      for (const std::size_t i : near) most = std::max(most, exponent(i, t));
       return most;
     };
     const double scale = largest_at(0.5 * (from + to));
@@ -72,34 +95,76 @@ class MixtureShape {
     const Ball nothing = Ball::around(0, share_of_nothing * std::exp(std::min(0.0, least - scale)) + 1e-300);
     const bool is_still = log_weights_[0] < least + log_nothing;
     Ball value = is_still ? nothing : exp(Ball{Exact{log_weights_[0]}} - Exact{scale});
-    for (std::size_t i = 0; i < shapes_.size(); ++i) {
-      if (!std::isfinite(log_weights_[i + 1])) continue;
-      if (log_weights_[i + 1] + shapes_[i].loss(to) < least + log_nothing) {
-        value += nothing;
+    double left_out = 0;
+    // Each piece knows the mass under Q.
+    std::optional<Piece> q;
+    for (const std::size_t i : near) {
+      if (exponent(i, to) < least + log_nothing) {
+        ++left_out;
         continue;
       }
-      const Piece piece = i + 1 == shapes_.size() ? of_q : shapes_[i].piece(from, to);
+      const Piece piece = shapes_[i].piece(from, to);
       require_digits(piece);
       // The multiplier of the component is rounded, its shift by u: that moves a loss b(t) = (t - shift / 2) shift by u shift (|t| + shift).
       const double shift = shapes_[i].inverse;
       const double moved = Ball::rounded(shift * (std::max(std::abs(from), std::abs(to)) + shift)).radius();
       value += (Ball::of_share(piece.ratio, piece.ratio_error) * exp(Ball{Exact{log_weights_[i + 1]}} + Exact{piece.loss} - Exact{scale}))
                    .widened(moved);
+      if (!q) q = piece;
     }
-    return {scale, value.widened(error_)};
+    if (left_out > 0) value += nothing * Exact{left_out};
+    const double far = static_cast<double>(shapes_.size() - near.size()) * share_of_nothing;
+    return {q ? *q : shapes_.front().piece(from, to), scale, value.widened(error_ + far)};
   }
-
-  /// Masses of an interval under Q, and under the component of the largest shift.
-  [[nodiscard]] Piece piece(double from, double to) const { return shapes_.back().piece(from, to); }
 
  private:
   /// What is below e^-60 of the largest component by its rounded loss is between 0 and this share of it, which is above e^-59.
   static constexpr double log_nothing = -60;
   static constexpr double share_of_nothing = 3e-26;
 
+  /// Components that are not next to nothing, by blocks of coordinates. Of an interval that is in no block they are all.
+  struct Near {
+    double low = 0;
+    double width = 1;
+    std::vector<std::vector<std::size_t>> blocks{};
+    std::vector<std::size_t> all{};
+
+    [[nodiscard]] const std::vector<std::size_t>& between(double from, double to) const {
+      const double block = std::floor((from - low) / width);
+      const bool is_one = block >= 0 && block < static_cast<double>(blocks.size()) && block == std::floor((to - low) / width);
+      return is_one ? blocks[static_cast<std::size_t>(block)] : all;
+    }
+  };
+
+  [[nodiscard]] double exponent(std::size_t i, double t) const { return log_weights_[i + 1] + shapes_[i].loss(t); }
+
+  /// Without those that are far below one other at both ends: exponents are linear, so they are so in between.
+  [[nodiscard]] std::vector<std::size_t> near_between(double from, double to) const {
+    struct Ends {
+      double from;
+      double to;
+    };
+    std::vector<Ends> ends{{log_weights_[0], log_weights_[0]}};
+    for (const std::size_t i : near_.all) ends.push_back({exponent(i, from), exponent(i, to)});
+    const Ends first = *std::max_element(ends.begin(), ends.end(), [](const Ends& x, const Ends& y) { return x.from < y.from; });
+    const Ends last = *std::max_element(ends.begin(), ends.end(), [](const Ends& x, const Ends& y) { return x.to < y.to; });
+    const auto is_below = [](double exponent, double other) {
+      return exponent - other < log_nothing - 1 - share_of_units(8 * (std::abs(exponent) + std::abs(other)));
+    };
+    std::vector<std::size_t> found;
+    for (const std::size_t i : near_.all) {
+      const Ends& one = ends[i + 1];
+      const bool is_far =
+          (is_below(one.from, first.from) && is_below(one.to, first.to)) || (is_below(one.from, last.from) && is_below(one.to, last.to));
+      if (!is_far) found.push_back(i);
+    }
+    return found;
+  }
+
   const std::vector<double>& log_weights_;
   double error_;
   std::vector<GaussianShape> shapes_;  // of the shifts 1, 2, ...
+  Near near_;
 };
 
 struct Kept {
@@ -120,32 +185,31 @@ Kept kept_of(const GaussianMixtureBase& base, Mixing mixing, const Cut& cut) {
   return near(-tail_point(cut.log_below), high);
 }
 
-/// The inverse of a rising function on an interval, by Newton's steps within a bracket, and how far off it was at worst.
+/// The inverse of a rising function on an interval, by Newton's steps within a bracket, and how far off it was at worst. Each search begins on the
+/// tangent at the end of the one before.
 template <class At>
 class Inverse {
  public:
-  Inverse(const At& at, double low, double high) : at_{at}, low_{low}, high_{high}, last_{0.5 * (low + high)} {}
+  Inverse(const At& at, double low, double high)
+      : at_{at}, low_{low}, high_{high}, least_{at(low).loss}, most_{at(high).loss}, last_{0.5 * (low + high)}, found_{at(last_)} {}
 
   [[nodiscard]] double operator()(double wanted) {
     double low = low_;
     double high = high_;
-    if (!(at_(low).loss < wanted)) return low;
-    if (!(at_(high).loss > wanted)) return high;
-    double t = std::clamp(last_, low, high);
-    double off = infinity;
+    if (!(least_ < wanted)) return low;
+    if (!(most_ > wanted)) return high;
     for (int i = 0; i < 200; ++i) {
-      const auto found = at_(t);
-      off = found.loss - wanted;
+      const double off = found_.loss - wanted;
       if (std::abs(off) <= Ball::within(1 + std::abs(wanted), 2).radius()) break;  // no closer by rounding
-      (off < 0 ? low : high) = t;
-      const double newton = t - off / found.derivative;
+      (off < 0 ? low : high) = last_;
+      const double newton = last_ - off / found_.derivative;
       const double next = newton > low && newton < high ? newton : 0.5 * (low + high);
-      if (next == t || !(low < high)) break;
-      t = next;
+      if (next == last_ || !(low < high)) break;
+      last_ = next;
+      found_ = at_(last_);
     }
-    worst_ = std::max(worst_, std::abs(off));
-    last_ = t;
-    return t;
+    worst_ = std::max(worst_, std::abs(found_.loss - wanted));
+    return last_;
   }
   [[nodiscard]] double worst() const { return worst_; }
 
@@ -153,7 +217,10 @@ class Inverse {
   At at_;
   double low_;
   double high_;
+  double least_;
+  double most_;
   double last_;
+  MixtureShape::Slope found_;
   double worst_ = 0;
 };
 
@@ -219,8 +286,10 @@ LossRange mixture_range(const GaussianMixtureBase& base, Mixing mixing, const Cu
 
 LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double step, const Cut& cut) {
   LossCells found{{}, 0, step, 0, 0, 0};
-  const MixtureShape shape{base};
+  MixtureShape shape{base};
   const auto kept = kept_of(base, mixing, cut);
+  shape.look_between(mixing == Mixing::opposite ? std::min(kept.low, -kept.high) : kept.low,
+                     mixing == Mixing::opposite ? std::max(kept.high, -kept.low) : kept.high);
   const auto bounds = mixture_range(base, mixing, cut);
   const double largest_t = std::max(std::abs(kept.low), std::abs(kept.high));
   const double largest_loss = std::max(std::abs(shape.loss(largest_t)), std::abs(shape.loss(-largest_t))) + step;
@@ -242,19 +311,17 @@ LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double s
   // A grid point is a product that is rounded.
   if (mixing == Mixing::add) {
     const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
-      const Piece q = shape.piece(to, from);
-      const auto p = shape.share(to, from, q);
-      add(i, q, 0, 1, 1 - p.value * exp(Exact{p.scale} + Ball::rounded(l)));
+      const auto p = shape.masses(to, from);
+      add(i, p.q, 0, 1, 1 - p.value * exp(Exact{p.scale} + Ball::rounded(l)));
     };
     sweep(
         found.cells, 0, step, bounds.least, bounds.largest, kept.high, kept.low, [&](double l) { return inverse(-l); }, add_cell);
   } else {
     const bool opposite = mixing == Mixing::opposite;
     const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
-      const Piece q = shape.piece(from, to);
-      const auto p = shape.share(from, to, q);
-      const auto other = opposite ? shape.share(-to, -from, shape.piece(-to, -from)) : MixtureShape::Share{0, 1};
-      add(i, q, Exact{p.scale}, p.value, 1 - other.value / p.value * exp(Ball::rounded(l) + Exact{other.scale} - Exact{p.scale}));
+      const auto p = shape.masses(from, to);
+      const auto other = opposite ? shape.masses(-to, -from) : MixtureShape::Masses{{}, 0, 1};
+      add(i, p.q, Exact{p.scale}, p.value, 1 - other.value / p.value * exp(Ball::rounded(l) + Exact{other.scale} - Exact{p.scale}));
     };
     sweep(
         found.cells, 0, step, bounds.least, bounds.largest, kept.low, kept.high, [&](double l) { return inverse(l); }, add_cell);

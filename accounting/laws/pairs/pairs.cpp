@@ -4,9 +4,9 @@
 
 namespace surety::accounting::privacy_loss {
 
-BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt, Reach reach) {
+BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt, Reach reach, bool from_above) {
   BothDirections directions;
-  PartsOfEvent{directions, others, tilt, reach}.visit(event, 1);
+  PartsOfEvent{directions, others, tilt, reach, from_above}.visit(event, 1);
   return directions;
 }
 

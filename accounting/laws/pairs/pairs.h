@@ -11,9 +11,10 @@
 namespace surety::accounting::privacy_loss {
 
 /// The releases of an event. `tilt`: s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
-/// `others` are asked of searches, and of what is concentrated in a batch.
+/// `others` are asked of searches, and of what is concentrated in a batch. `from_above`: of laws from below those that take long are not made.
 /// \throws Error{unsupported} naming a part without a pair that is known here.
-[[nodiscard]] BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt = 1, Reach reach = Reach::middle);
+[[nodiscard]] BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt = 1, Reach reach = Reach::middle,
+                                             bool from_above = false);
 
 /// Which part of an event has no pair that is known here, without a law being made. What depends on numbers that only a law has, as too little
 /// noise for any digits, is not looked at. \complexity microseconds for each part.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,7 +49,7 @@ void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
     // Whoever looks whether a slot holds the record.
     const double least = slots.any.enclosure().lower;
     BothDirections seen;
-    PartsOfEvent looks{seen, others_, tilt_, reach_};
+    PartsOfEvent looks{seen, others_, tilt_, reach_, from_above_};
     looks.leaf_ = leaf_;
     looks.sampled(e.event, least, true);
     return add({upper, seen.remove.front().lower, false, count_}, {upper, seen.add.front().lower, false, count_});
@@ -116,9 +117,9 @@ LossLaw PartsOfEvent::slots_from_above(const Event& inner, const DrawnSlots& slo
 
 std::optional<LossLaw> PartsOfEvent::law_of_slots(const Event& inner, std::uint64_t slots, double rate) const {
   // One slot is what the event says; of more it may say nothing, or nothing that has a pair.
-  if (slots == 1) return batch_law(*pair_of_batch(inner), Mixing::symmetric, rate, +1);
+  if (slots == 1) return batch_law(*pair_of_batch(inner, true), Mixing::symmetric, rate, +1);
   try {
-    return batch_law(*pair_of_batch(event_of_group(inner, Count{slots})), Mixing::symmetric, rate, +1);
+    return batch_law(*pair_of_batch(event_of_group(inner, Count{slots}), true), Mixing::symmetric, rate, +1);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return std::nullopt;
@@ -288,13 +289,13 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
   if (const auto multiplier = gaussian_multiplier(inner)) {
     return sampled_gaussian(*multiplier, rate, fixed_size, !fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite);
   }
-  if (rate == 1) return PartsOfEvent{out_, others_, tilt_, reach_}.visit(inner, count_);
+  if (rate == 1) return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(inner, count_);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
     // A record takes part in one of them, and joins the batch whatever the others do.
     std::vector<Event> parts;
     for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
-    return PartsOfEvent{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
+    return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(surety::parallel(std::move(parts)), count_);
   }
   const auto has_no_pair_to_mix = [](const Event& leaf) {
     // The law from below of a vector that moves is not to be reversed.
@@ -311,7 +312,7 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
   if (const auto* given = std::get_if<Event::Law>(&entries.front().leaf.node()); given != nullptr && is_in_or_out)
     return sampled(*given, rate);
   BothDirections one;
-  PartsOfEvent{one, others_, tilt_, reach_}.visit(inner, 1);
+  PartsOfEvent{one, others_, tilt_, reach_, from_above_}.visit(inner, 1);
   if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
   if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
   ReleaseLaws removed = one.remove.front();
@@ -399,16 +400,17 @@ void PartsOfEvent::shared(const Event& inner, double rate, bool fixed_size) {
   add(part(Mixing::remove, rate, Mixing::remove, rate), part(Mixing::add, rate, Mixing::add, rate));
 }
 
-std::shared_ptr<const BatchPair> PartsOfEvent::pair_of_batch(const Event& inner) const {
-  using Key = std::pair<const LeafCurves*, Event>;
+std::shared_ptr<const BatchPair> PartsOfEvent::pair_of_batch(const Event& inner, bool from_above) const {
+  using Key = std::tuple<const LeafCurves*, Event, bool>;
   static auto& kept = *new LastFew<Key, std::shared_ptr<const BatchPair>>;
-  return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(batch_pair(parts_of_batch(inner))); });
+  return kept.of(Key{&others_, inner, from_above},
+                 [&] { return std::make_shared<const BatchPair>(batch_pair(parts_of_batch(inner, from_above))); });
 }
 
-Parts PartsOfEvent::parts_of_batch(const Event& inner) const {
+Parts PartsOfEvent::parts_of_batch(const Event& inner, bool from_above) const {
   // Gaussian releases are one, and what is concentrated adds up.
   BothDirections found;
-  PartsOfEvent parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle};
+  PartsOfEvent parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle, from_above};
   std::vector<Event> gaussians;
   Interval concentrated{0, precision};
   double number = 0;
@@ -443,6 +445,9 @@ Parts PartsOfEvent::parts_of_batch(const Event& inner) const {
     found.remove.push_back(this->concentrated(rho));
   }
   if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
+  if (from_above) {
+    for (auto& part : found.remove) part = {part.upper, std::nullopt, false, part.count};
+  }
   return found.remove;
 }
 

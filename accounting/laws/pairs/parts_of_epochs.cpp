@@ -115,12 +115,14 @@ ReplacedLaws replaced_laws(std::uint64_t rounds, double multiplier) {
 
 }  // namespace
 
-void PartsOfEvent::operator()(const Event::Deterministic& e) { PartsOfEvent{out_, others_, tilt_, reach_}.visit(e.event, count_); }
+void PartsOfEvent::operator()(const Event::Deterministic& e) {
+  PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(e.event, count_);
+}
 
 void PartsOfEvent::operator()(const Event::Shuffled& e) {
   const std::uint64_t records = e.batches.records().value();
   const std::uint64_t size = e.batches.size().value();
-  if (records == size) return PartsOfEvent{out_, others_, tilt_, reach_}.visit(e.event, count_);
+  if (records == size) return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(e.event, count_);
   out_.symmetric = false;
   if (const auto multiplier = gaussian_multiplier(e.event)) {
     const std::uint64_t batches = (records + size - 1) / size;

@@ -62,7 +62,7 @@ void PartsOfEvent::operator()(const Event::BestOf&) {
 
 void PartsOfEvent::operator()(const Event::Parallel& e) {
   const auto parts = undominated(e);
-  if (parts.size() == 1) return PartsOfEvent{out_, others_, tilt_, reach_}.visit(parts.front(), count_);
+  if (parts.size() == 1) return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(parts.front(), count_);
   std::vector<BothDirections> all;
   std::size_t chosen = 0;
   for (const auto& part : parts) {
@@ -115,7 +115,7 @@ void PartsOfEvent::no_pair_but_perhaps_others(std::string_view why) const {
 
 BothDirections PartsOfEvent::directions_of(const Event& event) {
   BothDirections found;
-  PartsOfEvent{found, others_, tilt_, reach_}.visit(event, 1);
+  PartsOfEvent{found, others_, tilt_, reach_, from_above_}.visit(event, 1);
   out_.has_choice = out_.has_choice || found.has_choice;
   return found;
 }

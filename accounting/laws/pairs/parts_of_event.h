@@ -32,8 +32,9 @@ namespace surety::accounting::privacy_loss {
 class PartsOfEvent {
  public:
   /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
-  PartsOfEvent(BothDirections& out, const LeafCurves& others, double tilt, Reach reach)
-      : out_{out}, others_{others}, tilt_{tilt}, reach_{reach} {}
+  /// \param from_above whether nobody asks for laws from below: those that take long are not made.
+  PartsOfEvent(BothDirections& out, const LeafCurves& others, double tilt, Reach reach, bool from_above = false)
+      : out_{out}, others_{others}, tilt_{tilt}, reach_{reach}, from_above_{from_above} {}
   void visit(const Event& event, std::uint64_t times);
   void operator()(const Event::Gaussian& e) { gaussian(e.multiplier.value(), e.multiplier.value(), 1); }
   void operator()(const Event::RecordSum&) { (*this)(Event::Gaussian{*pairwise_multiplier(*leaf_)}); }
@@ -141,9 +142,9 @@ class PartsOfEvent {
   [[nodiscard]] std::optional<LossLaw> law_of_slots(const Event& inner, std::uint64_t slots, double rate) const;
   /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
   void shared(const Event& inner, double rate, bool fixed_size);
-  /// The pair of all releases of `inner`, kept for the questions that follow.
-  [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const;
-  [[nodiscard]] Parts parts_of_batch(const Event& inner) const;
+  /// The pair of all releases of `inner`, kept for the questions that follow; `from_above` alone, where nobody asks what is below.
+  [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner, bool from_above = false) const;
+  [[nodiscard]] Parts parts_of_batch(const Event& inner, bool from_above = false) const;
   static constexpr double most_in_a_batch = 1000;
   static constexpr double largest_rho = 1e4;
   static constexpr mpfr_prec_t precision = 128;
@@ -155,6 +156,7 @@ class PartsOfEvent {
   const LeafCurves& others_;
   double tilt_;
   Reach reach_;
+  bool from_above_;
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };

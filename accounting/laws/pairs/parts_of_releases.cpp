@@ -230,6 +230,7 @@ std::optional<LossLaw> PartsOfEvent::along(const Event::GeneralizedGaussian& e) 
 
 std::optional<LossLaw> PartsOfEvent::moved(const VectorNoise& noise) const {
   if (makes_none()) return nothing();
+  if (from_above_) return std::nullopt;
   static auto& kept = *new LastFew<std::array<double, 4>, LawsOfVector>;
   const LawsOfVector laws =
       kept.of({noise.r, noise.dimension, noise.scale, noise.is_squared ? 1.0 : 0.0}, [&] { return LawsOfVector::of(noise); });

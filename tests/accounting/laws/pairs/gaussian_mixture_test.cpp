@@ -55,6 +55,31 @@ TEST(Users, CostWhatTheirRecordsTogetherDo) {
   }
 }
 
+// Where nearly all components are next to nothing, beside the one or two that count. The curve at the loss of a place has a closed form.
+TEST(Users, CostWhatTheirRecordsTogetherDoWithLittleNoise) {
+  using Real = reference::Real;
+  const auto real = [](double x) { return Real{x}; };
+  const auto beyond = [&](const Real& t) { return erfc(t / sqrt(real(2))) / 2.0; };
+  for (const double z : {0.1, 0.08}) {
+    const auto event = parse_event("users(3, poisson(0.01, gaussian(" + std::to_string(z) + ")))", Adjacency::add_or_remove_one);
+    for (const double t : {1 / z - 2, 1 / z + 1, 2 / z - 2, 2 / z + 1}) {
+      Real ratio{0};
+      Real mass{0};
+      for (int i = 0; i <= 3; ++i) {
+        const Real weight{binomial(3, i, 0.01)};
+        const Real shift = real(i) / real(z);
+        ratio = ratio + weight * exp(shift * (real(t) - shift / 2.0));
+        mass = mass + weight * beyond(real(t) - shift);
+      }
+      const double truth = log(ratio).nearest_double();
+      const auto found = epsilon(PrivacyLoss{.width = 1e-2}, event, Delta{(mass - ratio * beyond(real(t))).nearest_double()});
+      EXPECT_LE(found.lower, truth * (1 + 1e-9)) << z << ' ' << t;
+      EXPECT_GE(found.upper, truth * (1 - 1e-9)) << z << ' ' << t;
+      EXPECT_LE(found.width(), 2e-2) << z << ' ' << t;
+    }
+  }
+}
+
 TEST(Users, OfManyRecordsHaveBinomialWeights) {
   using Real = reference::Real;
   double worst = 0;
