@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-constexpr int kills = sanitized ? 40 : 200;
+const int kills = sanitized ? 40 : 200;
 constexpr int kills_per_ledger = 25;
 // The turns, of a ledger's or of ten, whose moment is certain.
 constexpr int before_data = 0;

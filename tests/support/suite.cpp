@@ -5,15 +5,13 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <support/sanitized.h>
+
 namespace surety::statistical {
 
 std::int64_t sample_size() {
   if (const char* const text = std::getenv("SURETY_STATISTICS_SAMPLES"); text != nullptr) return std::max(1000LL, std::atoll(text));
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 200'000;
-#else
-  return 20'000'000;
-#endif
+  return surety_test::sanitized ? 200'000 : 20'000'000;
 }
 
 void report_line(const std::string& line) {

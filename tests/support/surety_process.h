@@ -31,15 +31,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <support/sanitized.h>
 #include <support/temporary_folder.h>
 
 namespace surety_test {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
 
 using Words = std::vector<std::string>;
 

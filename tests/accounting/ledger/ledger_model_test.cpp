@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+#include <support/sanitized.h>
+
 namespace surety::accounting::ledger_model_test {
 namespace {
 
@@ -38,11 +40,7 @@ constexpr auto adjacency = Adjacency::replace_one;
 constexpr int fine = 0;
 constexpr int refused_as(ErrorCode code) { return 50 + static_cast<int>(code); }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int thinned = 8;
-#else
-constexpr int thinned = 1;
-#endif
+const int thinned = surety_test::sanitized ? 8 : 1;
 
 const Event leaf = gaussian(NoiseMultiplier{40}, adjacency);
 Event times(std::uint64_t count) { return repeat(Count{count}, leaf); }
@@ -408,7 +406,7 @@ bool is_a_step(const Model& model, const Action& action) {
 }
 
 TEST_F(LedgerModel, HoldsInEveryHistoryOfSixSteps) {
-  constexpr std::size_t depth = thinned == 1 ? 6 : 4;
+  const std::size_t depth = thinned == 1 ? 6 : 4;
   const auto actions = all_actions();
   std::map<decltype(model_.key()), int> states;
   // A history is repeated from its start for each that shares its beginning; what is new in it begins at `first_new`.

@@ -28,6 +28,8 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 
+#include <support/sanitized.h>
+
 namespace surety::accounting::ledger_test {
 namespace {
 
@@ -36,11 +38,7 @@ namespace fs = std::filesystem;
 constexpr auto adjacency = Adjacency::replace_one;
 
 // Tests that walk through every byte or many kills take samples where the sanitizers make each step some twenty times slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int thinned = 8;
-#else
-constexpr int thinned = 1;
-#endif
+const int thinned = surety_test::sanitized ? 8 : 1;
 
 Event leaf(double multiplier) { return gaussian(NoiseMultiplier{multiplier}, adjacency); }
 Event times(std::uint64_t count, const Event& event) { return repeat(Count{count}, event); }
