@@ -37,15 +37,10 @@ constexpr std::size_t most_chords = 200;
 constexpr double fall_of_chord = 0.45;  // of the logarithm of the curve
 constexpr double shortest_chord = 1.0 / 150;
 constexpr double longest_chord = 1.0 / 180;  // at 0
-constexpr double step_of_chord = 0.07;
+constexpr double step_of_chord = 0.1;
+constexpr double least_scale = 1e-250;
 /// The curve at which they end.
 constexpr double last_chord = 1e-13;
-
-/// Laws whose curves lie above and below that of an epoch in which a record is replaced. `multiplier`: the noise over the bound on one record.
-struct ReplacedLaws {
-  LossLaw above;
-  std::optional<LossLaw> below;  ///< absent where tests show nothing
-};
 
 /// The curve lies above the line of each test: so does the polygon whose corners are where one line meets the next. `at`: losses they were made for, from 0 on.
 std::optional<LossLaw> below_tests(const std::vector<double>& at, const std::vector<ReplacedTest>& tests) {
@@ -80,36 +75,53 @@ std::optional<LossLaw> below_tests(const std::vector<double>& at, const std::vec
   return polygon_law(corners, -1);
 }
 
-ReplacedLaws replaced_laws(std::uint64_t rounds, double multiplier) {
-  static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, ReplacedLaws>;
+/// A curve above that of an epoch in which a record is replaced, at some losses. `multiplier`: the noise over the bound on one record.
+using ReplacedPoints = std::vector<Corner>;
+ReplacedPoints replaced_points(std::uint64_t rounds, double multiplier) {
+  static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, ReplacedPoints>;
   return kept.of({rounds, multiplier}, [&] {
     const auto curve = [&](double x, double scale) {
-      return replaced_curve_above(rounds, multiplier, x, std::clamp(scale, 1e-250, 1.0), step_of_chord);
+      return replaced_curve_above(rounds, multiplier, x, std::clamp(scale, least_scale, 1.0), step_of_chord);
     };
     double end = 1 / multiplier;
     for (double scale = 1e-2; (scale = curve(end, scale)) > last_chord && end < 1e6;) end *= 1.25;
-    std::vector<Corner> corners;
-    std::vector<double> at;
-    std::vector<ReplacedTest> tests;
+    ReplacedPoints points;
     double value = 1;
     double step = longest_chord * end;
-    for (double x = 0; at.size() < most_chords; x = std::min(x + step, end)) {
+    for (double x = 0; points.size() < most_chords; x = std::min(x + step, end)) {
       // A curve falls.
       const double before = value;
       value = std::min(value, curve(x, value));
-      if (!at.empty() && value < before) {
-        const double fall = (std::log(before) - std::log(value)) / (x - at.back());
+      if (!points.empty() && value < before) {
+        const double fall = (std::log(before) - std::log(value)) / (x - points.back().loss);
         // Narrower where more of the mass is.
         const double share = x / end;
         const double longest = longest_chord * end * (1 + 6 * share * share);
         step = std::clamp(fall_of_chord / fall, std::min(shortest_chord * end, longest), longest);
       }
-      corners.push_back({x, static_cast<long double>(value)});
-      at.push_back(x);
-      tests.push_back(replaced_test(rounds, multiplier, x, std::clamp(value, 1e-250, 1.0), step_of_chord));
+      points.push_back({x, static_cast<long double>(value)});
       if (x == end || !(value > 0)) break;
     }
-    return ReplacedLaws{with_infinite(polygon_law(corners, +1), corners.back().value), below_tests(at, tests)};
+    return points;
+  });
+}
+
+LossLaw replaced_from_above(std::uint64_t rounds, double multiplier) {
+  const auto points = replaced_points(rounds, multiplier);
+  return with_infinite(polygon_law(points, +1), points.back().value);
+}
+
+/// Absent where tests show nothing.
+std::optional<LossLaw> replaced_from_below(std::uint64_t rounds, double multiplier) {
+  static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, std::optional<LossLaw>>;
+  return kept.of({rounds, multiplier}, [&] {
+    std::vector<double> at;
+    std::vector<ReplacedTest> tests;
+    for (const auto& [x, value] : replaced_points(rounds, multiplier)) {
+      at.push_back(x);
+      tests.push_back(replaced_test(rounds, multiplier, x, std::clamp(static_cast<double>(value), least_scale, 1.0), step_of_chord));
+    }
+    return below_tests(at, tests);
   });
 }
 
@@ -167,6 +179,7 @@ void PartsOfEvent::operator()(const Event::Allocated& e) {
   const std::uint64_t longer = rounds % times;
   if (longer > 0) epochs_from_above(multiplier->lower, rounds / times + 1, product(longer, count_));
   epochs_from_above(multiplier->lower, rounds / times, product(times - longer, count_));
+  if (from_above_) return;
   if (makes_none()) return from_below(multiplier->upper, rounds, static_cast<double>(times), {}, {});
   from_below(multiplier->upper, rounds, static_cast<double>(times), in_so_many_rounds(times),
              times <= most_participations ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
@@ -211,14 +224,15 @@ void PartsOfEvent::replaced_epochs(const Enclosure& multiplier, std::uint64_t ro
   const auto block = [&](std::uint64_t length, std::uint64_t count) {
     const LossLaw law = length == 1   ? LossLaw{GaussianBase{multiplier.lower}}
                         : length == 2 ? LossLaw{GaussianBase{(Lower{Exact{multiplier.lower}} * sqrt(Lower{Exact{2}})).value()}}
-                                      : replaced_laws(length, least).above;
+                                      : replaced_from_above(length, least);
     const ReleaseLaws part{law, std::nullopt, false, product(count, count_)};
     add(part, part);
   };
   if (rounds % times > 0) block(rounds / times + 1, rounds % times);
   block(rounds / times, times - rounds % times);
+  if (from_above_) return;
   if (times == 1) {
-    if (const auto below = replaced_laws(rounds, most).below) {
+    if (const auto below = replaced_from_below(rounds, most)) {
       const ReleaseLaws shown{nothing(), *below, false, count_};
       return add(shown, shown);
     }
@@ -309,6 +323,7 @@ void PartsOfEvent::users_of_epoch(std::uint64_t records, const Event::Allocated&
     epochs_from_above(each, rounds / times, product(product(times - longer, records), count_));
   }
   const double all = static_cast<double>(records) * static_cast<double>(times);
+  if (from_above_) return;
   if (makes_none() || times > 1) return from_below(multiplier->upper, rounds, all, {}, {});
   from_below(
       multiplier->upper, rounds, all, records <= most_sharing_records ? each_in_some_round(records, rounds) : std::vector<DealtRecords>{},

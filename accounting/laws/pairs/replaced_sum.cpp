@@ -122,6 +122,9 @@ class OneEnd {
     largest_coordinate_ = mu_ + privacy_loss::tail_point(std::log(share_beyond * std::min(scale, 1.0)));
     top_ = std::exp(mu_ * largest_coordinate_ - 0.5 * mu_ * mu_);
     middle_ = 2 * std::exp(0.5 * x - 0.5 * mu_ * mu_);
+    // A sum takes half the square of them in products, and there are some for each power of two.
+    constexpr double products = 1e6;
+    most_points_ = size_of(std::sqrt(products / step / (std::log2(static_cast<double>(rounds)) + 1)));
   }
 
   /// \throws Error{unsupported} where a cell has no digits.
@@ -198,14 +201,14 @@ class OneEnd {
     const double least = std::min(-2 * top_, center - reach * spread);
     const double largest = std::max(top_, center + reach * spread);
     double step = step_;
-    for (;; step *= 2) {
+    for (;; step *= 1.5) {
       const auto length = [&](double v) { return step * std::min(std::hypot(v - center, spread), std::hypot(v, middle_)); };
       std::vector<double> points{least};
-      while (points.back() < largest && points.size() <= most_points) {
+      while (points.back() < largest && points.size() <= most_points_) {
         const double v = points.back();
         points.push_back(v + length(v + 0.5 * length(v)));
       }
-      if (points.size() <= most_points) return points;
+      if (points.size() <= most_points_) return points;
     }
   }
 
@@ -396,7 +399,6 @@ class OneEnd {
 
   static constexpr double quarter = 0.67448975;  // of a standard normal, half lies within
   static constexpr double reach = 30;            // of spreads
-  static constexpr std::size_t most_points = 6000;
 
   std::uint64_t rounds_;
   GaussianShape shape_;
@@ -408,6 +410,7 @@ class OneEnd {
   double largest_coordinate_;
   double top_;
   double middle_;
+  std::size_t most_points_;
   std::map<std::uint64_t, Sum> powers_;
 };
 
