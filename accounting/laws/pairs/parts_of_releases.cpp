@@ -214,7 +214,7 @@ void PartsOfEvent::operator()(const Event::GeneralizedGaussian& e) {
   // Proved: docs/proofs/vector-noise.md#smooth
   const LossLaw above{GaussianBase{(Lower{z} / sqrt(Upper{Exact{e.r.value()}} - Exact{1})).value()}};
   // Proved so far.
-  const ReleaseLaws part{moved_from_above(e, above), along(e), false, count_};
+  const ReleaseLaws part{makes_none() ? above : moved_from_above(e, above), along(e), false, count_};
   out_.has_choice = true;
   add(part, part);
 }
