@@ -89,7 +89,7 @@ struct LoneEpoch {
   /// A step that is fine enough where the coarse one gave these ends, which follow its square.
   [[nodiscard]] static double fine_step(const Enclosure& coarse) {
     constexpr double wanted = 8e-3;  // share of the curve
-    constexpr double finest = 0.012;
+    constexpr double finest = 0.02;
     const double width = coarse.upper > 0 ? coarse.width() / coarse.upper : 0;
     return std::clamp(coarse_step * std::sqrt(wanted / width), finest, coarse_step);
   }

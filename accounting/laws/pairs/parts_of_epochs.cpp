@@ -222,9 +222,13 @@ void PartsOfEvent::replaced_epochs(const Enclosure& multiplier, std::uint64_t ro
   }
   // Told the blocks, k of the rounds are one of each block, as without a replacement.
   const auto block = [&](std::uint64_t length, std::uint64_t count) {
-    const LossLaw law = length == 1   ? LossLaw{GaussianBase{multiplier.lower}}
-                        : length == 2 ? LossLaw{GaussianBase{(Lower{Exact{multiplier.lower}} * sqrt(Lower{Exact{2}})).value()}}
-                                      : replaced_from_above(length, least);
+    const LossLaw law = [&] {
+      if (length == 1) return LossLaw{GaussianBase{multiplier.lower}};
+      if (length == 2) return LossLaw{GaussianBase{(Lower{Exact{multiplier.lower}} * sqrt(Lower{Exact{2}})).value()}};
+      if (times > 1 && has_fourier_sums(length, least, least))
+        return LossLaw{ReplacedBase{replaced_epoch(static_cast<double>(length), least), true}};
+      return replaced_from_above(length, least);
+    }();
     const ReleaseLaws part{law, std::nullopt, false, product(count, count_)};
     add(part, part);
   };
