@@ -88,9 +88,11 @@ struct LoneEpoch {
   }
   /// A step that is fine enough where the coarse one gave these ends, which follow its square.
   [[nodiscard]] static double fine_step(const Enclosure& coarse) {
-    constexpr double wanted = 8e-3;  // share of the curve
+    constexpr double wanted = 5e-3;  // share of the curve
     constexpr double finest = 0.02;
     const double width = coarse.upper > 0 ? coarse.width() / coarse.upper : 0;
+    constexpr double hopeless = 0.5;  // far out, where no step has time for digits
+    if (width > hopeless) return coarse_step;
     return std::clamp(coarse_step * std::sqrt(wanted / width), finest, coarse_step);
   }
   static constexpr double coarse_step = 0.1;

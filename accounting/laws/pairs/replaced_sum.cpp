@@ -123,7 +123,7 @@ class OneEnd {
     top_ = std::exp(mu_ * largest_coordinate_ - 0.5 * mu_ * mu_);
     middle_ = 2 * std::exp(0.5 * x - 0.5 * mu_ * mu_);
     // A sum takes half the square of them in products, and there are some for each power of two.
-    constexpr double products = 1e6;
+    constexpr double products = 1.5e6;
     most_points_ = size_of(std::sqrt(products / step / (std::log2(static_cast<double>(rounds)) + 1)));
   }
 
