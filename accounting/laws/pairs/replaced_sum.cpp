@@ -119,7 +119,8 @@ class OneEnd {
         is_above_{bound == Bound::above},
         is_test_{bound == Bound::test} {
     constexpr double share_beyond = 1e-5;
-    largest_coordinate_ = mu_ + privacy_loss::tail_point(std::log(share_beyond * std::min(scale, 1.0)));
+    constexpr double most_beyond = 0.3;
+    largest_coordinate_ = mu_ + privacy_loss::tail_point(std::log(std::min(share_beyond * scale, most_beyond)));
     top_ = std::exp(mu_ * largest_coordinate_ - 0.5 * mu_ * mu_);
     middle_ = 2 * std::exp(0.5 * x - 0.5 * mu_ * mu_);
     // A sum takes half the square of them in products, and there are some for each power of two.
