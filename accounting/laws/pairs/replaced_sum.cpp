@@ -145,9 +145,11 @@ class OneEnd {
     const double other = other_above_zero(first.law, second.law);
     const double error = first.error + second.error + errors(first.law, second.law);
     const Exact rounds{static_cast<double>(rounds_)};
-    const Upper most = Upper{Exact{other}} * (Upper{1} + Exact{error}) / rounds;
+    // Cells of next to no mass under B have no share of error: each may be off by twice what they are.
+    const Upper unseen = Upper{Exact{least_mass}} * Exact{4 * static_cast<double>(most_points_)};
+    const Upper most = Upper{Exact{other}} * (Upper{1} + Exact{error}) / rounds + unseen;
     // A line of that slope is too high left of x by what the slope is too steep, at most e^x times that.
-    const Upper high = Upper{2} * Exact{error} * most * exp(Upper{Exact{x_}});
+    const Upper high = (Upper{2} * Exact{error} * most + unseen) * exp(Upper{Exact{x_}});
     return {(Lower{Exact{mean}} * (Lower{1} - Exact{error}) / rounds - high).value(), most.value()};
   }
 

@@ -14,7 +14,7 @@ namespace surety::accounting {
 /// cost no less.
 /// \param scale roughly the curve there: what is beyond the grid is a small share of it. Any is sound.
 /// \param step of the grids, as a share of what a sum spreads. Both ends are O(step^2) apart: some 1e-3 to 1e-2 of the curve at 0.03.
-/// \pre rounds >= 2, multiplier > 0, x >= 0, scale > 0, step > 0. \complexity O(log(rounds) / step^2), some 15 ms for 100 rounds at a step of 0.05.
+/// \pre rounds >= 2, multiplier > 0, x >= 0, scale > 0, step > 0. \complexity O(log(rounds) / step^2) products, but no more than a few 1e6 / step.
 /// \source docs/proofs/allocated.md#replaced-sums
 [[nodiscard]] double replaced_curve_above(std::uint64_t rounds, double multiplier, double x, double scale, double step);
 
