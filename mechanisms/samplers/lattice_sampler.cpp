@@ -308,8 +308,11 @@ struct LatticeSampler::Tables {
 
   void set_acceptances() {
     acceptances.reserve(tail);
-    while (acceptances.size() < tail) {
-      std::optional<std::uint64_t> digits;
+    // exp(-loss(i, 1)), each from the one before: few of them need more digits than that leaves.
+    const Interval rate_here = rate_at(first_precision);
+    const Interval ratio = law.is_gaussian() ? exp(-(Interval{2, first_precision} * rate_here)) : Interval{1, first_precision};
+    for (Interval next = exp(-rate_here); acceptances.size() < tail; next = next * ratio) {
+      auto digits = leading_digits(next, 16);
       for (mpfr_prec_t precision = first_precision; !digits; precision *= 2) {
         digits = leading_digits(exp(-loss(acceptances.size(), Interval{1, precision})), 16);
       }

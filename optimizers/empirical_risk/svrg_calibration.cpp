@@ -1,6 +1,9 @@
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/events/format.h>
+#include <surety/base/numbers/root.h>
 #include <surety/base/text/error.h>
 
 namespace surety::optimizers {
@@ -51,23 +55,30 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
   const double largest_mu = accounting::largest_mu(target.epsilon, target.delta).lower;
   SvrgOptions tried = options;
   tried.anchor_multiplier = NoiseMultiplier{std::sqrt(static_cast<double>(options.epochs.value()) / share.value()) / largest_mu};
+  std::map<double, Enclosure> known;
   const auto delta_at = [&](double z) {
     tried.noise_multiplier = NoiseMultiplier{z};
-    return certified_delta(plan(tried), target.epsilon);
+    if (const auto asked = known.find(z); asked != known.end()) return asked->second;
+    return known.emplace(z, certified_delta(plan(tried), target.epsilon)).first->second;
   };
   std::string refusal;  // at the largest z that does not meet the target
-  const auto meets = [&](double z) {
+  // log(delta / target), at most 0 where the target is met; bounded, since delta may be 0.
+  constexpr double far = 1e6;
+  const auto excess = [&](double z) {
     try {
-      if (delta_at(z).upper <= target.delta.value()) return true;
-      refusal.clear();
+      const double upper = delta_at(z).upper;
+      if (upper > target.delta.value()) refusal.clear();
+      const double logs = std::max(std::log(upper) - std::log(target.delta.value()), -far);
+      return upper > target.delta.value() ? std::max(logs, std::numeric_limits<double>::min()) : std::min(logs, 0.0);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       refusal = error.what();
+      return far;
     }
-    return false;
   };
+  const auto meets = [&](double z) { return excess(z) <= 0; };
 
-  // Doubling or halving from 1, then bisection of the logarithm.
+  // Doubling or halving from 1, then a root in the logarithm.
   constexpr double largest = 0x1p60;
   double failing = 1;
   double meeting = 1;
@@ -87,10 +98,12 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
       }
     } while (!meets(meeting));
   }
-  while (meeting / failing > 1 + 0x1p-13) {
-    const double middle = std::sqrt(meeting * failing);
-    (meets(middle) ? meeting : failing) = middle;
-  }
+  const auto excess_of_log = [&](double log2_z) { return excess(std::exp2(log2_z)); };
+  const auto near = [](double a, double b) { return std::abs(b - a) <= 0x1p-13; };
+  const auto found =
+      accounting::narrow_root(excess_of_log, std::log2(failing), std::log2(meeting), excess(failing), excess(meeting), near, 100);
+  // The smaller one last: what it was refused for is what is told. Where the target is met exactly both are the same one.
+  meeting = std::exp2(excess_of_log(found.low) <= 0 ? found.low : found.high);
   const Enclosure delta = delta_at(meeting);
   return {.anchor_multiplier = tried.anchor_multiplier,
           .noise_multiplier = NoiseMultiplier{meeting},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -104,6 +105,42 @@ Enclosure epsilon_of(const Curve& curve, double target, double beyond) {
   return {0, beyond};
 }
 
+/// log delta(epsilon) of N(0, 1) against N(mu, 1), nearly: a root finder needs no more, and what it finds is certified by the curve itself.
+double nearly_log_delta(long double mu, long double epsilon) {
+  const long double near = epsilon / mu - mu / 2;
+  const long double far = epsilon / mu + mu / 2;
+  constexpr long double where_series_holds = 40;
+  const auto tail = [](long double x) { return std::erfc(x / std::numbers::sqrt2_v<long double>) / 2; };
+  const long double density = std::exp(-near * near / 2) * std::numbers::inv_sqrtpi_v<long double> / std::numbers::sqrt2_v<long double>;
+  // Mills' ratio times x: 1 - 1/x^2 + 3/x^4 - 15/x^6 + ...
+  const auto series = [](long double x) {
+    long double sum = 1;
+    for (int odd = 11; odd >= 1; odd -= 2) sum = 1 - odd * sum / (x * x);
+    return sum;
+  };
+  const long double second = far > where_series_holds ? density * series(far) / far : std::exp(epsilon) * tail(far);
+  const long double delta = tail(near) - second;
+  constexpr double nothing_left = -1e6;
+  return delta > 0 ? static_cast<double>(std::log(delta)) : nothing_left;
+}
+
+/// Encloses the root of `side` in a few steps where `nearly`, of the same signs at both ends but for rounding, has it nearly there.
+std::optional<Enclosure> enclose_root_nearly(const std::function<SideOfRoot(double)>& side, const std::function<double(double)>& nearly,
+                                             double before, double beyond) {
+  if (!(nearly(before) > 0 && nearly(beyond) < 0)) return std::nullopt;
+  const double guess = narrow_root(nearly, before, beyond, 50, 100).middle();
+  const auto certain = [&](double sign, double margin) { return sign * side(guess * (1 - sign * margin)).certain > 0; };
+  double low = 0x1p-50;
+  double high = 0x1p-50;
+  constexpr double too_far = 0x1p-12;
+  while (low < too_far && !certain(1, low)) low *= 0x1p8;
+  while (high < too_far && !certain(-1, high)) high *= 0x1p8;
+  if (!(low < too_far && high < too_far)) return std::nullopt;
+  const Enclosure found{guess * (1 - low), guess * (1 + high)};
+  if (low == high && low == 0x1p-50) return found;
+  return enclose_root(side, found.lower, found.upper);
+}
+
 /// Above epsilon at delta of N(0, 1) against N(mu, 1).
 double beyond_gaussian(const Real& mu, double target) {
   // mu^2 / 2 + mu sqrt(2 log(1 / delta)) is above the root (zero-concentrated privacy).
@@ -115,7 +152,13 @@ double beyond_gaussian(const Real& mu, double target) {
 
 Enclosure gaussian_epsilon_of(const Real& mu, double target) {
   if (target == 0) return {infinity, infinity};
-  return epsilon_of(gaussian_curve(mu), target, beyond_gaussian(mu, target));
+  const Curve curve = gaussian_curve(mu);
+  const double beyond = beyond_gaussian(mu, target);
+  const long double nearly_mu = mpfr_get_ld(mu(first_precision).lower(), MPFR_RNDN);
+  const double log_target = std::log(target);
+  const auto found = enclose_root_nearly([&](double epsilon) { return side_of(curve, epsilon, target); },
+                                         [&](double epsilon) { return nearly_log_delta(nearly_mu, epsilon) - log_target; }, 0, beyond);
+  return found ? *found : epsilon_of(curve, target, beyond);
 }
 
 // ---- one Poisson batch of Gaussian releases ----
@@ -476,8 +519,13 @@ Enclosure largest_mu(Epsilon epsilon, Delta delta) {
   const double spread = std::sqrt(-2 * std::log(delta.value()));
   // Two bounds from below: half of the mu whose zero-concentrated bound meets the target, and delta(epsilon) <= delta(0) <= mu / 2.
   double before = std::max(epsilon.value() / (spread + std::sqrt(spread * spread + 2 * epsilon.value())), delta.value());
-  while (!(side(before).certain > 0)) before /= 2;
+  const double log_target = std::log(delta.value());
+  const auto nearly = [&](double mu) { return log_target - nearly_log_delta(mu, epsilon.value()); };
   double beyond = 2 * before;
+  while (nearly(beyond) > 0 && beyond < infinity) beyond *= 2;
+  if (const auto found = enclose_root_nearly(side, nearly, before, beyond)) return *found;
+  while (!(side(before).certain > 0)) before /= 2;
+  beyond = 2 * before;
   while (!(side(beyond).certain < 0)) beyond *= 2;
   return enclose_root(side, before, beyond);
 }
