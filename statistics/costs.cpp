@@ -56,6 +56,7 @@ Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double sc
   if (is_public(query.statistic)) return free_event(query.statistic.adjacency);
   if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
     const double own = scale / std::sqrt(query.weight);
+    if (family == NoiseFamily::pure) return pure(Epsilon{1 / own}, query.statistic.adjacency);
     return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
   }
   if (is_selection(query.statistic, family)) return selection_of(query, scale);
@@ -68,7 +69,7 @@ Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double sc
 
 bool is_selection(const Statistic& statistic, NoiseFamily family) noexcept {
   const auto* const keys = std::get_if<KeysOf>(&statistic.of);
-  return keys != nullptr && keys->hides_counts && family == NoiseFamily::laplace;
+  return keys != nullptr && keys->hides_counts && family != NoiseFamily::gaussian;
 }
 
 Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {

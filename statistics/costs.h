@@ -28,14 +28,19 @@ struct WeightedStatistic {
   friend bool operator==(const WeightedStatistic&, const WeightedStatistic&) = default;
 };
 
-enum class NoiseFamily { laplace, gaussian };
+/// Tickets hold their numbers.
+enum class NoiseFamily {
+  laplace,   ///< choices of quantiles by the exponential mechanism
+  gaussian,  ///< likewise
+  pure,      ///< Laplace noise, choices of quantiles by permute-and-flip
+};
 
 /// What an answer that is public costs, nothing: pure(0).
 [[nodiscard]] Event free_event(Adjacency adjacency);
 
 /// What the release of one query costs at the common scale: laplace(s / sqrt(w)) or gaussian(s / sqrt(w)); of each level of quantiles
 /// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
-/// concentrated privacy. Nothing where the answer is public.
+/// concentrated privacy, and pure(sqrt(w) / s) where all is pure. Nothing where the answer is public.
 [[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
 /// Keys without counts beside Laplace noise: each is chosen by itself, and there is no noise.
 [[nodiscard]] bool is_selection(const Statistic& statistic, NoiseFamily family) noexcept;

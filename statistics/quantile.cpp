@@ -82,11 +82,6 @@ double checked_rows(Count rows) {
   return static_cast<double>(rows.value());
 }
 
-/// Of a choice that divides what others are chosen from the epsilon of its cut, and what that leaves: the cut follows the choice, and the losses of all
-/// cuts together have twice the range of one. \source docs/proofs/quantiles.md#halving
-Epsilon of_cut(Epsilon epsilon) { return Epsilon{epsilon.value() / 16}; }
-Epsilon beside_cut(Epsilon epsilon) { return Epsilon{std::nextafter(epsilon.value() - 2 * of_cut(epsilon).value(), 0.0)}; }
-
 /// Scores as doubles, cut off.
 double score_of(Integer error, Share share) {
   const Integer worst = Integer{largest_rank_error} * share.whole;
@@ -215,12 +210,29 @@ std::vector<double> cut_scores(std::span<const std::uint64_t> counts, std::size_
 }
 
 QuantileMechanism::QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency,
-                                     const UnitOfPrivacy& unit, std::size_t groups)
-    : QuantileMechanism{std::move(fractions), candidates, epsilon, adjacency, unit.most(), groups} {}
+                                     const UnitOfPrivacy& unit, std::size_t groups, QuantileChoice choice)
+    : QuantileMechanism{std::move(fractions), candidates, epsilon, adjacency, unit.most(), groups, choice} {}
 QuantileMechanism::QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency,
-                                     Count most_rows, std::size_t groups)
-    : fractions_{std::move(fractions)}, candidates_{candidates}, epsilon_{epsilon}, adjacency_{adjacency}, rows_{checked_rows(most_rows)} {
+                                     Count most_rows, std::size_t groups, QuantileChoice choice)
+    : fractions_{std::move(fractions)},
+      candidates_{candidates},
+      epsilon_{epsilon},
+      adjacency_{adjacency},
+      choice_{choice},
+      rows_{checked_rows(most_rows)} {
   for (std::size_t level = 0; level < levels(); ++level) shifts_.push_back(shift_of(shares_at(level, fractions_), adjacency, groups));
+}
+
+Event QuantileMechanism::event() const {
+  return choice_ == QuantileChoice::permute_and_flip ? surety::pure(epsilon_, adjacency_) : surety::exponential(epsilon_, adjacency_);
+}
+
+// The cut follows the choice: largest losses add, and where ranges are charged the losses of all cuts together have twice the range of one.
+// docs/proofs/quantiles.md#halving
+Epsilon QuantileMechanism::of_cut() const { return Epsilon{epsilon_.value() / 16}; }
+Epsilon QuantileMechanism::beside_cut() const {
+  const double counted = choice_ == QuantileChoice::permute_and_flip ? 1 : 2;
+  return Epsilon{std::nextafter(epsilon_.value() - counted * of_cut().value(), 0.0)};
 }
 
 ScoreSensitivity QuantileMechanism::sensitivity(std::size_t level, Share share) const {
@@ -242,6 +254,8 @@ mechanisms::SelectionOptions QuantileMechanism::options_of(Epsilon epsilon, std:
 std::vector<std::vector<double>> QuantileMechanism::release(std::span<const RankCounts> groups, const std::function<void()>& spend,
                                                             mechanisms::BitsRef bits) const {
   std::vector<std::vector<double>> result(groups.size(), std::vector<double>(fractions_.size()));
+  // Permute-and-flip as the largest with exponential noise, whose time tells nothing.
+  const auto shape = choice_ == QuantileChoice::permute_and_flip ? mechanisms::NoiseShape::exponential : mechanisms::NoiseShape::gumbel;
   std::vector<Node> nodes;
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const auto counts = groups[group].counts();
@@ -253,14 +267,14 @@ std::vector<std::vector<double>> QuantileMechanism::release(std::span<const Rank
     for (const auto& [group, span, first, counts] : nodes) {
       const auto share = share_of(span, fractions_);
       const auto choose = [&, of_level = level](Epsilon epsilon, const std::vector<double>& scores) {
-        return mechanisms::ExponentialMechanism{options_of(epsilon, of_level, share, scores.size())}.release(scores, bits);
+        return mechanisms::ReportNoisyMax{options_of(epsilon, of_level, share, scores.size()), shape}.release(scores, bits);
       };
       // Between two equal numbers, which are public by now, there is nothing to choose.
       const bool is_open = counts.size() > 1;
-      const auto at = is_open ? choose(is_divided(span) ? beside_cut(epsilon_) : epsilon_, rank_scores(counts, share)) : 0;
+      const auto at = is_open ? choose(is_divided(span) ? beside_cut() : epsilon_, rank_scores(counts, share)) : 0;
       result[group][middle_of(span)] = candidates_[first + at];
       if (!is_divided(span)) continue;
-      const auto cut = is_open ? choose(of_cut(epsilon_), cut_scores(counts, at, share)) : 0;
+      const auto cut = is_open ? choose(of_cut(), cut_scores(counts, at, share)) : 0;
       const auto [below, above] = halves_of(span, fractions_);
       const auto at_end = static_cast<std::ptrdiff_t>(at);
       const auto divided = below_cut(counts[at], cut);
@@ -283,7 +297,9 @@ double QuantileMechanism::rank_error(double exceeded) const {
   const auto point = [](double value) { return accounting::Interval{value, 256}; };
   // By how much one choice among so many others misses, in records.
   const auto missed = [&](Epsilon epsilon, std::size_t level, Share share, std::uint64_t others, double beyond) -> double {
-    const auto odds = point(static_cast<double>(others)) * (point(1) - point(beyond)) / point(beyond);
+    const auto many = point(static_cast<double>(others));
+    const auto odds = choice_ == QuantileChoice::permute_and_flip ? (many + point(1)) / (point(2) * point(beyond))
+                                                                  : many * (point(1) - point(beyond)) / point(beyond);
     if (odds.compare(1) <= 0) return 0;
     if (epsilon.value() == 0) return infinity;
     const auto scale =
@@ -302,12 +318,12 @@ double QuantileMechanism::rank_error(double exceeded) const {
     }
     // Of the choices on the way any may miss.
     const double each = above.empty() ? exceeded : std::nextafter(exceeded / static_cast<double>(2 * above.size() + 1), 0.0);
-    double sum = missed(is_divided(span) ? beside_cut(epsilon_) : epsilon_, above.size(), share_of(span, fractions_), others, each);
+    double sum = missed(is_divided(span) ? beside_cut() : epsilon_, above.size(), share_of(span, fractions_), others, each);
     const auto add = [&](double records) { sum = std::nextafter(sum + records, infinity); };
     for (std::size_t level = 0; level < above.size(); ++level) {
       add(1);
-      add(missed(beside_cut(epsilon_), level, above[level], others, each));
-      add(missed(of_cut(epsilon_), level, above[level], cuts, each));
+      add(missed(beside_cut(), level, above[level], others, each));
+      add(missed(of_cut(), level, above[level], cuts, each));
     }
     worst = std::max(worst, sum);
   }

@@ -1,4 +1,4 @@
-// Quantiles of a column by the exponential mechanism on a public grid of candidates, several of them by halving, and in groups.
+// Quantiles of a column by a choice on a public grid of candidates, the exponential mechanism's or permute-and-flip's, several by halving, and in groups.
 //
 // Candidates are equally spaced from one bound to the other. Every number is clamped and rounded to the nearest candidate, so an atom of the
 // data is one of a candidate, and the data are counted in one pass and O(candidates) memory. Candidate c has
@@ -6,7 +6,8 @@
 //   rank error  e(c) = max(0, #{x < c} - q n, q n - #{x <= c}),
 //
 // the number of records by which its rank misses the one that is asked for: 0 for a quantile. A candidate is chosen with probability
-// proportional to exp(-epsilon e(c) / (2 Delta)), Delta being how far one unit moves a rank error:
+// proportional to exp(-epsilon e(c) / (2 Delta)), or is the largest of -e(c) with exponential noise of scale 2 Delta / epsilon, Delta being how far one
+// unit moves a rank error:
 //
 //   K max(q, 1 - q)   under add-or-remove-one and zero-out, for a unit of K rows
 //   K                 under replace-one
@@ -138,19 +139,27 @@ inline constexpr std::uint64_t cuts = std::uint64_t{1} << 10;
 /// off, as `rank_scores`.
 [[nodiscard]] std::vector<double> cut_scores(std::span<const std::uint64_t> counts, std::size_t at, Share share);
 
-/// Quantiles as choices: `epsilon` is the range of the privacy loss of each level, its event exponential(epsilon).
+/// How each candidate is chosen. At one epsilon permute-and-flip misses by less, and the exponential mechanism composes better.
+/// \source docs/proofs/quantiles.md#quantiles
+enum class QuantileChoice {
+  exponential_mechanism,  ///< exponential(epsilon)
+  permute_and_flip,       ///< pure(epsilon)
+};
+
+/// Quantiles as choices: `epsilon` is the range of the privacy loss of each level, or by permute-and-flip the largest loss.
 class QuantileMechanism {
  public:
   /// \param groups of which a record is in one or in none. \param most_rows of a unit, that count
   /// \throws Error{invalid_argument} for a unit of more than 2^20 rows.
   QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency, Count most_rows,
-                    std::size_t groups = 1);
+                    std::size_t groups = 1, QuantileChoice choice = QuantileChoice::exponential_mechanism);
   /// The same for all rows of a unit.
   QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency, const UnitOfPrivacy& unit = {},
-                    std::size_t groups = 1);
+                    std::size_t groups = 1, QuantileChoice choice = QuantileChoice::exponential_mechanism);
 
   /// Of one level.
-  [[nodiscard]] Event event() const { return surety::exponential(epsilon_, adjacency_); }
+  [[nodiscard]] Event event() const;
+  [[nodiscard]] QuantileChoice choice() const noexcept { return choice_; }
   [[nodiscard]] std::size_t levels() const noexcept { return fractions_.levels(); }
   /// Delta of a choice of such a share at a level, in parts of a record.
   [[nodiscard]] ScoreSensitivity sensitivity(std::size_t level, Share share) const;
@@ -163,18 +172,22 @@ class QuantileMechanism {
 
   /// The rank error of each released number is below this many records and `rank_error_share` of all with probability at least 1 - `exceeded`, whatever
   /// the data: it is a quantile of the clamped and rounded numbers for some rank so near to q n. Infinite where that is more than `largest_rank_error`.
-  /// For one fraction attained by data whose rank is missed by just so much at all candidates but one. \pre 0 < exceeded < 1.
+  /// For one fraction attained by data whose rank is missed by just so much at all candidates but one (by permute-and-flip nearly). \pre 0 < exceeded < 1.
   [[nodiscard]] double rank_error(double exceeded) const;
   [[nodiscard]] double rank_error_share() const noexcept;
 
  private:
   /// Of one choice of a level.
   [[nodiscard]] mechanisms::SelectionOptions options_of(Epsilon epsilon, std::size_t level, Share share, std::size_t candidates) const;
+  /// Of a choice that divides what others are chosen from: of its cut, and what that leaves.
+  [[nodiscard]] Epsilon of_cut() const;
+  [[nodiscard]] Epsilon beside_cut() const;
 
   Fractions fractions_;
   Candidates candidates_;
   Epsilon epsilon_;
   Adjacency adjacency_;
+  QuantileChoice choice_;
   double rows_;                 ///< of a unit
   std::vector<double> shifts_;  ///< under replace-one of each level, in records: how far one row moves two choices together, at least 1
 };

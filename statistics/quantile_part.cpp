@@ -23,11 +23,17 @@ QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
   const Event& one =
       repeated != nullptr && quantile != nullptr && repeated->count.value() == releases_of(statistic) ? repeated->event : event;
   const auto* const exponential = std::get_if<Event::Exponential>(&one.node());
-  if (quantile == nullptr || exponential == nullptr) {
+  const auto* const pure = std::get_if<Event::Pure>(&one.node());
+  if (quantile == nullptr || (exponential == nullptr && pure == nullptr)) {
     throw Error{ErrorCode::unsupported, fmt::format("no choice of {} is the event '{}'", describe(statistic), describe(event))};
   }
-  return {quantile->fractions, candidates_of(*quantile), exponential->epsilon,
-          event.adjacency(),   most_rows(statistic),     number_of_groups(statistic)};
+  return {quantile->fractions,
+          candidates_of(*quantile),
+          pure != nullptr ? pure->epsilon : exponential->epsilon,
+          event.adjacency(),
+          most_rows(statistic),
+          number_of_groups(statistic),
+          pure != nullptr ? QuantileChoice::permute_and_flip : QuantileChoice::exponential_mechanism};
 }
 
 }  // namespace
@@ -95,7 +101,7 @@ PartFacts QuantilePart::facts() const {
   const bool is_of_several = std::get<QuantileOf>(statistic_.of).fractions.size() > 1;
   const auto levels = mechanism.levels();
   return with_cells({.query = describe(statistic_),
-                     .noise = "exponential",
+                     .noise = mechanism.choice() == QuantileChoice::permute_and_flip ? "permute-and-flip" : "exponential",
                      .standard_deviation = {},
                      .noise_is_on = fmt::format("the choice{} of one of {} candidates{}", is_of_several ? "s" : "", candidates().count(),
                                                 levels > 1 ? fmt::format(", by halving in {} levels", levels) : ""),

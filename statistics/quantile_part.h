@@ -15,10 +15,10 @@
 
 namespace surety::statistics {
 
-/// Quantiles: choices whose privacy loss has the range of their event at each level.
+/// Quantiles: choices whose privacy loss has the range, or the bound, of their event at each level.
 class QuantilePart : public Part {
  public:
-  /// `event` is exponential(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
+  /// `event` is exponential(e), or for permute-and-flip pure(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
   QuantilePart(const Statistic& statistic, const Event& event, double confidence);
   /// One that adds alone.
   explicit QuantilePart(const Statistic& statistic);

@@ -127,7 +127,7 @@ constexpr const char* footer =
 how many there are is private. So a mean is the ratio of a sum and a count that share one release. --missing column=0 counts such cells as
 0, and --complete column promises that there is none: under replace-one and zero-out the number of records is then public, unless --where
 selects some, and a mean is the noisy sum over that number. A variance divides by the number of its records. A median or quantile is one of
-public candidates, drawn by the exponential mechanism; its rank error is by how many of the clamped and rounded numbers it misses the rank
+public candidates, drawn by permute-and-flip, or where many choices share a charge at delta > 0 by the exponential mechanism; its rank error is by how many of the clamped and rounded numbers it misses the rank
 asked for. Several fractions of one query are chosen by halving, and cost ceil(log2(m + 1)) choices. Under replace-one a record moves a sum by upper - lower, and where its cell may be missing or it may cease
 to meet --where by the larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that
 magnitude alone. A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one

@@ -19,7 +19,7 @@ namespace {
 //     magic, version                                                          8, 4
 //     Surety's version, its length before                                     1, as many
 //     the public number; the number of parts                                  16, 4
-//     the noise: 0 Laplace, 1 Gaussian; the scale, a double                   1, 8
+//     the noise: 0 Laplace, 1 Gaussian, 2 pure; the scale, a double                   1, 8
 //     whether there is a key; the key by which rows of owners are kept        1, 16 or 0
 //     whether the key is of a replay                                          1
 //     the plan, its length before                                             4, as many
@@ -52,7 +52,7 @@ std::string ticket_bytes(const Ticket& ticket) {
   out.put(version_of_surety);
   out.put(bytes_of(ticket.number));
   out.put(ticket.parts, four_bytes);
-  out.put(ticket.family == statistics::NoiseFamily::gaussian ? 1 : 0, one_byte);
+  out.put(static_cast<std::uint64_t>(ticket.family), one_byte);
   out.put(std::bit_cast<std::uint64_t>(ticket.scale), eight_bytes);
   out.put(ticket.key ? 1 : 0, one_byte);
   if (ticket.key) out.put(bytes_of(*ticket.key));
@@ -72,7 +72,8 @@ Ticket read_ticket(std::string_view bytes) {
   const auto number = read_bytes<TicketNumber>(in);
   const auto parts = static_cast<std::uint32_t>(in.number(four_bytes));
   in.require(parts >= 1 && parts <= most_parts);
-  const auto family = read_flag(in) ? statistics::NoiseFamily::gaussian : statistics::NoiseFamily::laplace;
+  const auto family = in.number(one_byte);
+  in.require(family <= static_cast<std::uint64_t>(statistics::NoiseFamily::pure));
   const auto scale = std::bit_cast<double>(in.number(eight_bytes));
   in.require(std::isfinite(scale) && scale > 0);
   std::optional<data::UnitKey> key;
@@ -83,7 +84,7 @@ Ticket read_ticket(std::string_view bytes) {
   Ticket ticket{.number = number,
                 .parts = parts,
                 .plan = read_release_plan(plan).plan,
-                .family = family,
+                .family = static_cast<statistics::NoiseFamily>(family),
                 .scale = scale,
                 .key = key,
                 .not_private = not_private};

@@ -62,7 +62,7 @@ Solution solve_laplace(const std::vector<WeightedStatistic>& queries, const Even
 
 bool is_choice(const WeightedStatistic& query) { return std::holds_alternative<QuantileOf>(query.statistic.of); }
 
-/// Several releases with a choice among them: each look at what they cost is a game, which takes up to seconds.
+/// Several releases with a choice of bounded range among them: each look at what they cost is a game, which takes up to seconds.
 bool is_dear(const std::vector<WeightedStatistic>& queries) {
   std::size_t releases = 0;
   for (const auto& query : queries) releases += releases_of(query.statistic);
@@ -151,7 +151,7 @@ std::optional<Solution> solve_near(double proposed, const EventOfScale& event, c
 Solution calibrated(const std::vector<WeightedStatistic>& queries, const Target& target, NoiseFamily family) {
   const EventOfScale event = [&](double scale) { return event_of(queries, family, scale); };
   const CostFunctions cost = accounting::best_cost(target);
-  if (target.delta.value() > 0 && is_dear(queries)) {
+  if (target.delta.value() > 0 && family != NoiseFamily::pure && is_dear(queries)) {
     try {
       const auto proposed = propose_shared(queries, family, event, target, cost);
       if (auto found = proposed ? solve_near(*proposed, event, target, cost) : std::nullopt) return *std::move(found);
@@ -160,7 +160,7 @@ Solution calibrated(const std::vector<WeightedStatistic>& queries, const Target&
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::invalid_argument) throw;
     }
   }
-  if (family == NoiseFamily::laplace) return solve_laplace(queries, event, target, cost);
+  if (family != NoiseFamily::gaussian) return solve_laplace(queries, event, target, cost);
   return solve(event, target, {.name = "noise multiplier", .lowest = lowest_scale, .highest = highest_scale}, cost);
 }
 
@@ -218,6 +218,32 @@ bool is_far_better(const std::vector<WeightedStatistic>& queries, NoiseFamily fa
   return cost.value.lower > target.epsilon.value();
 }
 
+/// By how much a choice among so many candidates promises with 95 % to miss by permute-and-flip, over what it does by the exponential mechanism at the same
+/// epsilon. \source docs/proofs/quantiles.md#rank-error
+double missed_by_permute_and_flip(const WeightedStatistic& query) {
+  const auto candidates = static_cast<double>(candidates_of(std::get<QuantileOf>(query.statistic.of)).count());
+  constexpr double exceeded = 0.05;
+  return std::log(candidates / (2 * exceeded)) / std::log((candidates - 1) * (1 - exceeded) / exceeded);
+}
+
+/// Whether choices by permute-and-flip at one scale make up for what sums lose to those by the exponential mechanism at another.
+bool pure_is_better(const std::vector<WeightedStatistic>& queries, double pure, double laplace) {
+  double sum = 0;
+  for (const auto& query : queries) sum += is_choice(query) ? std::pow(missed_by_permute_and_flip(query), 2) : 1;
+  return sum * pure * pure < static_cast<double>(queries.size()) * laplace * laplace;
+}
+
+/// Choices by permute-and-flip, where they are better than `found` with its Laplace noise.
+std::optional<Solution> with_pure_choices(const std::vector<WeightedStatistic>& queries, const Solution& found, const Target& target) {
+  if (std::none_of(queries.begin(), queries.end(), is_choice)) return std::nullopt;
+  // Adding epsilons is about as good as it gets where it is good enough, which spares a search where it is not.
+  double added = 0;
+  for (const auto& query : queries) added += static_cast<double>(releases_of(query.statistic)) * std::sqrt(query.weight);
+  if (!pure_is_better(queries, added / target.epsilon.value(), found.value)) return std::nullopt;
+  auto pure = calibrated(queries, target, NoiseFamily::pure);
+  return pure_is_better(queries, pure.value, found.value) ? std::optional{std::move(pure)} : std::nullopt;
+}
+
 constexpr accounting::Words<NoiseChoice, 3> noise_choices{
     .what = "noise", .values = {NoiseChoice::best, NoiseChoice::laplace, NoiseChoice::gaussian}, .words = {"best", "laplace", "gaussian"}};
 
@@ -242,9 +268,18 @@ CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, cons
   }
   if (noise == NoiseChoice::gaussian) return with_parts(calibrated(queries, target, NoiseFamily::gaussian), NoiseFamily::gaussian);
   const auto is_of_keys = [](const WeightedStatistic& query) { return keys_of(query.statistic) != nullptr; };
+  // Where epsilons add, permute-and-flip costs no more.
+  if (target.delta.value() == 0) {
+    const auto family = std::any_of(queries.begin(), queries.end(), is_choice) ? NoiseFamily::pure : NoiseFamily::laplace;
+    return with_parts(calibrated(queries, target, family), family);
+  }
+  const auto with_laplace_noise = [&](Solution found) {
+    if (auto pure = with_pure_choices(queries, found, target)) return with_parts(*std::move(pure), NoiseFamily::pure);
+    return with_parts(std::move(found), NoiseFamily::laplace);
+  };
   // Choices alone are the same beside either.
-  if (noise == NoiseChoice::laplace || target.delta.value() == 0 || std::all_of(queries.begin(), queries.end(), is_choice)) {
-    return with_parts(calibrated(queries, target, NoiseFamily::laplace), NoiseFamily::laplace);
+  if (noise == NoiseChoice::laplace || std::all_of(queries.begin(), queries.end(), is_choice)) {
+    return with_laplace_noise(calibrated(queries, target, NoiseFamily::laplace));
   }
   // Where one family is far better, the other is not calibrated.
   const bool may_be_far = is_dear(queries) && std::none_of(queries.begin(), queries.end(), is_of_keys);
@@ -252,13 +287,16 @@ CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, cons
                                                       likely_scale(queries, NoiseFamily::laplace, target))
                          ? NoiseFamily::gaussian
                          : NoiseFamily::laplace;
+  const auto taken = [&](Solution solution, NoiseFamily family) {
+    return family == NoiseFamily::gaussian ? with_parts(std::move(solution), family) : with_laplace_noise(std::move(solution));
+  };
   auto found = calibrated(queries, target, first);
-  if (may_be_far && is_far_better(queries, first, found.value, target)) return with_parts(std::move(found), first);
+  if (may_be_far && is_far_better(queries, first, found.value, target)) return taken(std::move(found), first);
   const auto second = first == NoiseFamily::gaussian ? NoiseFamily::laplace : NoiseFamily::gaussian;
   auto other = calibrated(queries, target, second);
   const bool takes_gaussian = first == NoiseFamily::gaussian ? gaussian_is_better(queries, found.value, other.value)
                                                              : gaussian_is_better(queries, other.value, found.value);
-  return takes_gaussian == (first == NoiseFamily::gaussian) ? with_parts(std::move(found), first) : with_parts(std::move(other), second);
+  return takes_gaussian == (first == NoiseFamily::gaussian) ? taken(std::move(found), first) : taken(std::move(other), second);
 }
 
 }  // namespace surety::jobs

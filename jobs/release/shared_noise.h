@@ -28,7 +28,8 @@ struct CalibratedQueries {
 };
 
 /// The noise asked for, or for `best` the family that is better for these queries: of which the sum of weight times
-/// variance over squared l2 sensitivity is smaller, for a single query the smaller standard deviation, or for keys the lower threshold. Public.
+/// variance over squared l2 sensitivity is smaller, for a single query the smaller standard deviation, or for keys the lower threshold. Beside Laplace noise
+/// quantiles are chosen by permute-and-flip at delta = 0, and where that is better. Public. \source docs/proofs/quantiles.md#which-choice
 /// \throws Error{unreachable, unsupported, invalid_argument} as `solve` and `SumPart`.
 [[nodiscard]] CalibratedQueries choose_noise(const std::vector<statistics::WeightedStatistic>& asked, const Target& target,
                                              NoiseChoice noise, double confidence);

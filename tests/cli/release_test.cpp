@@ -88,11 +88,11 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
   EXPECT_TRUE(median["value"] == 1 || median["value"] == 2);
   EXPECT_LT(median["rank_error"].get<double>(), 40);
   EXPECT_FALSE(median.contains("interval"));
-  EXPECT_TRUE(median["event"].get<std::string>().starts_with("exponential("));
+  EXPECT_TRUE(median["event"].get<std::string>().starts_with("pure("));
   // Several by halving, of groups: what two levels cost, a cell for each.
   const auto several = report_of(
       release(randhie, "quantile(mdvis, 0.4, 0.6, 0.9)", {"--bounds", "0,20", "--candidates", "21", "--by", "hlthg", "--keys", "0,1"}));
-  EXPECT_TRUE(several["event"].get<std::string>().starts_with("repeat(2, exponential("));
+  EXPECT_TRUE(several["event"].get<std::string>().starts_with("repeat(2, pure("));
   EXPECT_EQ(several["groups"].size(), 2U);
   for (const auto& group : several["groups"]) {
     EXPECT_EQ(group["cells"][0]["cell"], "0.4");

@@ -134,6 +134,22 @@ TEST_F(ReleaseJob, KnowsItsNoiseAndItsCostBeforeAnyRecord) {
 }
 
 // What fails before the charge has cost nothing.
+// Permute-and-flip where it costs no more, and where what it misses by makes up for what it costs; many choices compose better by their range.
+TEST_F(ReleaseJob, TakesTheChoiceOfQuantilesThatMissesByLess) {
+  const Statistic median{.of = QuantileOf{"y", Bounds{0, 10}, Fraction::median()}, .adjacency = {}};
+  const auto charged = [&](const std::vector<Statistic>& asked, double delta) {
+    return describe(jobs::ReleaseJob{plan_of(asked, {}, Adjacency::replace_one, Delta{delta})}.cost().event);
+  };
+  const auto starts = [&](const std::string& text, const std::string& with) { EXPECT_TRUE(text.starts_with(with)) << text; };
+  starts(charged({median}, 0), "pure(0.99999");
+  starts(charged(std::vector<Statistic>(10, median), 0), "repeat(10, pure(0.0999999");
+  starts(charged({median, count_above("1")}, 0), "compose(laplace(2.00000000000000");
+  starts(charged({median}, 1e-6), "pure(1.000001");
+  starts(charged({median, median}, 1e-6), "repeat(2, pure(0.500001");
+  starts(charged(std::vector<Statistic>(10, median), 1e-6), "repeat(10, exponential(0.15");
+  EXPECT_EQ(jobs::ReleaseJob{plan_of({count_above("1")}, {}, Adjacency::replace_one, Delta{0})}.family(), NoiseFamily::laplace);
+}
+
 TEST_F(ReleaseJob, AsksTheLedgerBeforeItReads) {
   const auto plan = plan_of({count_above("3")});
   auto ledger = this->ledger(plan, accounting::Budget{.target = {Epsilon{0.5}, Delta{1e-6}, Adjacency::replace_one}});

@@ -2,6 +2,7 @@
 // far apart as can be. Each event was chosen beforehand; a bound is wrong with probability at most 2e-3, on runs that are always the same.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -193,29 +194,35 @@ auto quantiles_of(const QuantileMechanism& mechanism, const std::vector<std::vec
   };
 }
 
+constexpr std::array choices{QuantileChoice::exponential_mechanism, QuantileChoice::permute_and_flip};
+
 // A row that was the least is the largest: it moves a half of each level.
 TEST(PeopleAttack, SeesWhatLevelsOfQuantilesCost) {
   const Fractions asked{{Fraction{0.25}, Fraction{0.5}, Fraction{0.75}}};
-  const auto seen = [&](double epsilon) {
-    const QuantileMechanism mechanism{asked, Candidates{{0, 2}, 3}, Epsilon{epsilon}, Adjacency::replace_one};
+  for (const auto choice : choices) {
+    const double epsilon = 4;
+    const QuantileMechanism mechanism{asked, Candidates{{0, 2}, 3}, Epsilon{epsilon}, Adjacency::replace_one, UnitOfPrivacy{}, 1, choice};
     const auto is_hit = [](const Coordinates& chosen) { return chosen == Coordinates{0, 0, 0}; };
-    return reference::empirical_epsilon(hits(quantiles_of(mechanism, {{0, 1}}), is_hit, 1),
-                                        hits(quantiles_of(mechanism, {{2, 1}}), is_hit, 2), 0, alpha);
-  };
-  constexpr double levels = 2;
-  EXPECT_LE(seen(4), levels * 4);
-  EXPECT_GE(seen(4), levels * 4 / 3);
+    const double seen = reference::empirical_epsilon(hits(quantiles_of(mechanism, {{0, 1}}), is_hit, 1),
+                                                     hits(quantiles_of(mechanism, {{2, 1}}), is_hit, 2), 0, alpha);
+    constexpr double levels = 2;
+    EXPECT_LE(seen, levels * epsilon);
+    EXPECT_GE(seen, levels * epsilon / 3);
+  }
 }
 
 // A row that changes its group moves two choices; which 20,000 runs see, at no more time than 2,000 of others.
 TEST(PeopleAttack, SeesWhatChangingTheGroupOfAQuantileCosts) {
   const double epsilon = 8;
-  const QuantileMechanism mechanism{Fraction::median(), Candidates{{0, 2}, 3}, Epsilon{epsilon}, Adjacency::replace_one, {}, 2};
-  const auto is_hit = [](const Coordinates& chosen) { return chosen == Coordinates{0, 2}; };
-  const double seen = reference::empirical_epsilon(hits(quantiles_of(mechanism, {{0, 1}, {1, 2}}), is_hit, 1, 10 * runs),
-                                                   hits(quantiles_of(mechanism, {{1}, {0, 1, 2}}), is_hit, 2, 10 * runs), 0, alpha);
-  EXPECT_LE(seen, epsilon);
-  EXPECT_GE(seen, epsilon / 3);
+  for (const auto choice : choices) {
+    const QuantileMechanism mechanism{
+        Fraction::median(), Candidates{{0, 2}, 3}, Epsilon{epsilon}, Adjacency::replace_one, UnitOfPrivacy{}, 2, choice};
+    const auto is_hit = [](const Coordinates& chosen) { return chosen == Coordinates{0, 2}; };
+    const double seen = reference::empirical_epsilon(hits(quantiles_of(mechanism, {{0, 1}, {1, 2}}), is_hit, 1, 10 * runs),
+                                                     hits(quantiles_of(mechanism, {{1}, {0, 1, 2}}), is_hit, 2, 10 * runs), 0, alpha);
+    EXPECT_LE(seen, epsilon);
+    EXPECT_GE(seen, epsilon / 3);
+  }
 }
 
 }  // namespace

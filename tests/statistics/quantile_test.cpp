@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <support/refusal.h>
@@ -95,8 +97,9 @@ TEST(RankCounts, GiveTheRankErrorWithTies) {
   }
 }
 
-/// The largest range of changes of scores between neighbours of small data sets: all rows of one unit of `rows` rows come, go or change.
-double largest_range(const Candidates& grid, Fraction fraction, Adjacency adjacency, std::size_t rows) {
+/// The scores of neighbours of small data sets: all rows of one unit of `rows` rows come, go or change.
+template <class Meet>
+void for_neighbours(const Candidates& grid, Fraction fraction, Adjacency adjacency, std::size_t rows, const Meet& meet_scores) {
   std::vector<std::vector<double>> units{{}};
   for (std::size_t size = 1; size <= rows; ++size) {
     for (std::size_t low = 0; low < grid.count(); ++low) {
@@ -107,21 +110,12 @@ double largest_range(const Candidates& grid, Fraction fraction, Adjacency adjace
       }
     }
   }
-  double range = 0;
   const auto meet = [&](const std::vector<double>& others, const std::vector<double>& one, const std::vector<double>& another) {
     auto left = others;
     left.insert(left.end(), one.begin(), one.end());
     auto right = others;
     right.insert(right.end(), another.begin(), another.end());
-    const auto a = scores(grid, fraction, left);
-    const auto b = scores(grid, fraction, right);
-    double most = -infinity;
-    double least = infinity;
-    for (std::size_t k = 0; k < a.size(); ++k) {
-      most = std::max(most, b[k] - a[k]);
-      least = std::min(least, b[k] - a[k]);
-    }
-    range = std::max(range, most - least);
+    meet_scores(scores(grid, fraction, left), scores(grid, fraction, right));
   };
   for (const auto& others : {std::vector<double>{}, std::vector<double>{1}, std::vector<double>{0, 1, 2, 3}, std::vector<double>{2, 2, 2},
                              std::vector<double>(40, 1.0), std::vector<double>(40, 2.0),
@@ -134,7 +128,51 @@ double largest_range(const Candidates& grid, Fraction fraction, Adjacency adjace
       }
     }
   }
+}
+
+double largest_range(const Candidates& grid, Fraction fraction, Adjacency adjacency, std::size_t rows) {
+  double range = 0;
+  for_neighbours(grid, fraction, adjacency, rows, [&](const std::vector<double>& a, const std::vector<double>& b) {
+    double most = -infinity;
+    double least = infinity;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      most = std::max(most, b[k] - a[k]);
+      least = std::min(least, b[k] - a[k]);
+    }
+    range = std::max(range, most - least);
+  });
   return range;
+}
+
+/// exp(score / b), the best one 1.
+std::vector<double> rates_of(const std::vector<double>& score, double b) {
+  const double best = *std::max_element(score.begin(), score.end());
+  std::vector<double> rates;
+  for (const double each : score) rates.push_back(std::exp((each - best) / b));
+  return rates;
+}
+
+std::vector<double> law_of_exponential_mechanism(std::vector<double> rates) {
+  const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+  for (auto& rate : rates) rate /= sum;
+  return rates;
+}
+
+/// In the order of uniform arrival times t: the integral over t in [0, 1] of r_i times the product over the others of 1 - t r_j, multiplied out.
+std::vector<double> law_of_permute_and_flip(const std::vector<double>& rates) {
+  std::vector<double> law;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    std::vector<double> product{1};
+    for (std::size_t j = 0; j < rates.size(); ++j) {
+      if (j == i) continue;
+      product.push_back(0);
+      for (std::size_t power = product.size() - 1; power > 0; --power) product[power] -= rates[j] * product[power - 1];
+    }
+    double integral = 0;
+    for (std::size_t power = 0; power < product.size(); ++power) integral += product[power] / static_cast<double>(power + 1);
+    law.push_back(rates[i] * integral);
+  }
+  return law;
 }
 
 TEST(QuantileMechanism, ChargesForTheRangeOfTheScoresAndNoMore) {
@@ -163,24 +201,56 @@ TEST(QuantileMechanism, ChargesForTheRangeOfTheScoresAndNoMore) {
   }
 }
 
-TEST(QuantileMechanism, ChoosesByTheLawOfTheExponentialMechanism) {
-  // 20,000 choices of five candidates against exp(epsilon score / range): each count lies further off than 5 standard errors once in 1.7 million;
-  // a scale 5 % off moves a probability by 0.012, 3.5 of them.
+// By the exact law of all neighbours, and at the tails of each file beside the exponential mechanism.
+TEST(QuantileMechanism, PermuteAndFlipLosesWhatIsChargedAndMissesByLess) {
+  const Candidates grid{{0, 3}, 4};
+  for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
+    for (const std::uint64_t rows : {1U, 2U}) {
+      for (const double q : {0.1, 0.5, 0.75}) {
+        const Fraction fraction{q};
+        const UnitOfPrivacy unit = rows == 1 ? UnitOfPrivacy{} : UnitOfPrivacy{"owner", Count{rows}};
+        const QuantileMechanism mechanism{fraction, grid, Epsilon{2}, adjacency, unit, 1, QuantileChoice::permute_and_flip};
+        EXPECT_EQ(describe(mechanism.event()), "pure(2)");
+        const double b = 2 * mechanism.sensitivity(0, {fraction.billionths(), Fraction::whole}).value() / 2;
+        double most = 0;
+        for_neighbours(grid, fraction, adjacency, rows, [&](const std::vector<double>& one, const std::vector<double>& another) {
+          const auto left = law_of_permute_and_flip(rates_of(one, b));
+          const auto right = law_of_permute_and_flip(rates_of(another, b));
+          for (std::size_t k = 0; k < left.size(); ++k) most = std::max(most, std::abs(std::log(left[k] / right[k])));
+          const auto other = law_of_exponential_mechanism(rates_of(one, b));
+          for (const double at_most : one) {
+            double tail = 0;
+            double other_tail = 0;
+            for (std::size_t k = 0; k < one.size(); ++k) {
+              tail += one[k] <= at_most ? left[k] : 0;
+              other_tail += one[k] <= at_most ? other[k] : 0;
+            }
+            ASSERT_LE(tail, other_tail + 1e-12);
+          }
+        });
+        EXPECT_LE(most, 2 + 1e-12) << q << " " << rows;
+        // Four candidates lose more than half of it; a K left out, the smaller of q and 1 - q or half the scale would be seen.
+        EXPECT_GE(most, 0.505 * 2) << q << " " << rows;
+      }
+    }
+  }
+}
+
+TEST(QuantileMechanism, ChoosesByTheLawOfItsChoice) {
+  // 20,000 choices of five candidates against the law: each count lies further off than 5 standard errors once in 1.7 million;
+  // a scale 5 % off moves a probability by 0.012, 3.5 of them, and the other law by 0.08.
   const Candidates grid{{0, 4}, 5};
   RankCounts counts{grid};
   for (const double number : {0.0, 1.0, 1.0, 2.0, 4.0, 4.0, 4.0}) counts.add(number);
-  const QuantileMechanism mechanism{Fraction{0.25}, grid, Epsilon{1.2}, Adjacency::add_or_remove_one};
-  const auto score = rank_scores(counts.counts(), {1, 4});
-  std::vector<double> law;
-  double total = 0;
-  for (const double each : score) total += law.emplace_back(std::exp(1.2 * each / 4 / (2 * 0.75)));
-  constexpr int runs = 20000;
-  std::vector<int> chosen(5);
-  ReplayBits bits{7};
-  for (int run = 0; run < runs; ++run) ++chosen[grid.nearest(one_of(mechanism, counts, bits))];
-  for (std::size_t k = 0; k < 5; ++k) {
-    const double p = law[k] / total;
-    EXPECT_NEAR(chosen[k], runs * p, 5 * std::sqrt(runs * p * (1 - p)));
+  const auto rates = rates_of(rank_scores(counts.counts(), {1, 4}), 4 * 2 * 0.75 / 1.2);
+  for (const auto choice : {QuantileChoice::exponential_mechanism, QuantileChoice::permute_and_flip}) {
+    const QuantileMechanism mechanism{Fraction{0.25}, grid, Epsilon{1.2}, Adjacency::add_or_remove_one, UnitOfPrivacy{}, 1, choice};
+    const auto law = choice == QuantileChoice::permute_and_flip ? law_of_permute_and_flip(rates) : law_of_exponential_mechanism(rates);
+    constexpr int runs = 20000;
+    std::vector<int> chosen(5);
+    ReplayBits bits{7};
+    for (int run = 0; run < runs; ++run) ++chosen[grid.nearest(one_of(mechanism, counts, bits))];
+    for (std::size_t k = 0; k < 5; ++k) EXPECT_NEAR(chosen[k], runs * law[k], 5 * std::sqrt(runs * law[k] * (1 - law[k])));
   }
 }
 
@@ -190,10 +260,13 @@ TEST(QuantileMechanism, BoundsTheRankErrorOfTheWorstData) {
   constexpr double exceeded = 0.1;
   const Candidates grid{{0, 63}, 64};
   const double epsilon = 0.5;
-  const QuantileMechanism mechanism{Fraction::median(), grid, Epsilon{epsilon}, Adjacency::add_or_remove_one};
-  const double bound = mechanism.rank_error(exceeded);
-  EXPECT_NEAR(bound, 2 * 0.5 / epsilon * std::log(63 * 0.9 / 0.1), 1e-9);
-  for (const bool is_worst : {true, false}) {
+  for (const auto& [choice, is_worst] : std::vector<std::pair<QuantileChoice, bool>>{{QuantileChoice::exponential_mechanism, true},
+                                                                                     {QuantileChoice::exponential_mechanism, false},
+                                                                                     {QuantileChoice::permute_and_flip, true},
+                                                                                     {QuantileChoice::permute_and_flip, false}}) {
+    const QuantileMechanism mechanism{Fraction::median(), grid, Epsilon{epsilon}, Adjacency::add_or_remove_one, UnitOfPrivacy{}, 1, choice};
+    const double bound = mechanism.rank_error(exceeded);
+    EXPECT_NEAR(bound, 2 * 0.5 / epsilon * std::log(choice == QuantileChoice::permute_and_flip ? 64 / 0.2 : 63 * 0.9 / 0.1), 1e-9);
     RankCounts counts{grid};
     std::vector<double> numbers;
     // As many records as make the rank error of the others the least whole number of halves at or above the bound.
@@ -297,7 +370,8 @@ std::vector<double> moved_by_level(const QuantileMechanism& mechanism, const std
       }
       const std::size_t at = random() % node.left.size();
       const double of_cut = node.left.size() > 1 ? apart(cut_scores(node.left, at, share), cut_scores(node.right, at, share)) : 0;
-      sum += of_choice * 7 / 8 + of_cut / 8;
+      // Of ranges the cut counts twice.
+      sum += mechanism.choice() == QuantileChoice::permute_and_flip ? (of_choice * 15 + of_cut) / 16 : of_choice * 7 / 8 + of_cut / 8;
       const std::uint64_t cut = random() % 3 == 0 ? random() % (cuts + 1) : random() % 2 * cuts;
       const auto half = [&](const std::vector<std::uint64_t>& counts, bool is_lower) {
         auto part = is_lower ? std::vector<std::uint64_t>(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(at) + 1)
@@ -330,7 +404,8 @@ TEST(QuantileMechanism, LevelsMoveByWhatIsChargedAndNoLess) {
         for (const auto& numbers : {std::vector<double>{0.25, 0.5, 0.75}, {0.1, 0.3, 0.9}, {0.2}}) {
           const auto asked = fractions_of(numbers);
           const UnitOfPrivacy unit = rows == 1 ? UnitOfPrivacy{} : UnitOfPrivacy{"owner", Count{rows}};
-          const QuantileMechanism mechanism{Fractions{asked}, grid, Epsilon{1}, adjacency, unit, groups};
+          const auto choice = rows == 1 ? QuantileChoice::permute_and_flip : QuantileChoice::exponential_mechanism;
+          const QuantileMechanism mechanism{Fractions{asked}, grid, Epsilon{1}, adjacency, unit, groups, choice};
           std::vector<double> reached(mechanism.levels());
           for (int trial = 0; trial < 400; ++trial) {
             std::vector<std::vector<std::uint64_t>> left(groups, std::vector<std::uint64_t>(candidates));
@@ -384,12 +459,18 @@ TEST(QuantileMechanism, BoundsTheRankErrorsOfSeveral) {
   // Of three fractions with a tie of a third of the records: missed by the bound in fewer than exceeded of 2,000 releases.
   const Candidates grid{{0, 99}, 100};
   const auto asked = fractions_of({0.25, 0.5, 0.75});
-  const QuantileMechanism mechanism{Fractions{asked}, grid, Epsilon{1}, Adjacency::add_or_remove_one};
+  const auto mechanism_of = [&](QuantileChoice choice) {
+    return QuantileMechanism{Fractions{asked}, grid, Epsilon{1}, Adjacency::add_or_remove_one, UnitOfPrivacy{}, 1, choice};
+  };
+  const auto mechanism = mechanism_of(QuantileChoice::permute_and_flip);
   const double bound = mechanism.rank_error(0.1);
   // By hand: at most half a record a choice and a cut, at shares of a third; one that divides nothing has all of epsilon.
   const double each = 0.1 / 3;
   const auto log_odds = [&](double others) { return std::log(others * (1 - each) / each); };
-  EXPECT_NEAR(bound, log_odds(99) + 1 + log_odds(99) * 8 / 7 + 16 * log_odds(0x1p10), 0.2);
+  EXPECT_NEAR(mechanism_of(QuantileChoice::exponential_mechanism).rank_error(0.1),
+              log_odds(99) + 1 + log_odds(99) * 8 / 7 + 16 * log_odds(0x1p10), 0.2);
+  const auto log_even = [&](double candidates) { return std::log(candidates / (2 * each)); };
+  EXPECT_NEAR(bound, log_even(100) + 1 + log_even(100) * 16 / 15 + 16 * log_even(0x1p10 + 1), 0.2);
   EXPECT_EQ(mechanism.rank_error_share(), 0x1p-11);
   RankCounts counts{grid};
   for (int k = 0; k < 400; ++k) counts.add(k < 130 ? 40 : k * 37 % 100);

@@ -451,8 +451,10 @@ SURETY_WATCHED(std::size_t, choose, "_ZNK6surety10mechanisms14ReportNoisyMax7rel
   const bool shares_charge = present->charged.empty() && present->level.has_value();
   if (!shares_charge) present->level = surety_test::take_charge();
   const Event& event = *present->level;
-  // Of exponential(e) the weights are exp(e s / (2 Delta)).
-  const double said = std::get<Event::Exponential>(event.node()).epsilon.value();
+  // Of exponential(e) the weights are exp(e s / (2 Delta)), and of pure(e) the noise is of scale 2 Delta / e. By another law than its event says it is enough for nothing.
+  const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
+  const bool is_of_its_law = self->event().node().index() == event.node().index();
+  const double said = is_of_its_law ? (exponential != nullptr ? exponential->epsilon : std::get<Event::Pure>(event.node()).epsilon).value() : 0;
   surety_test::Release release{.charged = describe(event), .content = {scores.begin(), scores.end()}, .sensitivity = self->options().sensitivity.value() * said / self->options().epsilon.value(), .norm = surety_test::Release::Norm::largest, .shares_charge = shares_charge};
   const std::size_t any = (present->source.seed * 2654435761U + present->run.releases.size() * 40503U) >> 3U;
   return static_cast<std::size_t>(surety_test::answer(std::move(release), {static_cast<double>(any % scores.size())}).front());

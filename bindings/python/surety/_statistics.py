@@ -162,8 +162,8 @@ def variance(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups])
 
 
 def median(column: str, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic:
-    """The median of a column: one of ``candidates`` equally spaced numbers from one of the ``bounds`` to the other, some 16,000 unless given, drawn by the
-    exponential mechanism. In the place of an interval it has a rank error. The other keywords are those of ``Statistic``."""
+    """The median of a column: one of ``candidates`` equally spaced numbers from one of the ``bounds`` to the other, some 16,000 unless given, drawn by
+    permute-and-flip or the exponential mechanism. In the place of an interval it has a rank error. The other keywords are those of ``Statistic``."""
     return _made("median", column, _GROUPS, more, bounds=bounds, candidates=candidates)
 
 
