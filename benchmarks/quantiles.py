@@ -2,16 +2,18 @@
 
 Run by hand, in an environment with numpy, opendp and diffprivlib (docs/results/quantiles.md says which were used):
     python benchmarks/quantiles.py build/release/cli/surety examples/data/randhie.csv [RUNS] | scripts/result_page.py docs/results/quantiles.md
-RUNS is 1000 where nothing is said, and a tenth of it for the others, which take up to a tenth of a second for each.
+RUNS is 1000 where nothing is said, and of the others in the rows that the page does not show a tenth of it: a release takes OpenDP up to a tenth of a second.
 
 A released number v has the rank error max(0, #{x < v} - q n, #{x > v} - (1 - q) n): 0 for every q-quantile, and else by how many records it
 misses. Numbers within 10^-4 of the bounds' width count as equal in the second figure: what is nearer is a quantile for all that anybody sees.
+The last column is by how many standard errors of the difference Surety's mean is above the smaller one of the others.
 """
 
 import csv
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +30,9 @@ import diffprivlib.tools  # noqa: E402
 import opendp.prelude as dp  # noqa: E402
 
 dp.enable_features("contrib", "floating-point")
+
+
+SHOWN = "^(mdvis|10,000)"
 
 
 def surety_quantiles(command, path, bounds, asked, epsilon, runs, folder):
@@ -80,6 +85,13 @@ def rank_error(data, value, q, slack=0.0):
     return max(0.0, below - q * n, above - (1 - q) * n)
 
 
+def above(own, *others):
+    """By how many standard errors of their difference the mean of `own` is above the smallest one of the others."""
+    best = min(others, key=np.mean)
+    error = np.sqrt(np.var(own) / len(own) + np.var(best) / len(best))
+    return (np.mean(own) - np.mean(best)) / error if error > 0 else 0.0
+
+
 def main():
     command, file = sys.argv[1:3]
     runs = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
@@ -95,13 +107,13 @@ def main():
     sets[3] = (sets[3][0], np.rint(sets[2][1]), sets[3][2])
     print("# Quantiles beside those of others\n")
     names = ", ".join(f"{p} {metadata.version(p)}" for p in ("opendp", "diffprivlib", "numpy", "scikit-learn"))
-    print(f"Made by `benchmarks/quantiles.py` on {datetime.date.today()}: {names}. {runs} releases of Surety, {runs // 10} of the others,")
-    print("add-or-remove-one, delta = 0.\n")
+    print(f"Made by `benchmarks/quantiles.py` on {datetime.date.today()}: {names}. {runs} releases each,")
+    print(f"in the rows that are not on this page {runs // 10} of the others; add-or-remove-one, delta = 0.\n")
     print("Mean (and 90 % quantile) of the rank error in records, then the same where numbers within 10^-4 of the bounds' width are equal.")
-    print("OpenDP has the same candidates as Surety.\n")
-    print(result_page.mark("quantiles", r"^(mdvis|10,000).*\| (0\.1|1\.0) \|.*", ["data", "q", "epsilon", "Surety", "OpenDP", "diffprivlib"]))
-    print("| data | q | epsilon | Surety | OpenDP | diffprivlib | Surety, 10^-4 | OpenDP, 10^-4 | diffprivlib, 10^-4 |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("OpenDP has the same candidates as Surety. *Above*: Surety's mean above the smaller one of the others, in standard errors of the difference.\n")
+    print(result_page.mark("quantiles", SHOWN, ["data", "q", "epsilon", "Surety", "OpenDP", "diffprivlib", "above"]))
+    print("| data | q | epsilon | Surety | OpenDP | diffprivlib | above | Surety, 10^-4 | OpenDP, 10^-4 | diffprivlib, 10^-4 |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.csv")
         for name, data, bounds in sets:
@@ -109,18 +121,21 @@ def main():
                 out.write("x\n" + "".join(f"{v!r}\n" for v in data.tolist()))
             values = sorted(data.tolist())
             ordered = np.array(values)
+            of_others = runs if re.match(SHOWN, name) else runs // 10
             for q in (0.5, 0.9):
                 for epsilon in (0.1, 1.0):
                     released = [
                         [one for (one,) in surety_quantiles(command, path, bounds, [q], epsilon, runs, folder)],
-                        opendp_quantiles(values, bounds, q, epsilon, runs // 10),
-                        [diffprivlib.tools.quantile(data, q, epsilon=epsilon, bounds=bounds) for _ in range(runs // 10)],
+                        opendp_quantiles(values, bounds, q, epsilon, of_others),
+                        [diffprivlib.tools.quantile(data, q, epsilon=epsilon, bounds=bounds) for _ in range(of_others)],
                     ]
                     cells = []
                     for slack in (0.0, 1e-4 * (bounds[1] - bounds[0])):
                         for numbers in released:
                             errors = [rank_error(ordered, v, q, slack) for v in numbers]
                             cells.append(f"{np.mean(errors):.1f} ({np.quantile(errors, 0.9):.1f})")
+                        if slack == 0:
+                            cells.append(f"{above(*([rank_error(ordered, v, q) for v in numbers] for numbers in released)):.1f}")
                     print(f"| {name} | {q} | {epsilon} | " + " | ".join(cells) + " |", flush=True)
         print("\nSeveral in one charge: mean of the rank errors of all of them, in records. *By halving*: `quantile(x, 0.25, 0.5, 0.75)` and the like;")
         print(f"*one by one*: a query of each fraction at its part of epsilon, {runs // 4} times, and so OpenDP, {runs // 30} times.\n")

@@ -52,6 +52,9 @@ std::string_view foreign_format(std::string_view header) {
   if (header.starts_with("PAR1") && has_control) return "a Parquet file";
   if (header.starts_with("ARROW1") && has_control) return "an Arrow file";
   if (header.starts_with("SQLite format 3") && has_zero) return "an SQLite database";
+  // Its mark begins as that of UTF-16 does.
+  if (header.starts_with(std::string_view{"\xff\xfe\0\0", 4}) || header.starts_with(std::string_view{"\0\0\xfe\xff", 4}))
+    return "UTF-32 text";
   const bool has_byte_order = header.starts_with("\xff\xfe") || header.starts_with("\xfe\xff");
   if (has_zero && (has_byte_order || is_every_other_byte_zero(header))) return "UTF-16 text";
   return "";

@@ -151,8 +151,10 @@ void add_radius(FieldTable& table, TrainPlan& shared, std::string standard) {
 
 void add_records(FieldTable& table, std::optional<std::uint64_t>& records, std::string standard) {
   table
-      .add("records", records, "The public number of records in the file, checked; under add-or-remove-one a public guess of it",
-           WholeNumber{1, max_count})
+      .add(
+          "records", records,
+          "The public number of records in the file, checked; under add-or-remove-one, or of units, a public guess of it that nothing checks",
+          WholeNumber{1, max_count})
       .standard(std::move(standard));
 }
 

@@ -45,9 +45,10 @@ std::string svg(const ShapePicture& picture) {
   for (std::size_t k = 0; k < panels; ++k) {
     for (const auto& curve : picture.panels[k].curves) all.insert(all.end(), curve.begin(), curve.end());
   }
-  std::vector<std::string> left_out;
-  if (panels < picture.panels.size()) left_out.push_back(fmt::format("{} more columns", picture.panels.size() - panels));
-  if (curves < picture.curves.size()) left_out.push_back(fmt::format("{} more classes", picture.curves.size() - curves));
+  std::vector<std::string> note_lines;
+  if (panels < picture.panels.size()) note_lines.push_back(fmt::format("Not shown: {} more columns", picture.panels.size() - panels));
+  if (curves < picture.curves.size()) note_lines.push_back(fmt::format("Not shown: {} more classes", picture.curves.size() - curves));
+  for (auto& line : wrapped(picture.note, width - 2 * edge, most_title_lines)) note_lines.push_back(std::move(line));
   Axis up{all, false, 5};
   const auto title = wrapped(picture.title, width - 2 * edge, most_title_lines);
   const double left = edge + up.widest_label() + 8;
@@ -56,7 +57,7 @@ std::string svg(const ShapePicture& picture) {
   const double panels_start = start + line_height * static_cast<double>(names.size()) + 8;
   const double panel = line_height + 4 + panel_height + below + 8;
   const double notes = panels_start + panel * static_cast<double>(panels);
-  Paper paper{width, notes + line_height * static_cast<double>(left_out.size()) + edge, picture.title};
+  Paper paper{width, notes + line_height * static_cast<double>(note_lines.size()) + edge, picture.title};
   paper.write_lines(edge, edge, title);
   write_names(paper, names, start + font_size);
   for (std::size_t k = 0; k < panels; ++k) {
@@ -82,9 +83,7 @@ std::string svg(const ShapePicture& picture) {
       paper.polyline(corners, {colours.at(c), 1.5});
     }
   }
-  for (std::size_t k = 0; k < left_out.size(); ++k) {
-    paper.write(edge, notes + line_height * static_cast<double>(k) + font_size, "start", "Not shown: " + left_out[k]);
-  }
+  paper.write_lines(edge, notes, note_lines);
   return std::move(paper).finish();
 }
 

@@ -22,6 +22,7 @@ struct ShapePicture {
   std::string title;
   std::vector<std::string> curves;  ///< what they are of, where they are several
   std::vector<Panel> panels;
+  std::string note;  ///< below
 };
 
 /// One SVG document, whose panels have one scale up. Texts may be of anybody: they are escaped, on one line each. \pre all numbers are finite

@@ -54,6 +54,7 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
   }
   for (const auto& text : said.categories) {
     auto [column, names] = parse_list(text, "categories", true);
+    if (names == std::vector<std::string>{""}) refuse_plan("@categories is '{}', must be column=text,text,...", one_line(text));
     if (!result.categories.emplace(column, std::move(names)).second) refuse_plan("@categories names column '{}' twice", one_line(column));
   }
   const auto is_named = [&](const std::string& column) {

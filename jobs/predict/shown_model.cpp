@@ -201,7 +201,8 @@ ShapePicture picture_of_shapes(const Model& model) {
                            not_private ? std::string{"NOT PRIVATE"} : fmt::format("epsilon = {}", target.epsilon), target.delta,
                            name(target.adjacency), describe(unit)),
       .curves = model.classes() > 1 ? model.label->classes : std::vector<std::string>{},
-      .panels = {}};
+      .panels = {},
+      .note = "No bands: a model holds its weights, and of their noise no covariance."};
   for (auto& shape : optimizers::additive_terms(model).shapes) {
     picture.panels.push_back({.title = shape.column, .at = std::move(shape.at), .curves = std::move(shape.values)});
   }

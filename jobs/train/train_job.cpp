@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <surety/accounting/answers/best.h>
 #include <surety/data/called_off.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -40,6 +41,17 @@ std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& c
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
 }
 
+/// Noise of so many times what a record moves tells nothing, and is as much as grids of sums hold: a promise that it does not keep is refused before anything
+/// is made or charged.
+void require_useful(const Target& target) {
+  constexpr double most_noise = 0x1p32;
+  const Event most = target.delta.value() > 0 ? gaussian(NoiseMultiplier{most_noise}, target.adjacency)
+                                              : laplace(NoiseScale{most_noise}, target.adjacency);
+  if (accounting::best_epsilon(most, target.delta).value.upper <= target.epsilon.value()) return;
+  refuse(ErrorCode::unreachable, "epsilon = {} at delta = {} is out of reach: noise of 2^32 times what one record moves does not keep it",
+         target.epsilon.value(), target.delta.value());
+}
+
 }  // namespace
 
 TrainJob::TrainJob(TrainPlan plan)
@@ -59,6 +71,7 @@ TrainJob::~TrainJob() = default;
 
 const CalibratedNoise& TrainJob::calibrate() {
   if (noise_) return *noise_;
+  require_useful(plan_->target);
   context_.begin(Phase::calibrating);
   until_called_off(context_, [&] { noise_ = std::make_unique<CalibratedNoise>(run_->calibrate()); });
   return *noise_;

@@ -38,10 +38,11 @@ L2Sensitivity sensitivity_of_second_moment(ClippingNorm clip, Adjacency adjacenc
   return L2Sensitivity{(squared * sqrt(accounting::Interval{2.0, precision})).enclosure().upper};
 }
 
-Grid second_moment_grid(ClippingNorm clip, Count records) {
-  // n squares of 2^k steps are below 2^62 where 2 k + log2 n is at most 62.
+Grid second_moment_grid(ClippingNorm clip, Count records, NoiseMultiplier multiplier) {
+  // n squares of 2^k steps are below 2^62 where 2 k + log2 n is at most 62, and z sqrt(2) of them at most 2^56 where 2 k + log2 z is at most 55.
   const int log2_records = std::ilogb(static_cast<double>(records.value())) + 1;
-  const int bits = std::clamp((61 - log2_records) / 2, 10, 22);
+  const int log2_noise = std::ilogb(multiplier.value()) + 1;
+  const int bits = std::clamp(std::min(61 - log2_records, 55 - log2_noise) / 2, 10, 22);
   return {.log2_step = std::ilogb(clip.value()) + 1 - bits};
 }
 

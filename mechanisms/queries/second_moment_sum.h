@@ -93,9 +93,9 @@ class SecondMomentSum {
 /// \throws Error{invalid_argument} when it is beyond the range of double.
 [[nodiscard]] L2Sensitivity sensitivity_of_second_moment(ClippingNorm clip, Adjacency adjacency);
 
-/// A grid of record coordinates for a `SecondMomentSum` of about `records` records, which are public: the finest on which they do not saturate,
-/// with 2^10 to 2^22 steps in `clip`.
-[[nodiscard]] Grid second_moment_grid(ClippingNorm clip, Count records);
+/// A grid of record coordinates for a `SecondMomentSum` of about `records` records, which are public, and noise of `multiplier` sensitivities: the finest on
+/// which neither saturates, with 2^10 to 2^22 steps in `clip`.
+[[nodiscard]] Grid second_moment_grid(ClippingNorm clip, Count records, NoiseMultiplier multiplier);
 
 template <std::integral Index>
 void SecondMomentSum::add_scaled(double factor, std::span<const Index> indices, std::span<const double> values, double norm) {

@@ -7,6 +7,7 @@
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/empirical_risk/snapped.h>
 
 namespace surety::optimizers {
 
@@ -40,7 +41,8 @@ double constant_learner(const Dataset& data, const ConstantLearnerOptions& optio
     const RecordRange rows = rows_of_unit(options.unit_ends, unit);
     std::array<double, 1> mean{};
     for (std::size_t i = rows.first; i < rows.end; ++i) {
-      if (data.norm(i) > 0) mean[0] += std::clamp(options.label_bound ? data.label(i) : data.label(i) / 2, -clip.value(), clip.value());
+      const double label = options.label_bound ? data.label(i) : data.label(i) / 2;
+      if (data.norm(i) > 0) mean[0] += detail::snapped(std::clamp(label, -clip.value(), clip.value()), clip.value());
     }
     mean[0] /= static_cast<double>(rows.end - rows.first);
     sum.add(mean);

@@ -204,10 +204,10 @@ void require_usable(const Dataset& data, const ShapedDescentOptions& options) {
 /// Releases the second moment of the rows.
 Shape released_shape(const Dataset& data, const ShapedDescentOptions& options, Count records, Releaser& releaser) {
   const std::size_t d = data.features();
-  mechanisms::SecondMomentSum moments{
-      {.clip = options.row_norm, .grid = mechanisms::second_moment_grid(options.row_norm, records), .dimension = d}};
-  add_second_moments(data, moments, options.threads, options.unit_ends);
   const NoiseMultiplier matrix_noise = matrix_multiplier(options);
+  mechanisms::SecondMomentSum moments{
+      {.clip = options.row_norm, .grid = mechanisms::second_moment_grid(options.row_norm, records, matrix_noise), .dimension = d}};
+  add_second_moments(data, moments, options.threads, options.unit_ends);
   const L2Sensitivity moved = moments.sensitivity(options.adjacency);
   auto matrix = releaser.release(moments.sum(), moved, gaussian(matrix_noise, options.adjacency));
   symmetrize(d, matrix);

@@ -11,6 +11,7 @@
 #include <surety/base/text/error.h>
 #include <surety/data/row_reader.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
+#include <surety/optimizers/empirical_risk/snapped.h>
 #include <surety/optimizers/problem/in_parts.h>
 #include <surety/optimizers/problem/second_moment.h>
 
@@ -26,11 +27,11 @@ constexpr std::uint64_t most_records = std::uint64_t{1} << 32;
 /// z of one record at a time.
 class JointRecord {
  public:
-  JointRecord(std::size_t features, double bound, double weight) : features_{features}, bound_{bound}, scale_{weight / bound} {}
+  JointRecord(std::size_t features, double bound, double weight) : features_{features}, bound_{bound}, weight_{weight} {}
 
   void add_to(mechanisms::SecondMomentSum& sum, const RowView& row, double label) {
     values_.assign(row.values.begin(), row.values.end());
-    values_.push_back(scale_ * std::clamp(label, -bound_, bound_));
+    values_.push_back(weight_ * detail::snapped(std::clamp(label, -bound_, bound_) / bound_, 1));
     if (!row.is_sparse()) return sum.add_scaled(1.0, values_, mechanisms::l2_norm(values_));
     indices_.assign(row.indices.begin(), row.indices.end());
     indices_.push_back(static_cast<std::uint32_t>(features_));
@@ -40,7 +41,7 @@ class JointRecord {
  private:
   std::size_t features_;
   double bound_;
-  double scale_;
+  double weight_;
   std::vector<double> values_;
   std::vector<std::uint32_t> indices_;
 };
@@ -82,7 +83,7 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
       options.public_count ? *options.public_count : Count{is_count_public ? units_in(data, options.unit_ends) : most_records};
   const double weight = options.label_weight.value();
   const ClippingNorm clip{std::sqrt(1 + weight * weight)};
-  const Grid grid = mechanisms::second_moment_grid(clip, records);
+  const Grid grid = mechanisms::second_moment_grid(clip, records, options.noise_multiplier);
   mechanisms::SecondMomentSum sum{{.clip = clip, .grid = grid, .dimension = d + 1}};
   const std::size_t units = units_in(data, options.unit_ends);
   detail::in_parts(units, options.threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {

@@ -106,6 +106,7 @@ TEST_F(Show, HasAShapeForEachColumnOfAdditiveTerms) {
   EXPECT_TRUE(picture.starts_with("<svg")) << picture;
   EXPECT_NE(picture.find("age"), std::string::npos);
   EXPECT_NE(picture.find("polyline"), std::string::npos);
+  EXPECT_NE(picture.find("No bands: a model holds its weights, and of their noise no covariance."), std::string::npos);
   EXPECT_EQ(surety({"show", path("model.json"), "--svg", path("shapes.svg")}).code, 0) << "a picture takes a picture's place";
   expect_refused({"show", path("model.json"), "--svg", path("model.json")}, 2, {"--svg"});
   train({"--label", "y>0", "--bounds", "age=20,60", "--terms", "linear"});

@@ -66,6 +66,14 @@ TEST(CsvReader, SaysWhatElseAFileIs) {
                       "is UTF-16 text"));
   EXPECT_TRUE(refused(std::string{"a\0,\0b\0\n\0", 8}, "is UTF-16 text"));
   EXPECT_TRUE(refused(std::string{"\0a\0,\0b\0\n", 8}, "is UTF-16 text"));
+  EXPECT_TRUE(refused(std::string{"\xff\xfe\0\0"
+                                  "a\0\0\0,\0\0\0b\0\0\0\n\0\0\0",
+                                  20},
+                      "is UTF-32 text"));
+  EXPECT_TRUE(refused(std::string{"\0\0\xfe\xff"
+                                  "\0\0\0a\0\0\0,\0\0\0b\0\0\0\n",
+                                  20},
+                      "is UTF-32 text"));
   EXPECT_TRUE(refused("7z\xbc\xaf\x27\x1c\x02\x01\n", "is a 7z archive"));
   EXPECT_TRUE(
       refused("\xfd"

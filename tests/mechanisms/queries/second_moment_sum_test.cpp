@@ -246,11 +246,18 @@ TEST(SecondMomentSum, AddsExactlyInAnyOrderAndPart) {
 TEST(SecondMomentSum, ItsGridHoldsThePublicNumberOfRecords) {
   for (const double clip : {0.3, 1.0, 1.9}) {
     for (const std::uint64_t records : {1ULL, 1000ULL, 262'144ULL, 10'000'000ULL, 10'000'000'000ULL}) {
-      const Grid grid = second_moment_grid(ClippingNorm{clip}, Count{records});
-      const double steps = clip * grid.steps_per_unit();
-      EXPECT_LE(steps, SecondMomentSum::largest_ratio);
-      EXPECT_GE(steps, 0x1p9);
-      EXPECT_LT(static_cast<double>(records) * steps * steps, 0x1p62);
+      for (const double noise : {0.1, 100.0, 0x1p12, 0x1p34}) {
+        const Grid grid = second_moment_grid(ClippingNorm{clip}, Count{records}, NoiseMultiplier{noise});
+        const double steps = clip * grid.steps_per_unit();
+        EXPECT_LE(steps, SecondMomentSum::largest_ratio);
+        EXPECT_GE(steps, 0x1p9);
+        EXPECT_LT(static_cast<double>(records) * steps * steps, 0x1p62);
+        EXPECT_LE(noise * std::sqrt(2) * steps * steps, 0x1p56);
+        // No coarser than it must be.
+        if (noise == 100.0) {
+          EXPECT_EQ(grid, second_moment_grid(ClippingNorm{clip}, Count{records}, NoiseMultiplier{0.1}));
+        }
+      }
     }
   }
 }
