@@ -139,7 +139,7 @@ class OneEnd {
   }
 
   /// Of the test that the sum is above 0. \pre it was made as a test.
-  [[nodiscard]] ReplacedTest test() {
+  [[nodiscard]] privacy_loss::CurveTest test() {
     const auto [first, second] = last_two();
     const double mean = mean_above_zero(first.law, second.law);
     const double other = other_above_zero(first.law, second.law);
@@ -463,7 +463,7 @@ double replaced_curve_below(std::uint64_t rounds, double multiplier, double x, d
   return end_of(Bound::below, rounds, multiplier, x, scale, step);
 }
 
-ReplacedTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
+privacy_loss::CurveTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
   const StandardFloatingPoint environment;
   if (!has_room(rounds, multiplier, x, scale)) return {0, 0};
   try {
