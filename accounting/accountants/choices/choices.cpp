@@ -28,8 +28,10 @@ constexpr mpfr_prec_t precision = 128;
 /// Values of the game, each of some 20 ns, that one run may compute, and doubles that it may keep.
 constexpr double most_work = 1.2e8;
 constexpr double most_kept = 1.6e7;
-/// Of the largest range; fewer are no grid.
+/// Of the largest range; fewer are no grid, and of many states they take seconds and say less than others do.
 constexpr double least_cells = 8;
+constexpr double least_cells_of_many = 32;
+constexpr double many_states = 5e4;
 
 [[noreturn]] void no_theorem_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("choices: {{}} {}", why)); }
 
@@ -178,7 +180,8 @@ Enclosure answer(const Choices& accountant, const Event& event, const Ranges& ra
     const double length = std::min(reach, sum.upper - lowest);
     const double shortest = std::max(ranges.states() * kinds / most_work * length, 4 * ranges.kept() / most_kept * reach);
     step = std::max(std::min(step, ranges.largest() / 32), shortest);
-    if (step > ranges.largest() / least_cells || step > 0.9 * last) {
+    const double least = ranges.states() > many_states ? least_cells_of_many : least_cells;
+    if (step > ranges.largest() / least || step > 0.9 * last) {
       if (std::isfinite(last)) break;
       throw Error{ErrorCode::memory, fmt::format("choices: {} leaves {:.3g} states, too many for a grid that says anything",
                                                  describe(event), ranges.states())};

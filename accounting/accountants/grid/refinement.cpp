@@ -15,6 +15,7 @@
 #include <surety/accounting/accountants/grid/counted_rounds.h>
 #include <surety/accounting/accountants/grid/joint_epochs.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/choices/choices_in_order.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/convolution.h>
@@ -81,12 +82,7 @@ class Run {
   /// After some looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
   void refuse_what_will_not_fit(const Task& task) const {
     if (!task.follows_step || task.gives_upper == task.gives_lower || !question_.delta) return;
-    // Steps are halved as far as this one, and then meet it (`refine`). Where the one before is too wide, so is the one after it looked at.
-    const double met = 0.95 * task.needed;
-    if (!(task.step > 2 * met)) return;
-    const double before = task.step * std::exp2(-std::ceil(std::log2(task.step / (2 * met))));
-    const double share = before / task.step;
-    if (task.width * share * share > 1.2 * task.wanted) static_cast<void>(window_of(task, 0.5 * met));
+    if (const double step = step_after_halvings(task); step > 0) static_cast<void>(window_of(task, step));
   }
 
  private:
@@ -553,11 +549,45 @@ bool holds_many_choices(const Event& event) {
   return found >= fewest;
 }
 
-}  // namespace
+/// The choices of an event that is nothing else, where their game has many states.
+std::optional<ChoiceCounts> many_different_choices(const Event& event) {
+  constexpr double few_states = 1000;
+  ChoiceCounts counts;
+  double states = 1;
+  for (const auto& [leaf, count] : Releases::of(event).entries()) {
+    const auto* choice = std::get_if<Event::Exponential>(&leaf.node());
+    if (choice == nullptr) return std::nullopt;
+    if (!(choice->epsilon.value() > 0)) continue;
+    counts[choice->epsilon.value()] += count.value();
+    states *= static_cast<double>(count.value()) + 1;
+  }
+  return counts.size() > 1 && states > few_states ? std::optional{counts} : std::nullopt;
+}
 
-Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
-  if (!(accountant.width > 0))
-    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+/// What choices cost at least if those of the smallest range come first.
+double by_choices_in_order(const ChoiceCounts& counts, const Given& question) {
+  constexpr double most_in_order = 2e7;
+  constexpr double fewest_points = 1000;
+  constexpr double most_points = 16000;
+  double number = 0;
+  double sum = 0;
+  double rho = 0;  // of zero-concentrated privacy, to guess by
+  for (const auto& [range, count] : counts) {
+    const auto times = static_cast<double>(count);
+    number += times;
+    sum += times * range;
+    rho += times * range * range / 8;
+  }
+  if (number > most_in_order / fewest_points) return 0;
+  const auto reach_of = [&](double log_delta) { return rho + 2 * std::sqrt(rho * (log_delta + 14)); };
+  const double seen = question.delta ? reach_of(-std::log(std::max(*question.delta, 1e-280))) : *question.epsilon + reach_of(0);
+  const double reach = std::min(seen, sum);
+  if (!(reach > 0 && std::isfinite(reach))) return 0;
+  const ChoicesInOrder game{counts, reach, size_of(std::min(most_points, most_in_order / number))};
+  return question.delta ? game.epsilon(*question.delta) : game.delta(*question.epsilon);
+}
+
+Enclosure narrowed(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   const Enclosure found = answer_of_grids(accountant, event, question, others);
   constexpr double narrow_enough = 1e-3;
   if (accountant.step > 0 || !(found.upper - found.lower > narrow_enough * found.upper)) return found;
@@ -579,6 +609,22 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     return found;
   }
+}
+
+}  // namespace
+
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
+  if (!(accountant.width > 0))
+    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+  const auto choices = accountant.step > 0 ? std::nullopt : many_different_choices(event);
+  if (!choices) return narrowed(accountant, event, question, others);
+  const double least = by_choices_in_order(*choices, question);
+  PrivacyLoss narrower = accountant;
+  // Of a tiny epsilon a share is wanted.
+  constexpr double share = 1e-3;
+  if (const double scale = question.epsilon.value_or(least); scale > 0) narrower.width = std::min(accountant.width, share * scale);
+  const Enclosure found = narrowed(narrower, event, question, others);
+  return {std::min(std::max(found.lower, least), found.upper), found.upper};
 }
 
 }  // namespace surety::accounting::privacy_loss

@@ -190,4 +190,13 @@ Task prepare(Task task, const Given& question) {
   }
 }
 
+double step_after_halvings(const Task& task) {
+  // Steps are halved as far as this one, and then meet it (`refine`). Where the one before is too wide, so is the one after it looked at.
+  const double met = 0.95 * task.needed;
+  if (!(task.step > 2 * met)) return 0;
+  const double before = task.step * std::exp2(-std::ceil(std::log2(task.step / (2 * met))));
+  const double share = before / task.step;
+  return task.width * share * share > 1.2 * task.wanted ? 0.5 * met : 0;
+}
+
 }  // namespace surety::accounting::privacy_loss

@@ -55,4 +55,8 @@ struct Task {
 /// Chooses everything but what the runs leave in the task, from its parts and from what is wanted.
 [[nodiscard]] Task prepare(Task task, const Given& question);
 
+/// The step that will be looked at in the end, where steps are halved until they meet the one needed and the last but one is too wide; 0 where an earlier
+/// one may do.
+[[nodiscard]] double step_after_halvings(const Task& task);
+
 }  // namespace surety::accounting::privacy_loss

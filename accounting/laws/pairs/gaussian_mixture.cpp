@@ -93,13 +93,14 @@ class MixtureShape {
     // Losses b(t) rise: a component that is far below the largest at `from` even at `to` is next to nothing beside it in all of the interval.
     const double least = largest_at(from);
     const Ball nothing = Ball::around(0, share_of_nothing * std::exp(std::min(0.0, least - scale)) + 1e-300);
-    const bool is_still = log_weights_[0] < least + log_nothing;
+    const double reach = reach_of(from, to);
+    const bool is_still = is_far_below(log_weights_[0], least, reach);
     Ball value = is_still ? nothing : exp(Ball{Exact{log_weights_[0]}} - Exact{scale});
     double left_out = 0;
     // Each piece knows the mass under Q.
     std::optional<Piece> q;
     for (const std::size_t i : near) {
-      if (exponent(i, to) < least + log_nothing) {
+      if (is_far_below(exponent(i, to), least, reach)) {
         ++left_out;
         continue;
       }
@@ -118,9 +119,19 @@ class MixtureShape {
   }
 
  private:
-  /// What is below e^-60 of the largest component by its rounded loss is between 0 and this share of it, which is above e^-59.
+  /// What is below e^-60 of another component is between 0 and this share of it.
   static constexpr double log_nothing = -60;
   static constexpr double share_of_nothing = 3e-26;
+
+  /// Whether a component is certainly below e^-60 of another, by their exponents at one place, rounded as they are where shifts and places reach so far.
+  /// \source docs/proofs/users.md#far-components
+  [[nodiscard]] static bool is_far_below(double exponent, double other, double reach) {
+    return exponent == -infinity || exponent - other < log_nothing - share_of_units(8 * (std::abs(exponent) + std::abs(other) + reach));
+  }
+  /// A rounded shift moves an exponent by more than its own last place.
+  [[nodiscard]] double reach_of(double from, double to) const {
+    return largest_shift() * (largest_shift() + std::max(std::abs(from), std::abs(to)));
+  }
 
   /// Components that are not next to nothing, by blocks of coordinates. Of an interval that is in no block they are all.
   struct Near {
@@ -139,6 +150,7 @@ class MixtureShape {
   [[nodiscard]] double exponent(std::size_t i, double t) const { return log_weights_[i + 1] + shapes_[i].loss(t); }
 
   /// Without those that are far below one other at both ends: exponents are linear, so they are so in between.
+  /// \source docs/proofs/users.md#far-components
   [[nodiscard]] std::vector<std::size_t> near_between(double from, double to) const {
     struct Ends {
       double from;
@@ -148,9 +160,8 @@ class MixtureShape {
     for (const std::size_t i : near_.all) ends.push_back({exponent(i, from), exponent(i, to)});
     const Ends first = *std::max_element(ends.begin(), ends.end(), [](const Ends& x, const Ends& y) { return x.from < y.from; });
     const Ends last = *std::max_element(ends.begin(), ends.end(), [](const Ends& x, const Ends& y) { return x.to < y.to; });
-    const auto is_below = [](double exponent, double other) {
-      return exponent - other < log_nothing - 1 - share_of_units(8 * (std::abs(exponent) + std::abs(other)));
-    };
+    const double reach = reach_of(from, to);
+    const auto is_below = [&](double exponent, double other) { return is_far_below(exponent, other, reach); };
     std::vector<std::size_t> found;
     for (const std::size_t i : near_.all) {
       const Ends& one = ends[i + 1];

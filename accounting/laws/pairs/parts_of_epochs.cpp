@@ -42,39 +42,6 @@ constexpr double least_scale = 1e-250;
 /// The curve at which they end.
 constexpr double last_chord = 1e-13;
 
-/// The curve lies above the line of each test: so does the polygon whose corners are where one line meets the next. `at`: losses they were made for, from 0 on.
-std::optional<LossLaw> below_tests(const std::vector<double>& at, const std::vector<ReplacedTest>& tests) {
-  if (!(tests.front().delta > 0)) return std::nullopt;
-  constexpr long double rounding = share_of_units(LibraryError<long double>::exp + LibraryError<long double>::expm1 + 6);
-  const auto slope = [&](std::size_t i) { return static_cast<long double>(tests[i].other) * std::exp(static_cast<long double>(at[i])); };
-  const auto line = [&](std::size_t i, double y) {
-    const long double begin = static_cast<long double>(tests[i].delta);
-    const long double fall = slope(i) * std::expm1(static_cast<long double>(y) - static_cast<long double>(at[i]));
-    return begin - fall - rounding * (std::abs(begin) + std::abs(fall));
-  };
-  std::vector<Corner> corners{{0, line(0, 0)}};
-  for (std::size_t i = 0; i < tests.size() && corners.back().value > 0; ++i) {
-    const long double begin = static_cast<long double>(tests[i].delta);
-    if (i + 1 < tests.size() && tests[i + 1].delta > 0) {
-      const long double apart = static_cast<long double>(at[i + 1]) - static_cast<long double>(at[i]);
-      const long double ratio =
-          (begin + slope(i) - static_cast<long double>(tests[i + 1].delta) - slope(i + 1)) / (slope(i) - slope(i + 1) * std::exp(-apart));
-      const bool is_between = ratio >= 1 && ratio <= std::exp(apart);
-      const auto y = static_cast<double>(static_cast<long double>(at[i]) + (is_between ? std::log(ratio) : apart / 2));
-      if (const long double value = std::min(line(i, y), line(i + 1, y)); value > 0 && y > corners.back().loss) {
-        corners.push_back({y, value});
-        continue;
-      }
-    }
-    // The last line comes down to 0, and is cut a little before.
-    constexpr long double before = 1 - 0x1p-10L;
-    const auto end = static_cast<double>(static_cast<long double>(at[i]) + before * std::log1p(begin / slope(i)));
-    if (!(end > corners.back().loss && line(i, end) >= 0)) return std::nullopt;
-    corners.push_back({end, 0});
-  }
-  return polygon_law(corners, -1);
-}
-
 /// A curve above that of an epoch in which a record is replaced, at some losses. `multiplier`: the noise over the bound on one record.
 using ReplacedPoints = std::vector<Corner>;
 ReplacedPoints replaced_points(std::uint64_t rounds, double multiplier) {
@@ -116,7 +83,7 @@ std::optional<LossLaw> replaced_from_below(std::uint64_t rounds, double multipli
   static auto& kept = *new LastFew<std::pair<std::uint64_t, double>, std::optional<LossLaw>>;
   return kept.of({rounds, multiplier}, [&] {
     std::vector<double> at;
-    std::vector<ReplacedTest> tests;
+    std::vector<CurveTest> tests;
     for (const auto& [x, value] : replaced_points(rounds, multiplier)) {
       at.push_back(x);
       tests.push_back(replaced_test(rounds, multiplier, x, std::clamp(static_cast<double>(value), least_scale, 1.0), step_of_chord));

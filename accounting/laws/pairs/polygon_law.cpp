@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -74,6 +75,38 @@ LossLaw polygon_law(const std::vector<Corner>& points, int direction) {
     if (!atoms.empty()) atoms.front().mass = round_up(atoms.front().mass + lost_below);
   }
   return law;
+}
+
+std::optional<LossLaw> below_tests(const std::vector<double>& at, const std::vector<CurveTest>& tests) {
+  if (!(tests.front().delta > 0)) return std::nullopt;
+  constexpr long double rounding = share_of_units(LibraryError<long double>::exp + LibraryError<long double>::expm1 + 6);
+  const auto slope = [&](std::size_t i) { return static_cast<long double>(tests[i].other) * std::exp(static_cast<long double>(at[i])); };
+  const auto line = [&](std::size_t i, double y) {
+    const long double begin = static_cast<long double>(tests[i].delta);
+    const long double fall = slope(i) * std::expm1(static_cast<long double>(y) - static_cast<long double>(at[i]));
+    return begin - fall - rounding * (std::abs(begin) + std::abs(fall));
+  };
+  std::vector<Corner> corners{{0, line(0, 0)}};
+  for (std::size_t i = 0; i < tests.size() && corners.back().value > 0; ++i) {
+    const long double begin = static_cast<long double>(tests[i].delta);
+    if (i + 1 < tests.size() && tests[i + 1].delta > 0) {
+      const long double apart = static_cast<long double>(at[i + 1]) - static_cast<long double>(at[i]);
+      const long double ratio =
+          (begin + slope(i) - static_cast<long double>(tests[i + 1].delta) - slope(i + 1)) / (slope(i) - slope(i + 1) * std::exp(-apart));
+      const bool is_between = ratio >= 1 && ratio <= std::exp(apart);
+      const auto y = static_cast<double>(static_cast<long double>(at[i]) + (is_between ? std::log(ratio) : apart / 2));
+      if (const long double value = std::min(line(i, y), line(i + 1, y)); value > 0 && y > corners.back().loss) {
+        corners.push_back({y, value});
+        continue;
+      }
+    }
+    // The last line comes down to 0, and is cut a little before.
+    constexpr long double before = 1 - 0x1p-10L;
+    const auto end = static_cast<double>(static_cast<long double>(at[i]) + before * std::log1p(begin / slope(i)));
+    if (!(end > corners.back().loss && line(i, end) >= 0)) return std::nullopt;
+    corners.push_back({end, 0});
+  }
+  return polygon_law(corners, -1);
 }
 
 LossLaw with_infinite(LossLaw law, long double mass, int direction) {

@@ -115,14 +115,15 @@ class OneEnd {
         shape_{GaussianBase{multiplier}},
         mu_{1 / multiplier},
         x_{x},
+        half_{0.5 * x},
         step_{step},
         is_above_{bound == Bound::above},
         is_test_{bound == Bound::test} {
     constexpr double share_beyond = 1e-5;
     constexpr double most_beyond = 0.3;
     largest_coordinate_ = mu_ + privacy_loss::tail_point(std::log(std::min(share_beyond * scale, most_beyond)));
-    top_ = std::exp(mu_ * largest_coordinate_ - 0.5 * mu_ * mu_);
-    middle_ = 2 * std::exp(0.5 * x - 0.5 * mu_ * mu_);
+    top_ = std::exp(mu_ * largest_coordinate_ - 0.5 * mu_ * mu_ - half_);
+    middle_ = 2 * std::exp(-0.5 * mu_ * mu_);
     // A sum takes half the square of them in products, and there are some for each power of two.
     constexpr double products = 1.5e6;
     most_points_ = size_of(std::sqrt(products / step / (std::log2(static_cast<double>(rounds)) + 1)));
@@ -134,12 +135,15 @@ class OneEnd {
     const double mean = mean_above_zero(first.law, second.law);
     const double error = first.error + second.error + errors(first.law, second.law);
     const Exact rounds{static_cast<double>(rounds_)};
-    if (is_above_) return ((Upper{Exact{mean}} * (Upper{1} + Exact{error}) + beyond(first, second)) / rounds).value();
-    return std::max(0.0, (Lower{Exact{mean}} * (Lower{1} - Exact{error}) / rounds).value());
+    if (is_above_) {
+      const Upper scaled = Upper{Exact{mean}} * (Upper{1} + Exact{error}) + beyond(first, second);
+      return (scaled * exp(Upper{Exact{half_}}) / rounds).value();
+    }
+    return std::max(0.0, (Lower{Exact{mean}} * (Lower{1} - Exact{error}) * exp(Lower{Exact{half_}}) / rounds).value());
   }
 
   /// Of the test that the sum is above 0. \pre it was made as a test.
-  [[nodiscard]] ReplacedTest test() {
+  [[nodiscard]] privacy_loss::CurveTest test() {
     const auto [first, second] = last_two();
     const double mean = mean_above_zero(first.law, second.law);
     const double other = other_above_zero(first.law, second.law);
@@ -149,8 +153,9 @@ class OneEnd {
     const Upper unseen = Upper{Exact{least_mass}} * Exact{4 * static_cast<double>(most_points_)};
     const Upper most = Upper{Exact{other}} * (Upper{1} + Exact{error}) / rounds + unseen;
     // A line of that slope is too high left of x by what the slope is too steep, at most e^x times that.
-    const Upper high = (Upper{2} * Exact{error} * most + unseen) * exp(Upper{Exact{x_}});
-    return {(Lower{Exact{mean}} * (Lower{1} - Exact{error}) / rounds - high).value(), most.value()};
+    const Upper high = Upper{2} * Exact{error} * most + unseen;
+    const Lower least = Lower{Exact{mean}} * (Lower{1} - Exact{error}) * exp(Lower{Exact{half_}}) / rounds;
+    return {(least - high).value(), (most * exp(-Lower{Exact{x_}})).value()};
   }
 
  private:
@@ -172,7 +177,7 @@ class OneEnd {
     return all;
   }
 
-  /// P'(sum above 0), times the rounds.
+  /// P'(sum above 0), times the rounds and e^x.
   [[nodiscard]] double other_above_zero(const Values& a, const Values& b) const {
     const auto first = moved(a.at, is_above_);
     const auto second = moved(b.at, is_above_);
@@ -215,20 +220,20 @@ class OneEnd {
     }
   }
 
-  /// A - e^x B there.
+  /// e^(-x / 2) (A - e^x B) there.
   [[nodiscard]] Ball difference(double g) const {
     const Ball mu = Ball{1} / Exact{shape_.multiplier};
     const Ball move = mu * Exact{g};
     const Ball half = mu * mu * Exact{0.5};
-    return exp(move - half) - exp(Exact{x_} - move - half);
+    return exp(move - half - Exact{half_}) - exp(Exact{half_} - move - half);
   }
-  /// g where A - e^x B is v, nearly: e^(mu g) solves a quadratic.
+  /// g where that is v, nearly: e^(mu g) solves a quadratic.
   [[nodiscard]] double place(double v) const {
-    const double scaled = v * std::exp(0.5 * mu_ * mu_ - 0.5 * x_);
+    const double scaled = v * std::exp(0.5 * mu_ * mu_);
     return (std::asinh(0.5 * scaled) + 0.5 * x_) / mu_;
   }
 
-  /// What one round adds, A - e^x B, by its cells between coordinates.
+  /// What one round adds, e^(-x / 2) (A - e^x B), by its cells between coordinates.
   [[nodiscard]] Sum round() const {
     const double low = std::sinh(-0.5 * x_ - quarter * mu_);
     const double high = std::sinh(-0.5 * x_ + quarter * mu_);
@@ -253,7 +258,8 @@ class OneEnd {
         if (mass.lower().value() > least_mass) take(std::max(mean.lower().value(), values[j].lower().value()), mass, other);
       }
       if (right.lower().value() > least_mass) {
-        take(values.back().lower().value(), right, normal_tail(Exact{ends.back()} + Ball{1} / Exact{shape_.multiplier}));
+        const Ball other = normal_tail(Exact{ends.back()} + Ball{1} / Exact{shape_.multiplier});
+        take(values.back().lower().value(), right, other * exp(Ball{Exact{x_}}));
       }
       make_rising(found.law.at);
       return found;
@@ -279,14 +285,15 @@ class OneEnd {
     found.law = kept(at, masses);
     found.error = share_of_units(4.0);
     // E[A; g above].
-    found.beyond = normal_tail(Exact{ends.back()} - Ball{1} / Exact{shape_.multiplier}).upper().value();
+    const Ball tail = normal_tail(Exact{ends.back()} - Ball{1} / Exact{shape_.multiplier});
+    found.beyond = (tail * exp(-Ball{Exact{half_}})).upper().value();
     return found;
   }
   /// Of the coordinates between two.
   struct Cell {
     Ball mass;
-    Ball mean;   ///< of A - e^x B
-    Ball other;  ///< mean of B, times the mass
+    Ball mean;   ///< of e^(-x / 2) (A - e^x B)
+    Ball other;  ///< mean of e^x B, times the mass
   };
   [[nodiscard]] Cell cell(double from, double to) const {
     const auto p = shape_.piece(from, to);
@@ -295,8 +302,8 @@ class OneEnd {
     privacy_loss::require_digits(mirrored);
     const Ball mass = Ball::of_share(p.mass, p.mass_error) * exp(Ball{Exact{p.log_scale}});
     const auto ratio = [](const auto& piece) { return Ball::of_share(piece.ratio, piece.ratio_error) * exp(Ball{Exact{piece.loss}}); };
-    const Ball b = ratio(mirrored);
-    return {mass, ratio(p) - b * exp(Ball{Exact{x_}}), mass * b};
+    const Ball b = ratio(mirrored) * exp(Ball{Exact{half_}});
+    return {mass, ratio(p) * exp(-Ball{Exact{half_}}) - b, mass * b * exp(Ball{Exact{half_}})};
   }
 
   /// Lowers what rounding put above the next.
@@ -407,6 +414,7 @@ class OneEnd {
   GaussianShape shape_;
   double mu_;
   double x_;
+  double half_;  ///< of it: values are e^-half times A - e^x B, and masses under B e^x times what they are
   double step_;
   bool is_above_;
   bool is_test_;
@@ -421,7 +429,7 @@ class OneEnd {
 bool has_room(std::uint64_t rounds, double multiplier, double x, double scale) {
   constexpr double most_rounds = 0x1p24;
   constexpr double least_scale = 1e-60;
-  return static_cast<double>(rounds) <= most_rounds && 1 / multiplier < 16 && x < 300 && scale > least_scale;
+  return static_cast<double>(rounds) <= most_rounds && 1 / multiplier < 18 && x < 600 && scale > least_scale;
 }
 
 double end_of(Bound bound, std::uint64_t rounds, double multiplier, double x, double scale, double step) {
@@ -463,7 +471,7 @@ double replaced_curve_below(std::uint64_t rounds, double multiplier, double x, d
   return end_of(Bound::below, rounds, multiplier, x, scale, step);
 }
 
-ReplacedTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
+privacy_loss::CurveTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
   const StandardFloatingPoint environment;
   if (!has_room(rounds, multiplier, x, scale)) return {0, 0};
   try {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting {
@@ -21,13 +22,8 @@ namespace surety::accounting {
 /// At most that curve, in the same way; 0 where masses have no digits.
 [[nodiscard]] double replaced_curve_below(std::uint64_t rounds, double multiplier, double x, double scale, double step);
 
-/// A test of outcomes: the curve at y is at least delta - (e^y - e^x) other, for every y and whatever x the test was made for.
-struct ReplacedTest {
-  double delta;  ///< at most what the test shows at x: P(test) - e^x P'(test)
-  double other;  ///< P'(test), rounded up; what that may be too much is taken from delta
-};
 /// The test that the sum is above 0, in half as much time again; of delta 0 or less where it shows nothing.
-[[nodiscard]] ReplacedTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step);
+[[nodiscard]] privacy_loss::CurveTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step);
 
 /// The curve of an epoch of two rounds: that of means sqrt(2) / multiplier apart. At least that of one of more rounds.
 [[nodiscard]] Enclosure two_replaced_rounds(double multiplier, double x);

@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::best_cost_test {
 namespace {
@@ -32,6 +33,26 @@ TEST(BestCost, ASearchEndsWhereNoAccountantShowsThatMoreIsMet) {
   EXPECT_LE(best_epsilon(found.event, Delta{1e-6}).value.upper, 2);
   EXPECT_GT(best_epsilon(event_of(text, *found.failing), Delta{1e-6}).value.upper, 2);
   EXPECT_FALSE(found.failing_is_proved);  // zcdp says the least here, and its lower end is a Gaussian release's
+}
+
+// A plan is calibrated when it is chosen, when it is run and by whoever runs it again.
+TEST(BestCost, ASearchThatWasMadeIsNotMadeAgain) {
+  const std::string text = "compose(laplace(x), repeat(3, gaussian(17)))";
+  const auto polls_of = [&](const Target& wanted) {
+    const Limit limit{{}};
+    const double found = solved(text, wanted).value;
+    return std::pair{limit.polls(), found};
+  };
+  const auto first = polls_of(target(1.3, 1e-6));
+  const auto again = polls_of(target(1.3, 1e-6));
+  EXPECT_EQ(again.second, first.second);
+  EXPECT_LT(again.first, first.first / 4);
+  // Of another target, or another delta, nothing is known.
+  for (const auto& other : {target(1.31, 1e-6), target(1.3, 1.1e-6)}) {
+    const auto found = polls_of(other);
+    EXPECT_LT(found.second, first.second);
+    EXPECT_GT(found.first, first.first / 2);
+  }
 }
 
 TEST(BestCost, LargeEpsilonsAreSearchedByTheTightestBoundInAFewSteps) {

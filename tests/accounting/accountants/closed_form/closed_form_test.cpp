@@ -183,6 +183,16 @@ TEST(ClosedFormEpsilon, IsNarrow) {
 }
 
 // What a wrong curve would do to the test above: no true enclosure contains the answer of any of these.
+// Next to where an approximation has the root, which is as near as double goes where nothing cancels.
+TEST(ClosedFormEpsilon, IsTwoUnitsWideWhereNothingCancels) {
+  for (const double z : {0.01, 0.3, 1.0, 4.2, 9.0}) {
+    for (const double delta : {1e-3, 1e-6, 1e-12, 1e-100, 1e-300}) {
+      const auto found = epsilon_at(noise(z), delta);
+      EXPECT_LE(found.width(), 0x1p-48 * found.upper) << z << " " << delta;
+    }
+  }
+}
+
 TEST(ClosedFormEpsilon, TruthOfAMutantIsNotContained) {
   struct Mutant {
     const char* name;

@@ -189,5 +189,41 @@ TEST(ChoiceLaws, BesideHugeLossesAreRefusedOrAnswered) {
   }
 }
 
+std::string different(int number, double least, double most) {
+  std::string text = "compose(";
+  for (int i = 0; i < number; ++i)
+    text += (i > 0 ? ", exponential(" : "exponential(") + std::to_string(least + (most - least) * i / (number - 1)) + ")";
+  return text + ")";
+}
+
+// Sixteen ranges .01, .016, .., .1 cost .48707 at delta 1e-6: the game on all 65,536 multisets by a program of its own.
+TEST(ManyDifferentChoices, CostAtLeastWhatTheyDoInTheOrderOfTheirRanges) {
+  const Event event = parse_event(different(16, 0.01, 0.1), Adjacency::replace_one);
+  const auto found = epsilon(PrivacyLoss{}, event, Delta{1e-6});
+  EXPECT_GT(found.lower, 0.4868);
+  EXPECT_LT(found.lower, 0.48709);
+  EXPECT_GT(found.upper, 0.48707);
+  const auto beside = delta(PrivacyLoss{}, event, Epsilon{found.lower});
+  EXPECT_GT(beside.lower, 0.98e-6);
+  EXPECT_GT(beside.upper, 1e-6);
+}
+
+// Of ranges so tiny that the usual width is a large share of what they cost.
+TEST(ManyDifferentChoices, OfTinyRangesAreAsNarrow) {
+  const auto found = epsilon(PrivacyLoss{}, parse_event(different(60, 0.0001, 0.0006), Adjacency::replace_one), Delta{1e-6});
+  EXPECT_GT(found.lower, 0.97 * found.upper);
+}
+
+// The fewest choices of which one Gaussian release is looked at as a bound: each by itself costs more.
+TEST(ManyDifferentChoices, MayCostNoMoreThanAGaussianRelease) {
+  const auto share = [](int number) {
+    const Event event = repeat(Count{static_cast<std::uint64_t>(number)}, exponential(Epsilon{0.0615}, Adjacency::replace_one));
+    const auto found = epsilon(PrivacyLoss{}, event, Delta{1e-6});
+    return (found.upper - found.lower) / found.upper;
+  };
+  EXPECT_GT(share(19), 0.08);
+  EXPECT_LT(share(20), 0.06);
+}
+
 }  // namespace
 }  // namespace surety::accounting::privacy_loss::choice_laws_test

@@ -288,6 +288,28 @@ TEST(BatchPair, LosesNoMassOfHugeLosses) {
   }
 }
 
+// Atoms with tails, as a curve of many points has them: what lies above a loss is no less than before, however few of its digits are beside 1.
+TEST(BatchPair, KeepsTheMassThatItCutsFromTails) {
+  AtomsBase given{{}, 0, 0, true, true};
+  for (int i = -40; i <= 40; ++i) given.atoms.push_back({0.5 * i, std::exp(-5.0 * std::abs(i))});
+  given.atoms[40].mass = 0.98;
+  const LossLaw law{given};
+  const auto found = batch_pair({{law, law, true, 1}}).above;
+  ASSERT_LT(found.finite.size(), given.atoms.size());
+  const auto sums = [](const auto& atoms, double loss, long double infinite) {
+    std::pair<long double, long double> sum{0, infinite};
+    for (const auto& atom : atoms) (atom.loss < loss ? sum.first : sum.second) += static_cast<long double>(atom.mass);
+    return sum;
+  };
+  const long double little = 1e-15L;
+  // Above the largest loss that is kept, and up to the least one.
+  const double beyond = static_cast<double>(found.finite.back().loss) + 0.25;
+  EXPECT_GE(sums(found.finite, beyond, found.infinite).second, sums(given.atoms, beyond, 0).second * (1 - little));
+  EXPECT_LE(found.infinite, 2 * sums(given.atoms, beyond, 0).second);
+  const double least = static_cast<double>(found.finite.front().loss) + 0.25;
+  EXPECT_GE(sums(found.finite, least, 0).first, sums(given.atoms, least, 0).first * (1 - little));
+}
+
 TEST(BatchPair, FromBelowIsAPair) {
   // Laws whose atoms fit no common grid are moved down while they are merged, which makes Q-mass.
   Parts parts;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <surety/base/text/error.h>
@@ -283,6 +284,33 @@ TEST(Cells, HoldAllButWhatIsCut) {
         EXPECT_TRUE(std::is_sorted(found.cells.begin(), found.cells.end(), [](const auto& a, const auto& b) { return a.index < b.index; }));
       }
     }
+  }
+}
+
+// Atoms that are cut as tails are: the mass of those that are in no cell, on either side.
+TEST(Cells, CountTheAtomsThatAreCut) {
+  AtomsBase given{{}, 0, 0, true, true};
+  for (int i = -40; i <= 40; ++i) given.atoms.push_back({0.5 * i, std::exp(-2.0 * std::abs(i)) / 1.4});
+  const LossLaw law{given};
+  for (const auto& [above, below] : {std::pair{-20.0, -11.0}, {-7.0, -30.0}}) {
+    const Cut at{above, below};
+    const auto found = cells(law, 0.125, at);
+    ASSERT_FALSE(found.cells.empty());
+    const double half = 0.25;
+    const double least = found.anchor + static_cast<double>(found.cells.front().index) * 0.125 - half;
+    const double most = found.anchor + static_cast<double>(found.cells.back().index) * 0.125 + half;
+    long double mass_below = 0;
+    long double mass_above = 0;
+    for (const auto& atom : given.atoms) {
+      if (atom.loss < least) mass_below += static_cast<long double>(atom.mass);
+      if (atom.loss > most) mass_above += static_cast<long double>(atom.mass);
+    }
+    EXPECT_GT(mass_above, 0);
+    EXPECT_GT(mass_below, 0);
+    EXPECT_GE(found.cut_above, mass_above * (1 - 1e-15L)) << above;
+    EXPECT_GE(found.cut_below, mass_below * (1 - 1e-15L)) << below;
+    EXPECT_LE(found.cut_above, std::exp(static_cast<long double>(above)) * (1 + 1e-15L));
+    EXPECT_LE(found.cut_below, std::exp(static_cast<long double>(below)) * (1 + 1e-15L));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/answers/asked.h>
@@ -145,6 +146,67 @@ TEST(Cyclic, IsDearestForAUserWithAllRecordsInOneGroup) {
   EXPECT_EQ(found.upper, rounds.upper);
   // Records in three groups: each of the ten rounds of a group has one of them.
   EXPECT_LT(answer_of("repeat(30, poisson(0.1, gaussian(2)))").upper, found.lower);
+}
+
+/// P-mass of a mixture between two places, each component from the nearer tail.
+long double mass_between(const std::vector<long double>& weights, const std::vector<long double>& shifts, long double from,
+                         long double to) {
+  const auto tail = [](long double t) { return std::erfc(t / std::sqrt(2.0L)) / 2; };
+  long double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const long double a = from - shifts[i];
+    const long double b = to - shifts[i];
+    sum += weights[i] * (a > 0 ? tail(a) - tail(b) : tail(-b) - tail(-a));
+  }
+  return sum;
+}
+
+// Little noise: from one end of a block, or of a cell, to the other each component rises by hundreds of its logarithm, and those that were next to nothing
+// are all that counts.
+TEST(GaussianMixtures, LeaveOutOnlyWhatIsNextToNothing) {
+  for (const auto& [records, rate, z, step] :
+       {std::tuple{3, 0.01, 0.004, 900.0}, {3, 0.01, 0.004, 300.0}, {40, 0.05, 0.05, 700.0}, {2, 0.3, 0.7, 0.2}}) {
+    const auto base = privacy_loss::binomial_mixture(z, static_cast<std::uint64_t>(records), rate);
+    std::vector<long double> weights;
+    std::vector<long double> shifts;
+    for (int i = 0; i <= records; ++i) {
+      weights.push_back(binomial(records, i, rate));
+      shifts.push_back(i / static_cast<long double>(z));
+    }
+    const auto loss = [&](long double t) {
+      const auto exponent = [&](std::size_t i) { return std::log(weights[i]) + shifts[i] * (t - shifts[i] / 2); };
+      long double top = exponent(0);
+      for (std::size_t i = 1; i < weights.size(); ++i) top = std::max(top, exponent(i));
+      long double sum = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i) sum += std::exp(exponent(i) - top);
+      return top + std::log(sum);
+    };
+    const auto place = [&](long double wanted) {
+      long double low = -40;
+      long double high = shifts.back() + 40;
+      for (int i = 0; i < 80; ++i) (loss((low + high) / 2) < wanted ? low : high) = (low + high) / 2;
+      return low;
+    };
+    const auto found = privacy_loss::mixture_cells(base, Mixing::remove, step, {-60, -60});
+    int compared = 0;
+    // The outermost cells end where tails are cut.
+    for (std::size_t i = 1; i + 1 < found.cells.size(); ++i) {
+      const auto& cell = found.cells[i];
+      const long double least = static_cast<long double>(cell.index) * static_cast<long double>(step);
+      const long double a = place(least);
+      const long double b = place(least + static_cast<long double>(step));
+      const long double p = mass_between(weights, shifts, a, b);
+      if (!(p > 1e-4000L)) continue;
+      ++compared;
+      const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale));
+      EXPECT_LE(std::abs(mass / p - 1), 1e-8L) << z << ' ' << step << ' ' << cell.index;
+      const long double q = mass_between({1}, {0}, a, b);
+      if (!(q > 0)) continue;
+      const long double excess = 1 - std::exp(least + std::log(q) - std::log(p));
+      EXPECT_NEAR(cell.excess, static_cast<double>(excess), 1e-7) << z << ' ' << step << ' ' << cell.index;
+    }
+    EXPECT_GT(compared, 10) << z << ' ' << step;
+  }
 }
 
 // A law from below of which the densities are known roughly, and only so far out: each cell says what is known of it.

@@ -49,5 +49,42 @@ TEST(PolygonLaw, PassesThroughItsCorners) {
   }
 }
 
+/// delta of N(1, 1) against N(0, 1), and the best test at a loss.
+double normal(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+CurveTest best_test(double x) {
+  const double other = normal(-0.5 - x);
+  return {normal(0.5 - x) - std::exp(x) * other, other};
+}
+
+// By the best tests of a curve the polygon lies below it and near; by tests of other losses, too, and by ones that show nothing from some loss on.
+TEST(BelowTests, LiesBelowTheCurveOfTheTests) {
+  for (const double off : {0.0, 0.1}) {
+    for (const double end : {1.0, 6.0}) {
+      std::vector<double> at;
+      std::vector<CurveTest> tests;
+      for (double x = 0; x < 7; x += 0.05) {
+        at.push_back(x);
+        const CurveTest best = best_test(x + off);
+        // The line of a test that was made for another loss.
+        tests.push_back({x < end ? best.delta + (std::exp(x + off) - std::exp(x)) * best.other : 0, best.other});
+      }
+      const auto law = below_tests(at, tests);
+      ASSERT_TRUE(law);
+      for (double x = 0; x < 4; x += 0.033) {
+        const double truth = best_test(x).delta;
+        const double found = curve(*law, x, -1).nearest_double();
+        EXPECT_LE(found, truth * (1 + 1e-12)) << off << ' ' << end << ' ' << x;
+        if (x < end - 0.2) {
+          EXPECT_GE(found, truth * (off == 0 ? 0.99 : 0.9) - 1e-7) << off << ' ' << end << ' ' << x;
+        }
+      }
+    }
+  }
+}
+TEST(BelowTests, SayNothingWhereTheFirstTestShowsNothing) {
+  EXPECT_FALSE(below_tests({0, 1}, {{0, 0.5}, {0.1, 0.1}}));
+  EXPECT_FALSE(below_tests({0}, {{-0.1, 0.5}}));
+}
+
 }  // namespace
 }  // namespace surety::accounting::privacy_loss::polygon_law_test

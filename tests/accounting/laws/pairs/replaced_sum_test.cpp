@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,52 @@ TEST(ReplacedSum, EnclosesTheCurveOfThreeRounds) {
           }
         }
       }
+    }
+  }
+}
+
+/// Three rounds by cubes of what is drawn: the record's round, and the two others.
+double by_cubes(double multiplier, double x) {
+  const double mu = 1 / multiplier;
+  const auto density = [](double t) { return std::exp(-0.5 * t * t) / std::sqrt(2 * 3.14159265358979); };
+  constexpr double step = 0.02;
+  constexpr double wide = 0.2;
+  constexpr int places = 25;
+  double sum = 0;
+  for (int i = -places; i <= places; ++i) {
+    // The two others are alike.
+    for (int j = -places; j <= i; ++j) {
+      const double one = wide * i;
+      const double other = wide * j;
+      double inner = 0;
+      for (double own = -2; own <= 8; own += step) {
+        const double mean = mu * (mu + own);
+        const double up = std::log1p(std::exp(mu * one - mean) + std::exp(mu * other - mean)) + mean;
+        const double least = std::min({mu + own, one, other}) * mu;
+        const double down = std::log(std::exp(least - mean) + std::exp(least - mu * one) + std::exp(least - mu * other)) - least;
+        inner += density(own) * std::max(0.0, -std::expm1(x - (up - down)));
+      }
+      sum += (i == j ? 1 : 2) * density(one) * density(other) * inner;
+    }
+  }
+  return sum * step * wide * wide;
+}
+
+// Where e^x, and a round's largest value, are beyond the square root of all that double holds.
+TEST(ReplacedSum, OfLittleNoiseHasRoom) {
+  constexpr double error = 2e-3;  // of the cubes, and less
+  for (const auto& [multiplier, x] : {std::pair{0.0625, 330.0}, {0.0556, 390.0}}) {
+    const double truth = by_cubes(multiplier, x);
+    const double below = replaced_curve_below(3, multiplier, x, truth, 0.05);
+    const double above = replaced_curve_above(3, multiplier, x, truth, 0.05);
+    EXPECT_LE(below, truth * (1 + error)) << multiplier << " " << x;
+    EXPECT_GE(above, truth * (1 - error)) << multiplier << " " << x;
+    EXPECT_LT(above / below, 1.05) << multiplier << " " << x;
+    const auto test = replaced_test(3, multiplier, x, truth, 0.05);
+    EXPECT_GT(test.delta, 0.9 * truth) << multiplier << " " << x;
+    for (const double y : {x - 3}) {
+      const double line = test.delta - std::exp(x) * std::expm1(y - x) * test.other;
+      EXPECT_LE(line, by_cubes(multiplier, y) * (1 + error)) << multiplier << " " << x << " " << y;
     }
   }
 }
