@@ -10,6 +10,7 @@
 
 #include <surety/accounting/answers/asked.h>
 #include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -25,6 +26,25 @@ std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
     std::rotate(asked.begin(), draws - 1, draws);
   }
   return asked;
+}
+
+/// What an accountant says, kept for a while unless a formula says it: a plan is calibrated for its noise, for its report, and again by who runs it.
+Opinion kept_opinion(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
+                     const GridRequest& grid) {
+  const auto make = [&] { return opinion_of(accountant, event, question, effort, grid); };
+  if (accountant == place_of<ClosedForm>) return make();
+  struct Key {
+    AccountantPlace accountant;
+    Question question;
+    double width;
+    double widest;
+    bool upper_only;
+    std::optional<double> level;
+    Event event;
+    bool operator==(const Key&) const = default;
+  };
+  static auto& kept = *new LastFew<Key, Opinion, laws_of_a_question>;
+  return kept.of({accountant, question, effort.width, grid.widest, grid.upper_only, grid.level, event}, make);
 }
 
 }  // namespace
@@ -43,7 +63,7 @@ std::optional<double> BestCost::level_of(const Question& question) const {
 Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
   if (!by_grid_ || !(by_grid_->question == question) || !(by_grid_->event == event)) {
     const GridRequest grid{.widest = widest, .upper_only = true, .level = level_of(question)};
-    by_grid_ = {event, question, opinion_of(place_of<PrivacyLoss>, event, question, effort_, grid)};
+    by_grid_ = {event, question, kept_opinion(place_of<PrivacyLoss>, event, question, effort_, grid)};
   }
   return by_grid_->opinion;
 }
@@ -57,7 +77,7 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
       event, led_by(leader),
       [&](AccountantPlace accountant, const GridRequest& grid) {
         return accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, grid.widest)
-                                                   : opinion_of(accountant, event, question, effort_, {.level = level_of(question)});
+                                                   : kept_opinion(accountant, event, question, effort_, {.level = level_of(question)});
       },
       [&](AccountantPlace accountant, const Enclosure& together) {
         if (!least || together.upper < *least) tightest = accountant;
@@ -99,8 +119,8 @@ Opinion BestCost::reported_by_grid(const Event& event, const Question& question,
   if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
   // The lower end by the draws may be about as near as the width asks for.
   if (!is_quick && above.value && by_draws.value && above.value->upper - by_draws.value->lower <= 4 * effort_.width) return above;
-  auto both = opinion_of(place_of<PrivacyLoss>, event, question,
-                         Effort{.width = is_quick ? std::min(asked_.width, effort_.width) : effort_.width}, {.widest = widest});
+  auto both = kept_opinion(place_of<PrivacyLoss>, event, question,
+                           Effort{.width = is_quick ? std::min(asked_.width, effort_.width) : effort_.width}, {.widest = widest});
   if (!both.value) return above.value ? above : both;
   if (above.value) both.value = Enclosure{both.value->lower, std::min(above.value->upper, both.value->upper)};
   return both;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,7 +21,8 @@ namespace {
 
 /// delta of `event`. The width of its enclosure is a share of epsilon: the narrowest that the accountant's memory allows.
 /// Never a looser accountant instead: noise would jump where one stops and the other begins.
-Enclosure certified_delta(const Event& event, Epsilon epsilon) {
+/// \param level what its upper end, which is all that is looked for then, is compared with
+Enclosure certified_delta(const Event& event, Epsilon epsilon, std::optional<double> level = {}) {
   try {
     return accounting::delta(accounting::Contour{}, event, epsilon);
   } catch (const Error& error) {
@@ -29,7 +31,8 @@ Enclosure certified_delta(const Event& event, Epsilon epsilon) {
   std::string reason;
   for (const double share : {0x1p-8, 0x1p-5, 0x1p-2}) {
     try {
-      return accounting::delta(accounting::PrivacyLoss{.width = share * epsilon.value()}, event, epsilon);
+      const accounting::PrivacyLoss accountant{.width = share * epsilon.value(), .upper_only = level.has_value(), .level = level};
+      return accounting::delta(accountant, event, epsilon);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::memory) {
         if (error.code() != ErrorCode::unsupported) throw;
@@ -55,18 +58,18 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
   const double largest_mu = accounting::largest_mu(target.epsilon, target.delta).lower;
   SvrgOptions tried = options;
   tried.anchor_multiplier = NoiseMultiplier{std::sqrt(static_cast<double>(options.epochs.value()) / share.value()) / largest_mu};
-  std::map<double, Enclosure> known;
-  const auto delta_at = [&](double z) {
+  std::map<double, double> known;
+  const auto upper_at = [&](double z) {
     tried.noise_multiplier = NoiseMultiplier{z};
     if (const auto asked = known.find(z); asked != known.end()) return asked->second;
-    return known.emplace(z, certified_delta(plan(tried), target.epsilon)).first->second;
+    return known.emplace(z, certified_delta(plan(tried), target.epsilon, target.delta.value()).upper).first->second;
   };
   std::string refusal;  // at the largest z that does not meet the target
   // log(delta / target), at most 0 where the target is met; bounded, since delta may be 0.
   constexpr double far = 1e6;
   const auto excess = [&](double z) {
     try {
-      const double upper = delta_at(z).upper;
+      const double upper = upper_at(z);
       if (upper > target.delta.value()) refusal.clear();
       const double logs = std::max(std::log(upper) - std::log(target.delta.value()), -far);
       return upper > target.delta.value() ? std::max(logs, std::numeric_limits<double>::min()) : std::min(logs, 0.0);
@@ -104,11 +107,12 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
       accounting::narrow_root(excess_of_log, std::log2(failing), std::log2(meeting), excess(failing), excess(meeting), near, 100);
   // The smaller one last: what it was refused for is what is told. Where the target is met exactly both are the same one.
   meeting = std::exp2(excess_of_log(found.low) <= 0 ? found.low : found.high);
-  const Enclosure delta = delta_at(meeting);
+  const double upper = upper_at(meeting);
+  const Enclosure both = certified_delta(plan(tried), target.epsilon);
   return {.anchor_multiplier = tried.anchor_multiplier,
           .noise_multiplier = NoiseMultiplier{meeting},
           .event = plan(tried),
-          .delta = delta,
+          .delta = {both.lower, std::min(both.upper, upper)},
           .refusal = refusal};
 }
 
