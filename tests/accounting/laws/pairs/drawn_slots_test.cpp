@@ -174,21 +174,6 @@ TEST(WithReplacement, OfOneRecordHoldsItInEverySlot) {
   EXPECT_NEAR(found.lower, known.lower, 1e-5);
 }
 
-TEST(WithReplacement, OfLittleNoiseIsAnsweredWhereAnUpperEndIsAsNarrowAsItWasToBe) {
-  // There is no memory for a look that would confirm it, and the law from below is another one: no wider answer is asked for.
-  const PrivacyLoss narrow{.width = 5e-3, .memory = std::size_t{130} << 20};
-  const auto found = epsilon(narrow, event_of("with_replacement(50000, 500, gaussian(0.01))"), Delta{1e-6});
-  EXPECT_NEAR(found.upper, 20486.7199, 1e-3);
-  // As near to its law as a thousandth of what lies above it in any case.
-  EXPECT_NEAR(found.lower, 20413.5215, 0.08);
-}
-
-TEST(WithReplacement, OfHugeLossesHasATiltFarBelowTheUsualOnes) {
-  // Nine copies of 1,000 draws, of noise 0.01.
-  const PrivacyLoss coarse{.width = 0.05, .upper_only = true};
-  EXPECT_NEAR(epsilon(coarse, event_of("with_replacement(1000, 1000, gaussian(0.01))"), Delta{1e-6}).upper, 406745.254, 1);
-}
-
 /// The table of the proof: 1,000 rounds at delta 1e-6, each end as it is printed there.
 TEST(WithReplacement, CostsWhatTheTableOfItsProofSays) {
   for (const auto& [batch, with, without] :
