@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include <surety/accounting/answers/best.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/data/called_off.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -47,7 +47,7 @@ void require_useful(const Target& target) {
   constexpr double most_noise = 0x1p32;
   const Event most = target.delta.value() > 0 ? gaussian(NoiseMultiplier{most_noise}, target.adjacency)
                                               : laplace(NoiseScale{most_noise}, target.adjacency);
-  if (accounting::best_epsilon(most, target.delta).value.upper <= target.epsilon.value()) return;
+  if (accounting::epsilon(accounting::ClosedForm{}, most, target.delta).upper <= target.epsilon.value()) return;
   refuse(ErrorCode::unreachable, "epsilon = {} at delta = {} is out of reach: noise of 2^32 times what one record moves does not keep it",
          target.epsilon.value(), target.delta.value());
 }

@@ -28,6 +28,8 @@ namespace {
 constexpr double most_tilt_per_step = 40;
 /// The same for the tilts of the ends: log_transform raises it to the 64th power.
 constexpr double most_end_tilt_per_step = 8;
+/// Of a window: fewer cost little.
+constexpr double many_points = 0x1p16;
 
 /// Whether both are one kind of pair whose numbers are within a relative `tolerance`: Gaussian ones, or atoms.
 bool alike(const LossLaw& x, const LossLaw& y, double tolerance) {
@@ -79,6 +81,19 @@ class Run {
     return farther * task.width < distance;
   }
 
+  /// By how much of its width a lower end alone exceeds what counts: nothing more does once it can rise by next to nothing beside what
+  /// lies above it in any case. 1 or less where it is narrow enough; infinity where the end above is not known to be far.
+  [[nodiscard]] double excess_of_lower(const Task& task, const Enclosure& upper) const {
+    constexpr double share = 1e-3;
+    if (task.gives_upper || !(task.answer.upper < upper.upper)) return infinity;
+    return width(task, task.answer) / (share * width(task, {task.answer.upper, upper.upper}));
+  }
+
+  /// A lower end alone, of so many points that more would cost, is narrow enough.
+  [[nodiscard]] bool has_seen_enough(const Task& task, const Enclosure& upper) const {
+    return !task.cheap && excess_of_lower(task, upper) <= 1;
+  }
+
   /// After some looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
   void refuse_what_will_not_fit(const Task& task) const {
     if (!task.follows_step || task.gives_upper == task.gives_lower || !question_.delta) return;
@@ -96,7 +111,7 @@ class Run {
     poll_limit();
     task.step = window.step;
     const auto takes_sums = [](const ReleaseLaws& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
-    task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
+    task.cheap = static_cast<double>(window.size) < many_points && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
     auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
@@ -207,8 +222,10 @@ class Tasks {
     sort(all_);
     if (upper_only) return;
     if (!all_.empty()) tilt_ = all_.front().slope;
-    for (auto& task : lower(tilt_)) all_.push_back(std::move(task));
-    sort(all_);
+    // After the upper ends, which say how much a lower one may count.
+    auto below = lower(tilt_);
+    sort(below);
+    for (auto& task : below) all_.push_back(std::move(task));
   }
 
   [[nodiscard]] std::vector<Task>& all() { return all_; }
@@ -320,9 +337,19 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   // What is known without a look.
   if (question.delta) task.answer.upper = task.most;
   if (largest.outweighs(task) || (!task.gives_lower && question.delta && are_infinite_beyond(task.parts, *question.delta))) return;
-  task.answer = run(task, std::min(first, task.coarse));
+  first = std::min(first, task.coarse);
+  if (!task.gives_upper && (task.largest - task.least) / first > many_points) {
+    // So many points that a coarser look costs next to nothing beside them.
+    for (double step = std::min(10 * first, task.coarse); step > 2 * first;) {
+      task.answer = run(task, step);
+      if (run.has_seen_enough(task, largest.upper)) return;
+      step *= std::clamp(std::sqrt(0.85 / run.excess_of_lower(task, largest.upper)), 0.1, 0.5);
+    }
+  }
+  task.answer = run(task, first);
   task.width = run.width(task, task.answer);
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task) && !run.is_settled(task); ++attempt) {
+    if (run.has_seen_enough(task, largest.upper)) break;
     // At a step that should do, one that does not help meets rounding.
     const double before = task.width;
     if (std::isinf(task.answer.lower)) break;
@@ -346,7 +373,8 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
       found = run(task, task.step * std::clamp(factor, least, 0.9));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {
-        task.refused = error;  // its upper end is of second order, and tests may narrow the lower one
+        // Its upper end is of second order, and tests may narrow the lower one. One that had moved no more is as narrow as it was to be.
+        if (task.width > task.wanted) task.refused = error;
         break;
       }
       // Of delta more digits were wanted than there is memory for.
@@ -399,6 +427,11 @@ namespace {
 
 /// Deltas at which densities of allocated epochs have no digits left.
 constexpr double far_tail = 1e-11;
+
+/// Whoever only compares the upper end with a level has the answer.
+bool is_below_level(const PrivacyLoss& accountant, const Enclosure& found) {
+  return accountant.upper_only && accountant.level && found.upper <= *accountant.level;
+}
 
 bool holds_epoch(const Event& event) {
   return !every_leaf(event, [](const Event& leaf) {
@@ -522,7 +555,7 @@ Enclosure answer_of_grids(const PrivacyLoss& accountant, const Event& event, con
   std::optional<Enclosure> found;
   if (question.epsilon || *question.delta >= far_tail) {
     found = with_joint_epochs(answer_of(accountant, event, question, Reach::middle, others), accountant, event, question, others);
-    if (!question.epsilon || found->upper >= far_tail) return *found;
+    if (!question.epsilon || found->upper >= far_tail || is_below_level(accountant, *found)) return *found;
   }
   try {
     const Enclosure far = answer_of(accountant, event, question, Reach::far_tail, others);
@@ -591,7 +624,7 @@ Enclosure narrowed(const PrivacyLoss& accountant, const Event& event, const Give
   const Enclosure found = answer_of_grids(accountant, event, question, others);
   constexpr double narrow_enough = 1e-3;
   if (accountant.step > 0 || !(found.upper - found.lower > narrow_enough * found.upper)) return found;
-  if (accountant.upper_only && accountant.level && found.upper <= *accountant.level) return found;
+  if (is_below_level(accountant, found)) return found;
   const bool has_choices = holds_many_choices(event);
   if (!has_choices && !holds_crowded_batches(event)) return found;
   PrivacyLoss from_above = accountant;

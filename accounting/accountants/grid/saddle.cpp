@@ -32,7 +32,9 @@ ApproximateCumulants::ApproximateCumulants(const Parts& parts, const Cut& cut) {
     } else if (step > 1e-300) {
       const auto found = cells(part.upper, step, cut);
       for (const auto& cell : found.cells) {
-        law.add(rough_loss(found, cell), cell.log_scale + std::log(cell.mass));
+        const double loss = rough_loss(found, cell);
+        // A cell far from all that a mixture is made of may have no digits.
+        if (!std::isnan(loss) && cell.mass > 0) law.add(loss, cell.log_scale + std::log(cell.mass));
       }
     } else {
       law.add(bounds.least, 0);  // one outcome
@@ -105,6 +107,12 @@ Cumulants ApproximateCumulants::at(const Law& law, double s) {
 Saddle find_saddle(const ApproximateCumulants& k, double most, const std::function<bool(const Saddle&)>& beyond) {
   double low = std::log(1e-4);
   double high = std::log(most);
+  // Huge losses have tilts far below.
+  const double least = std::log(1e-12);
+  while (low > least && beyond(saddle_at(k, std::exp(low)))) {
+    high = low;
+    low -= std::log(1e2);
+  }
   for (int i = 0; i < 18; ++i) {
     const double mid = 0.5 * (low + high);
     (beyond(saddle_at(k, std::exp(mid))) ? high : low) = mid;

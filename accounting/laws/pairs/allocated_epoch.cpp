@@ -62,11 +62,13 @@ constexpr std::array<GaussNode, 8> gauss{{{-0.96028985649753623168, 0.1012285362
 /// Sums of all[k] e^(2 pi i j k / size), in place. Each term passes log2(size) butterflies, whose rounding is at most 8 u of the moduli.
 class Transform {
  public:
-  explicit Transform(std::size_t size) : roots_(size / 2) {
-    for (std::size_t k = 0; k < roots_.size(); ++k) {
+  explicit Transform(std::size_t size) : roots_(size) {
+    // Those of each width side by side: from half on, half of them.
+    for (std::size_t k = 0; k < size / 2; ++k) {
       const long double angle = 2 * pi * static_cast<long double>(k) / static_cast<long double>(size);
-      roots_[k] = {std::cos(angle), std::sin(angle)};
+      roots_[size / 2 + k] = {std::cos(angle), std::sin(angle)};
     }
+    for (std::size_t i = size / 2; i-- > 1;) roots_[i] = roots_[2 * i];
   }
   void operator()(std::vector<Complex>& all) const {
     const std::size_t size = all.size();
@@ -76,24 +78,33 @@ class Transform {
       j ^= bit;
       if (i < j) std::swap(all[i], all[j]);
     }
+    // As many as a cache holds pass all widths below theirs together.
+    const std::size_t block = std::min(size, most_of_cache);
+    for (std::size_t start = 0; start < size; start += block) {
+      for (std::size_t half = 1; half < block; half *= 2) butterflies(all, start, start + block, half);
+    }
+    for (std::size_t half = block; half < size; half *= 2) butterflies(all, 0, size, half);
+  }
+
+ private:
+  static constexpr std::size_t most_of_cache = std::size_t{1} << 13;
+
+  void butterflies(std::vector<Complex>& all, std::size_t first, std::size_t last, std::size_t half) const {
+    poll_limit();
     PollNowAndThen poll;
-    for (std::size_t half = 1; half < size; half *= 2) {
-      poll_limit();
-      const std::size_t stride = size / 2 / half;
-      for (std::size_t start = 0; start < size; start += 2 * half) {
-        poll();
-        for (std::size_t k = 0; k < half; ++k) {
-          const Complex& w = roots_[k * stride];
-          const Complex& b = all[start + half + k];
-          const Complex turned{b.real() * w.real() - b.imag() * w.imag(), b.real() * w.imag() + b.imag() * w.real()};
-          all[start + half + k] = all[start + k] - turned;
-          all[start + k] += turned;
-        }
+    const Complex* const roots = &roots_[half];
+    for (std::size_t start = first; start < last; start += 2 * half) {
+      poll();
+      for (std::size_t k = 0; k < half; ++k) {
+        const Complex& w = roots[k];
+        const Complex& b = all[start + half + k];
+        const Complex turned{b.real() * w.real() - b.imag() * w.imag(), b.real() * w.imag() + b.imag() * w.real()};
+        all[start + half + k] = all[start + k] - turned;
+        all[start + k] += turned;
       }
     }
   }
 
- private:
   std::vector<Complex> roots_;
 };
 
@@ -525,7 +536,7 @@ class AllocatedEpoch::Numbers {
     const std::size_t nodes = chosen.nodes;
     const long double h = 2 * pi / static_cast<long double>(period);
     const LogNormalTransform laplace{1 / static_cast<long double>(multiplier_)};
-    const std::size_t size = std::bit_ceil(4 * nodes);
+    const std::size_t size = std::bit_ceil(3 * nodes);
     const long double spacing = static_cast<long double>(period) / static_cast<long double>(size);
     const long double t = t_;
     std::vector<Complex> weights(nodes);  // (h / pi) phi, then times powers of s spacing over factorials

@@ -5,6 +5,7 @@
 #include <complex>
 #include <numbers>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,6 +60,29 @@ struct ReplacedNode {
   Complex b;
 };
 
+/// Bounds on log E e^(-v Y), which falls with v: those of the next v of a grid below, each made once.
+class KeptLaplace {
+ public:
+  explicit KeptLaplace(const AllocatedEpoch& epoch) : epoch_{epoch} {}
+
+  [[nodiscard]] LongUpper operator()(LongLower v) {
+    constexpr double per_octave = 64;
+    constexpr double last = 1000;  // no place beyond 2^1000
+    const double at = std::min(per_octave * last, std::floor(per_octave * static_cast<double>(std::log2(v.value()))));
+    if (!(at > -per_octave * last)) return LongExact{0};
+    auto place = static_cast<int>(at);
+    const auto of_grid = [](int i) { return std::exp2(i / per_octave); };
+    while (static_cast<long double>(of_grid(place)) > v.value()) --place;
+    const auto [known, is_new] = known_.try_emplace(place, 0.0);
+    if (is_new) known->second = epoch_.log_laplace(of_grid(place));
+    return LongUpper::claim(known->second);
+  }
+
+ private:
+  const AllocatedEpoch& epoch_;
+  std::unordered_map<int, double> known_;
+};
+
 }  // namespace
 
 class ReplacedEpoch::Numbers {
@@ -102,10 +126,12 @@ class ReplacedEpoch::Numbers {
   [[nodiscard]] std::vector<Beyond> beyond(std::span<const double> losses, std::size_t most_frequencies) {
     const StandardFloatingPoint environment;
     std::vector<Beyond> found;
+    KeptLaplace laplace{*tails_};
     for (std::size_t i = 0; i < losses.size(); i += sharing) {
       const auto some = losses.subspan(i, std::min(sharing, losses.size() - i));
       const auto tails = is_long() ? rising_.beyond(some, most_frequencies) : std::vector<ReplacedFrequencies::Tails>{};
-      for (std::size_t j = 0; j < some.size(); ++j) found.push_back(tails.empty() ? by_multiples(some[j]) : from_tails(some[j], tails[j]));
+      for (std::size_t j = 0; j < some.size(); ++j)
+        found.push_back(tails.empty() ? by_multiples(some[j], laplace) : from_tails(some[j], tails[j]));
     }
     return found;
   }
@@ -116,7 +142,8 @@ class ReplacedEpoch::Numbers {
     std::call_once(long_once_, [&] {
       try {
         const long double half_period = tails_->highest(log_alias);
-        is_long_ = static_cast<double>(node_count(1, pi / half_period)) > long_sum;
+        KeptLaplace laplace{*tails_};
+        is_long_ = static_cast<double>(node_count(1, pi / half_period, laplace)) > long_sum;
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;
         is_long_ = true;
@@ -145,7 +172,7 @@ class ReplacedEpoch::Numbers {
             shortened(tails.rule).value(),
             static_cast<double>(tails.count)};
   }
-  [[nodiscard]] Beyond by_multiples(double x) const {
+  [[nodiscard]] Beyond by_multiples(double x, KeptLaplace& laplace) const {
     const long double ratio = std::exp(static_cast<long double>(x));
     // |D| stays below the larger of both means, and each is below this but for e^log_alias of its mass.
     const double most = tails_->highest(log_alias);
@@ -156,8 +183,8 @@ class ReplacedEpoch::Numbers {
     const long double alias_of_modulus = (2 * (ratio_above + 1) * outside).value();
     const long double alias_of_sign = (4 * outside).value();
     const long double h = pi / half_period;
-    const auto count = node_count(ratio, h);
-    const auto line = line_error(ratio, h, count);
+    const auto count = node_count(ratio, h, laplace);
+    const auto line = line_error(ratio, h, count, laplace);
     const long double t = t_;
     const auto transform = transforms(ratio, h / t, count);
     // n = 2 k + 1: |D| = L / 2 - (4 L / pi^2) sum cos(n pi D / L) / n^2, sign D = (4 / pi) sum sin(n pi D / L) / n for |D| < L.
@@ -333,11 +360,10 @@ class ReplacedEpoch::Numbers {
     const LongLower least = 2 * sqrt(ratio) * smallest_product_;
     return log_bound_by(w, [&](LongLower v) { return -(v * least); });
   }
-  [[nodiscard]] LongUpper log_bound(LongLower ratio, LongLower w) const {
+  [[nodiscard]] LongUpper log_bound(LongLower ratio, LongLower w, KeptLaplace& laplace) const {
     const LongUpper simple = log_bound_by_least(ratio, w);
     if (simple.value() < -600) return simple;
     // A rises where B falls, so the mean of the product is at most the product of the means.
-    const auto laplace = [&](LongLower v) { return LongUpper::claim(tails_->log_laplace(shortened(v).value())); };
     return min(simple, log_bound_by(w, [&](LongLower v) { return laplace(v) + laplace(v * ratio); }));
   }
   /// e^x, and the frequency of the odd n, a product and a quotient.
@@ -346,30 +372,48 @@ class ReplacedEpoch::Numbers {
     return LongLower::within(h * n / static_cast<long double>(t_), 2);
   }
 
-  [[nodiscard]] std::size_t node_count(long double ratio, long double h) const {
-    std::size_t count = 32;
-    while (log_bound(ratio_below(ratio), frequency(h, static_cast<long double>(2 * count + 1))).value() > -38) {
-      count += count / 5;
-      if (static_cast<double>(count) > most_nodes) refuse();
+  [[nodiscard]] std::size_t node_count(long double ratio, long double h, KeptLaplace& laplace) const {
+    constexpr long double left_out = -38;
+    const LongLower a = ratio_below(ratio);
+    std::vector<std::size_t> counts{32};
+    const auto suffices = [&](std::size_t i) {
+      while (counts.size() <= i) counts.push_back(counts.back() + counts.back() / 5);
+      if (static_cast<double>(counts[i]) > most_nodes) return true;
+      return log_bound(a, frequency(h, static_cast<long double>(2 * counts[i] + 1)), laplace).value() <= left_out;
+    };
+    // The bound falls: the first count that suffices lies between two looks. Too many are not looked at.
+    std::size_t fails = 0;
+    if (suffices(0)) return counts[0];
+    std::size_t holds = 1;
+    for (; !suffices(holds); holds = 2 * holds + 1) fails = holds;
+    while (holds - fails > 1) {
+      const std::size_t middle = fails + (holds - fails) / 2;
+      (suffices(middle) ? holds : fails) = middle;
     }
-    return count;
+    if (static_cast<double>(counts[holds]) > most_nodes) refuse();
+    return counts[holds];
   }
   /// The sums of 1 / n^2 and 1 / n times the bound over the odd n that are left out, doubling by doubling.
   static constexpr auto nearly_nothing = LongExact{1e-2000L};
-  [[nodiscard]] Left line_error(long double ratio, long double h, std::size_t count) const {
+  [[nodiscard]] Left line_error(long double ratio, long double h, std::size_t count, KeptLaplace& laplace) const {
+    constexpr long double so_little = -100;
     const LongLower a = ratio_below(ratio);
     LongUpper cosines{0};
     LongUpper sines{0};
+    LongUpper last{0};
     auto n = static_cast<long double>(2 * count + 1);
     for (int i = 0; i < 200; ++i, n *= 2) {
       const LongLower w = frequency(h, n);
-      const LongUpper bound = exp(log_bound(a, w));
+      const LongUpper simple = log_bound_by_least(a, w);
+      // The bound falls, so that of the doubling before holds as well.
+      last = last.value() > so_little ? log_bound(a, w, laplace) : min(last, simple);
+      const LongUpper bound = exp(last);
       // n to 2 n: at most n / 2 + 1 odd ones.
       const LongUpper odd_ones = bound * LongExact{n / 2 + 1} / LongExact{n};
       cosines += odd_ones / LongExact{n};
       sines += odd_ones;
       // An exponential: each doubling more than squares it.
-      if (log_bound_by_least(a, w).value() < -5000) return {(cosines + nearly_nothing).value(), (sines + nearly_nothing).value()};
+      if (simple.value() < -5000) return {(cosines + nearly_nothing).value(), (sines + nearly_nothing).value()};
     }
     refuse();
   }
