@@ -12,6 +12,7 @@
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/hypotenuse.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/text/error.h>
 
@@ -210,7 +211,7 @@ class OneEnd {
     const double largest = std::max(top_, center + reach * spread);
     double step = step_;
     for (;; step *= 1.5) {
-      const auto length = [&](double v) { return step * std::min(std::hypot(v - center, spread), std::hypot(v, middle_)); };
+      const auto length = [&](double v) { return step * std::min(hypotenuse(v - center, spread), hypotenuse(v, middle_)); };
       std::vector<double> points{least};
       while (points.back() < largest && points.size() <= most_points_) {
         const double v = points.back();
