@@ -97,7 +97,7 @@ def test_what_was_charged_before_the_keyboard_stays_charged() -> None:
     assert isinstance(error, KeyboardInterrupt) and took < 0.2
     assert error.__notes__ == ["surety: run 1 of the ledger is charged, and stays charged with what it had released by then, or more"]
     (run,) = ledger.audit(0.0)["runs"]
-    assert run["state"] == "settled" and 0 < run["charged"].count("exponential") and run["charged"] != run["planned"]
+    assert run["state"] == "settled" and 0 < run["charged"].count("pure") and run["charged"] != run["planned"]
 
 
 def test_the_keyboard_ends_the_reading_of_a_training_and_costs_nothing(tmp_path: Path) -> None:
