@@ -245,6 +245,15 @@ TEST_F(Files, InTheMakingAreGoneWhenASignalEndsTheRun) {
   close(records);
 }
 
+TEST_F(Files, AreNotMadeForWhatCannotBeKeptOrMeansNothing) {
+  const auto data = small_data(20);
+  Words hopeless{"train", data, "--label", "label", "--algorithm", "gradient-descent", "--clip", "1", "--steps", "2"};
+  hopeless = hopeless + Words{"--epsilon", "1e-100", "--delta", "1e-300", "--ledger", path("run.db"), "--model", path("model.json")};
+  expect_untouched(hopeless, 6, {"epsilon = 1e-100 at delta = 1e-300 is out of reach", "2^32"});
+  expect_untouched(train(data, path("run.db"), path("model.json")) + Words{"--categories", "x="}, 2,
+                   {"--categories is 'x=', must be column=text,text,..."});
+}
+
 TEST_F(Files, WithNamesThatAreNoTextAreRefusedUncharged) {
   const auto with = [&](const std::string& header, const Words& more) {
     write(path("names.csv"), header + "\n1,2,1\n2,1,0\n");

@@ -81,8 +81,8 @@ class Run {
     return farther * task.width < distance;
   }
 
-  /// By how much of its width a lower end alone exceeds what counts: nothing more does once it can rise by next to nothing beside what
-  /// lies above it in any case. 1 or less where it is narrow enough; infinity where the end above is not known to be far.
+  /// The width of a lower end alone over the largest that counts, which is a share of what lies above it in any case: 1 or less where it is narrow
+  /// enough, infinity where the upper end is not known to be farther.
   [[nodiscard]] double excess_of_lower(const Task& task, const Enclosure& upper) const {
     constexpr double share = 1e-3;
     if (task.gives_upper || !(task.answer.upper < upper.upper)) return infinity;
