@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -28,6 +30,29 @@ double delta_above(const std::vector<Edge>& edges, const RunCurve& curve, double
   }
   return sum > 0 ? std::min(1.0, sum * (1 + rounding(edges.size())) + tiny) : 0;
 }
+
+/// Chords end at multiples of this, whatever epsilon is asked, so that their ends are found once.
+constexpr double chord_step = 0.25;
+
+/// The values of a bound at multiples of `GaussianSearch::step`, the ends of chords among them, each found once.
+class KeptAtSteps {
+ public:
+  template <typename Find>
+  [[nodiscard]] double of(double epsilon, const Find& find) const {
+    if (std::fmod(epsilon, GaussianSearch::step) != 0) return find();
+    {
+      const std::lock_guard lock{mutex_};
+      if (const auto found = known_.find(epsilon); found != known_.end()) return found->second;
+    }
+    const double value = find();
+    const std::lock_guard lock{mutex_};
+    return known_.emplace(epsilon, value).first->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<double, double> known_;
+};
 
 /// What all points of a cell may be: its log slopes, and with its ends three points above all of it.
 struct Cell {
@@ -199,8 +224,10 @@ class GaussianSearch::Tables {
   }
 
   [[nodiscard]] double above(double epsilon) const {
-    return delta_above(
-        edges_, [&](double loss) { return gaussian_run_above(mu_.upper, loss); }, epsilon);
+    return at_steps_.of(epsilon, [&] {
+      return delta_above(
+          edges_, [&](double loss) { return gaussian_run_above(mu_.upper, loss); }, epsilon);
+    });
   }
 
   [[nodiscard]] Enclosure mu() const { return mu_; }
@@ -211,9 +238,9 @@ class GaussianSearch::Tables {
     double best = std::max(by_cells(falling_, epsilon), by_cells(rising_, epsilon));
     // Where nearly everything would be rejected, less of it is.
     const double first = epsilon - order_.front().log_slope;
-    best = std::max(best, by_moves(epsilon, first, 1));
     const bool is_much = tails(first).p_most * slope_.mean() > 1e-3;
     const std::size_t stride = order_.size() / 200 + 1;
+    best = std::max(best, by_moves(epsilon, first, is_much ? order_.size() / 2000 + 1 : 1));
     for (int i = 1; is_much && i <= 40; ++i) best = std::max(best, by_moves(epsilon, first + (mu_.lower * 12 - first) * i / 40, stride));
     return best;
   }
@@ -396,6 +423,7 @@ class GaussianSearch::Tables {
   std::vector<Rank> order_;
   std::vector<Published> falling_;
   std::vector<Published> rising_;
+  KeptAtSteps at_steps_;
 };
 
 class SearchByCurve::Tables {
@@ -404,8 +432,10 @@ class SearchByCurve::Tables {
     edges_ = edges_of_curve(Slope{runs}, curve_, 0.02 * std::max(1.0, runs.mean() / 1000));
   }
   [[nodiscard]] double above(double epsilon) const {
-    return delta_above(
-        edges_, [&](double loss) { return curve_.above(loss); }, epsilon);
+    return at_steps_.of(epsilon, [&] {
+      return delta_above(
+          edges_, [&](double loss) { return curve_.above(loss); }, epsilon);
+    });
   }
   /// The largest logarithm of a slope: losses below epsilon less this do not count.
   [[nodiscard]] double steepest() const { return edges_.empty() ? 0 : edges_.front().log_slope; }
@@ -413,6 +443,7 @@ class SearchByCurve::Tables {
  private:
   CurveOfPoints curve_;
   std::vector<Edge> edges_;
+  KeptAtSteps at_steps_;
 };
 
 double gaussian_run_above(double mu, double loss) {
@@ -428,10 +459,12 @@ double gaussian_run_above(double mu, double loss) {
 double below_chords(const RunCurve& bound, double epsilon) {
   double least = bound(epsilon);
   if (!(least > 0.05)) return least;
-  for (int i = 1; i <= 6; ++i) {
-    const double apart = 0.5 * i;
+  const double first = std::floor(epsilon / chord_step) + 1;
+  for (int i = 0; i < 12; ++i) {
+    const double to = chord_step * (first + i);
+    const double apart = to - epsilon;
     if (least <= -std::expm1(-apart)) break;  // the chord lies above that, and those to farther points higher
-    least = std::min(least, 1 - std::exp(-apart) * (1 - bound(epsilon + apart)) + few);
+    least = std::min(least, 1 - std::exp(-apart) * (1 - bound(to)) + few);
   }
   return least;
 }

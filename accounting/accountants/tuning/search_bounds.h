@@ -24,6 +24,8 @@ class GaussianSearch {
   [[nodiscard]] double below(double epsilon) const;
   /// The upper end where no chord is taken (`below_chords`).
   [[nodiscard]] double above_alone(double epsilon) const;
+  /// What `above_alone` finds at multiples of this is kept.
+  static constexpr double step = 0.0625;
   [[nodiscard]] Enclosure mu() const;
 
  private:

@@ -367,7 +367,8 @@ Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon, c
     // delta falls, so what is below it further on is below it here.
     double lower = (1 - none(search.runs)) * gaussian_curve.delta(Mu{gaussian->mu().lower}, epsilon).lower * (1 - few);
     for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) {
-      if (gaussian->above_alone(at + further) > lower) lower = std::max(lower, gaussian->below(at + further));
+      const double before = GaussianSearch::step * std::floor((at + further) / GaussianSearch::step);
+      if (gaussian->above_alone(before) > lower) lower = std::max(lower, gaussian->below(at + further));
     }
     if (upper > PublishedRuns::counts_from) {
       if (const auto laws = search_by_laws(search, upper, runs)) lower = std::max(lower, laws->below(at));
