@@ -161,6 +161,11 @@ class Rows {
                         at_first ? "proved" : "open", calibrated_s, judged_s)
          << std::flush;
   }
+  void add_out_of_reach(const std::string& text, const Target& wanted) {
+    if (!out_) return;
+    out_ << fmt::format("\"{}\",{},{},{:.3g},,,,out of reach,,,\n", text, name(wanted.adjacency), wanted.epsilon.value(), wanted.delta.value())
+         << std::flush;
+  }
 
  private:
   std::ofstream out_;
@@ -190,6 +195,7 @@ TEST(Judgement, KeepsWhatCalibrationReturns) {
     const auto found = calibrated_if_any(text, wanted);
     if (!found) {
       ++out_of_reach;
+      rows.add_out_of_reach(text, wanted);
       continue;
     }
     const double calibrated_s = seconds_since(start);
