@@ -165,18 +165,15 @@ std::size_t Candidates::nearest(double number) const noexcept {
 }
 
 void RankCounts::add(double number) noexcept {
-  const auto nearest = candidates_.nearest(number);
-  auto& count = counts_[nearest];
-  const double candidate = candidates_[nearest];
-  // Beyond the bounds a number is clamped, and a NaN is the lower one.
   const auto& bounds = candidates_.bounds();
-  if (number < candidate && number > bounds.lower) {
-    ++count.below;
-  } else if (number > candidate && number < bounds.upper) {
-    ++count.above;
-  } else {
-    ++count.equal;
-  }
+  const double clamped = number > bounds.lower ? std::min(number, bounds.upper) : bounds.lower;  // a NaN is the lower bound
+  const auto nearest = candidates_.nearest(clamped);
+  const double candidate = candidates_[nearest];
+  // Without branches: on which side it lies nobody can predict.
+  auto& count = counts_[nearest];
+  count.below += clamped < candidate ? 1U : 0U;
+  count.equal += clamped == candidate ? 1U : 0U;
+  count.above += clamped > candidate ? 1U : 0U;
 }
 
 RankTotal RankCounts::total() const {
