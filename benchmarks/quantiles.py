@@ -89,7 +89,10 @@ def above(own, *others):
     """By how many standard errors of their difference the mean of `own` is above the smallest one of the others."""
     best = min(others, key=np.mean)
     error = np.sqrt(np.var(own) / len(own) + np.var(best) / len(best))
-    return (np.mean(own) - np.mean(best)) / error if error > 0 else 0.0
+    difference = np.mean(own) - np.mean(best)
+    if error > 1e-9:
+        return difference / error
+    return np.copysign(np.inf, difference) if abs(difference) > 1e-9 else 0.0
 
 
 def main():
@@ -110,7 +113,8 @@ def main():
     print(f"Made by `benchmarks/quantiles.py` on {datetime.date.today()}: {names}. {runs} releases each,")
     print(f"in the rows that are not on this page {runs // 10} of the others; add-or-remove-one, delta = 0.\n")
     print("Mean (and 90 % quantile) of the rank error in records, then the same where numbers within 10^-4 of the bounds' width are equal.")
-    print("OpenDP has the same candidates as Surety. *Above*: Surety's mean above the smaller one of the others, in standard errors of the difference.\n")
+    print("OpenDP has the same candidates as Surety. *Above*: Surety's mean above the smaller one of the others, in standard errors of the difference,")
+    print("-inf where it is smaller and neither varies.\n")
     print(result_page.mark("quantiles", SHOWN, ["data", "q", "epsilon", "Surety", "OpenDP", "diffprivlib", "above"]))
     print("| data | q | epsilon | Surety | OpenDP | diffprivlib | above | Surety, 10^-4 | OpenDP, 10^-4 | diffprivlib, 10^-4 |")
     print("|---|---|---|---|---|---|---|---|---|---|")

@@ -88,10 +88,16 @@ double score_of(Integer error, Share share) {
   return -static_cast<double>(static_cast<std::int64_t>(std::min(error, worst)));
 }
 
-Integer records_of(std::span<const std::uint64_t> counts) {
+Integer records_of(std::span<const RankCount> counts) {
   Integer records = 0;
-  for (const auto count : counts) records += count;
+  for (const auto& count : counts) records += count.all();
   return records;
+}
+
+constexpr auto places_each = RankTotal::places_each;
+std::uint64_t& at_place(std::vector<RankCount>& counts, std::uint32_t place) {
+  auto& count = counts[place / places_each];
+  return place % places_each == 0 ? count.below : place % places_each == 1 ? count.equal : count.above;
 }
 
 /// Records of a group between two candidates, and which fractions are chosen from them.
@@ -99,7 +105,7 @@ struct Node {
   std::size_t group;
   Span span;
   std::size_t first;  ///< candidate
-  std::vector<std::uint64_t> counts;
+  std::vector<RankCount> counts;
 };
 
 }  // namespace
@@ -158,10 +164,26 @@ std::size_t Candidates::nearest(double number) const noexcept {
   return std::min(static_cast<std::size_t>(position + 0.5), count_ - 1);
 }
 
+void RankCounts::add(double number) noexcept {
+  const auto& bounds = candidates_.bounds();
+  const double clamped = number > bounds.lower ? std::min(number, bounds.upper) : bounds.lower;  // a NaN is the lower bound
+  const auto nearest = candidates_.nearest(clamped);
+  const double candidate = candidates_[nearest];
+  // Without branches: on which side it lies nobody can predict.
+  auto& count = counts_[nearest];
+  count.below += clamped < candidate ? 1U : 0U;
+  count.equal += clamped == candidate ? 1U : 0U;
+  count.above += clamped > candidate ? 1U : 0U;
+}
+
 RankTotal RankCounts::total() const {
   RankTotal result;
-  for (std::size_t k = 0; k < counts_.size(); ++k) {
-    if (counts_[k] != 0) result.counts.emplace_back(static_cast<std::uint32_t>(k), counts_[k]);
+  std::uint32_t place = 0;
+  for (const auto& count : counts_) {
+    for (const auto records : {count.below, count.equal, count.above}) {
+      if (records != 0) result.counts.emplace_back(place, records);
+      ++place;
+    }
   }
   return result;
 }
@@ -169,26 +191,32 @@ RankTotal RankCounts::total() const {
 void RankCounts::add_total(const RankTotal& total, std::uint64_t records) {
   std::uint64_t left = records;
   std::size_t next = 0;
-  for (const auto& [candidate, count] : total.counts) {
-    if (!(candidate >= next && candidate < counts_.size() && count >= 1 && count <= left)) {
+  for (const auto& [place, count] : total.counts) {
+    if (!(place >= next && place < counts_.size() * places_each && count >= 1 && count <= left)) {
       invalid("a total is none of a quantile's, must be the counts of so many records");
     }
-    next = std::size_t{candidate} + 1;
+    next = std::size_t{place} + 1;
     left -= count;
   }
-  for (const auto& [candidate, count] : total.counts) counts_[candidate] += count;
+  for (const auto& [place, count] : total.counts) at_place(counts_, place) += count;
 }
 
-std::vector<double> rank_scores(std::span<const std::uint64_t> counts, Share share) {
+std::vector<double> rank_scores(std::span<const RankCount> counts, Share share) {
   // 2^64 records in billionths fit into 128 bits.
   const Integer asked = records_of(counts) * share.part;
+  const Integer penalty = Integer{rounding_penalty} * share.whole;
+  const auto missed = [&](Integer below, Integer reached) {
+    return std::max({Integer{0}, below * share.whole - asked, asked - reached * share.whole});
+  };
   std::vector<double> result;
   result.reserve(counts.size());
-  Integer below = 0;
-  for (const auto count : counts) {
-    const Integer reached = below + count;
-    result.push_back(score_of(std::max({Integer{0}, below * share.whole - asked, asked - reached * share.whole}), share));
-    below = reached;
+  Integer before = 0;
+  for (const auto& count : counts) {
+    const Integer below = before + count.below;
+    const Integer exact = missed(below, below + count.equal);
+    const Integer rounded = missed(before, before + count.all());
+    result.push_back(score_of(std::min(exact, rounded + penalty), share));
+    before += count.all();
   }
   return result;
 }
@@ -197,13 +225,24 @@ std::uint64_t below_cut(std::uint64_t records, std::uint64_t cut) noexcept {
   return static_cast<std::uint64_t>(Integer{records} * cut / cuts);
 }
 
-std::vector<double> cut_scores(std::span<const std::uint64_t> counts, std::size_t at, Share share) {
+Halves halves_at(std::span<const RankCount> counts, std::size_t at, std::uint64_t cut) {
+  const auto records = counts[at].all();
+  const auto divided = below_cut(records, cut);
+  const auto lower = counts.first(at + 1);
+  const auto upper = counts.subspan(at);
+  Halves halves{{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
+  halves.below.back() = {.equal = divided};
+  halves.above.front() = {.equal = records - divided};
+  return halves;
+}
+
+std::vector<double> cut_scores(std::span<const RankCount> counts, std::size_t at, Share share) {
   const Integer asked = records_of(counts) * share.part;
   const Integer below = records_of(counts.first(at));
   std::vector<double> result;
   result.reserve(cuts + 1);
   for (std::uint64_t cut = 0; cut <= cuts; ++cut) {
-    const Integer error = (below + below_cut(counts[at], cut)) * share.whole - asked;
+    const Integer error = (below + below_cut(counts[at].all(), cut)) * share.whole - asked;
     result.push_back(score_of(error < 0 ? -error : error, share));
   }
   return result;
@@ -276,16 +315,9 @@ std::vector<std::vector<double>> QuantileMechanism::release(std::span<const Rank
       if (!is_divided(span)) continue;
       const auto cut = is_open ? choose(of_cut(), cut_scores(counts, at, share)) : 0;
       const auto [below, above] = halves_of(span, fractions_);
-      const auto at_end = static_cast<std::ptrdiff_t>(at);
-      const auto divided = below_cut(counts[at], cut);
-      if (below.first < below.last) {
-        next.push_back({group, below, first, {counts.begin(), counts.begin() + at_end + 1}});
-        next.back().counts.back() = divided;
-      }
-      if (above.first < above.last) {
-        next.push_back({group, above, first + at, {counts.begin() + at_end, counts.end()}});
-        next.back().counts.front() -= divided;
-      }
+      auto halves = halves_at(counts, at, cut);
+      if (below.first < below.last) next.push_back({group, below, first, std::move(halves.below)});
+      if (above.first < above.last) next.push_back({group, above, first + at, std::move(halves.above)});
     }
     nodes = std::move(next);
   }
@@ -318,10 +350,13 @@ double QuantileMechanism::rank_error(double exceeded) const {
     }
     // Of the choices on the way any may miss.
     const double each = above.empty() ? exceeded : std::nextafter(exceeded / static_cast<double>(2 * above.size() + 1), 0.0);
+    // Of each choice, where the best candidate may be so only for rounded numbers.
+    constexpr auto penalty = static_cast<double>(rounding_penalty);
     double sum = missed(is_divided(span) ? beside_cut() : epsilon_, above.size(), share_of(span, fractions_), others, each);
     const auto add = [&](double records) { sum = std::nextafter(sum + records, infinity); };
+    add(penalty);
     for (std::size_t level = 0; level < above.size(); ++level) {
-      add(1);
+      add(1 + penalty);
       add(missed(beside_cut(), level, above[level], others, each));
       add(missed(of_cut(), level, above[level], cuts, each));
     }

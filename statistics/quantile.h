@@ -1,12 +1,17 @@
 // Quantiles of a column by a choice on a public grid of candidates, the exponential mechanism's or permute-and-flip's, several by halving, and in groups.
 //
-// Candidates are equally spaced from one bound to the other. Every number is clamped and rounded to the nearest candidate, so an atom of the
-// data is one of a candidate, and the data are counted in one pass and O(candidates) memory. Candidate c has
+// Candidates are equally spaced from one bound to the other. Every number is clamped and has a nearest candidate, to which it is rounded or beside which
+// it lies, and the data are counted in one pass and O(candidates) memory. Candidate c has
 //
 //   rank error  e(c) = max(0, #{x < c} - q n, q n - #{x <= c}),
 //
-// the number of records by which its rank misses the one that is asked for: 0 for a quantile. A candidate is chosen with probability
-// proportional to exp(-epsilon e(c) / (2 Delta)), or is the largest of -e(c) with exponential noise of scale 2 Delta / epsilon, Delta being how far one
+// the number of records by which its rank misses the one that is asked for: 0 for a quantile. There are two, of the clamped numbers as they are and of
+// those rounded, which is no larger: an atom of the data between two candidates is one of the nearest. The error that counts is
+//
+//   s(c) = min(e(c) of numbers as they are, e(c) of rounded ones + `rounding_penalty`),
+//
+// so that rounding decides only where no candidate is near enough to a quantile without it. A candidate is chosen with probability
+// proportional to exp(-epsilon s(c) / (2 Delta)), or is the largest of -s(c) with exponential noise of scale 2 Delta / epsilon, Delta being how far one
 // unit moves a rank error:
 //
 //   K max(q, 1 - q)   under add-or-remove-one and zero-out, for a unit of K rows
@@ -95,27 +100,36 @@ class Candidates {
   std::size_t count_;
 };
 
-/// How many numbers were rounded to each candidate.
+/// How many numbers have one candidate as the nearest.
+struct RankCount {
+  std::uint64_t below = 0;  ///< smaller than it
+  std::uint64_t equal = 0;
+  std::uint64_t above = 0;
+  [[nodiscard]] std::uint64_t all() const noexcept { return below + equal + above; }
+  friend bool operator==(const RankCount&, const RankCount&) = default;
+};
+
+/// How many numbers have each candidate as the nearest.
 class RankCounts {
  public:
   explicit RankCounts(const Candidates& candidates) : candidates_{candidates}, counts_(candidates.count()) {}
 
   /// One record. Never throws. O(1).
-  void add(double number) noexcept { ++counts_[candidates_.nearest(number)]; }
+  void add(double number) noexcept;
   /// One record whose cell is damaged: 0, clamped.
   void add_damaged() noexcept { add(0); }
 
-  /// How many numbers each candidate has, and those of at most `records` other records beside them. \throws Error{invalid_argument} for what no such
+  /// How many numbers each place has, and those of at most `records` other records beside them. \throws Error{invalid_argument} for what no such
   /// records have.
   [[nodiscard]] RankTotal total() const;
   void add_total(const RankTotal& total, std::uint64_t records);
 
   [[nodiscard]] const Candidates& candidates() const noexcept { return candidates_; }
-  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
+  [[nodiscard]] std::span<const RankCount> counts() const noexcept { return counts_; }
 
  private:
   Candidates candidates_;
-  std::vector<std::uint64_t> counts_;
+  std::vector<RankCount> counts_;
 };
 
 /// A fraction of what a half holds, exactly: `part` of `whole` equal parts. \pre 0 < part < whole <= 10^9
@@ -127,17 +141,29 @@ struct Share {
 /// Rank errors are told apart up to so many records.
 inline constexpr std::int64_t largest_rank_error = std::int64_t{1} << 23;
 
-/// Minus the rank error of each candidate, of which so many records are, in parts of a record; ranks that miss by more than 2^23 records count as that
-/// many. O(candidates).
-[[nodiscard]] std::vector<double> rank_scores(std::span<const std::uint64_t> counts, Share share);
+/// By how many records more than the rounded numbers say a candidate misses at most: three, as more than so many numbers lie hardly ever between a
+/// candidate and the middle of the next where each has one or two, and an atom between candidates that is worth choosing has many.
+inline constexpr std::int64_t rounding_penalty = 3;
+
+/// Minus the error of each candidate, of which so many records are the nearest, in parts of a record: the smaller one of its rank error among the numbers
+/// as they are and that among the rounded ones with `rounding_penalty`; what misses by more than 2^23 records counts as that many. O(candidates).
+[[nodiscard]] std::vector<double> rank_scores(std::span<const RankCount> counts, Share share);
 
 /// Where the records of one candidate may be divided: cut k leaves floor(E k / cuts) of its E records below.
 inline constexpr std::uint64_t cuts = std::uint64_t{1} << 10;
 [[nodiscard]] std::uint64_t below_cut(std::uint64_t records, std::uint64_t cut) noexcept;
 
+/// The records below a cut of candidate `at`, of the candidates up to it, and the others, of those from it on. Records of `at` count as equal to it in
+/// both, wherever they lie: which of them are in a half is not told.
+struct Halves {
+  std::vector<RankCount> below;
+  std::vector<RankCount> above;
+};
+[[nodiscard]] Halves halves_at(std::span<const RankCount> counts, std::size_t at, std::uint64_t cut);
+
 /// Minus by how much so many records below miss those that are asked for, for each cut 0 .. `cuts` of the records of candidate `at`. Parts of a record, cut
 /// off, as `rank_scores`.
-[[nodiscard]] std::vector<double> cut_scores(std::span<const std::uint64_t> counts, std::size_t at, Share share);
+[[nodiscard]] std::vector<double> cut_scores(std::span<const RankCount> counts, std::size_t at, Share share);
 
 /// How each candidate is chosen. At one epsilon permute-and-flip misses by less, and the exponential mechanism composes better.
 /// \source docs/proofs/quantiles.md#quantiles
@@ -172,7 +198,8 @@ class QuantileMechanism {
 
   /// The rank error of each released number is below this many records and `rank_error_share` of all with probability at least 1 - `exceeded`, whatever
   /// the data: it is a quantile of the clamped and rounded numbers for some rank so near to q n. Infinite where that is more than `largest_rank_error`.
-  /// For one fraction attained by data whose rank is missed by just so much at all candidates but one (by permute-and-flip nearly). \pre 0 < exceeded < 1.
+  /// For one fraction attained by data between two candidates whose rank is missed by just so much at all but one (by permute-and-flip nearly).
+  /// \pre 0 < exceeded < 1.
   [[nodiscard]] double rank_error(double exceeded) const;
   [[nodiscard]] double rank_error_share() const noexcept;
 

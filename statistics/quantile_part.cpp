@@ -14,6 +14,8 @@ using namespace data;
 
 namespace {
 
+std::size_t places_of(const Candidates& candidates) { return RankTotal::places_each * candidates.count(); }
+
 std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(*statistic.by) : 1; }
 
 /// \throws Error{unsupported} for another event.
@@ -72,21 +74,21 @@ void QuantilePart::add(Rows& rows) {
 QueryTotal QuantilePart::total() const {
   RankTotal all;
   for (std::size_t group = 0; group < counts_.size(); ++group) {
-    const auto before = static_cast<std::uint32_t>(group * candidates().count());
-    for (const auto& [candidate, count] : counts_[group].total().counts) all.counts.emplace_back(before + candidate, count);
+    const auto before = static_cast<std::uint32_t>(group * places_of(candidates()));
+    for (const auto& [place, count] : counts_[group].total().counts) all.counts.emplace_back(before + place, count);
   }
   return all;
 }
 
 void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) {
-  const std::size_t each = candidates().count();
+  const std::size_t each = places_of(candidates());
   std::vector<RankTotal> of_group(counts_.size());
   std::uint64_t left = records;
-  for (const auto& [candidate, count] : of_kind<RankTotal>(total).counts) {
-    const std::size_t group = candidate / each;
+  for (const auto& [place, count] : of_kind<RankTotal>(total).counts) {
+    const std::size_t group = place / each;
     if (group >= counts_.size() || count > left) invalid("a total is none of a quantile's, must be the counts of so many records");
     left -= count;
-    of_group[group].counts.emplace_back(static_cast<std::uint32_t>(candidate % each), count);
+    of_group[group].counts.emplace_back(static_cast<std::uint32_t>(place % each), count);
   }
   for (std::size_t group = 0; group < counts_.size(); ++group) counts_[group].add_total(of_group[group], records);
 }

@@ -25,7 +25,7 @@ class QuantilePart : public Part {
 
   void start(Rows& rows) override;
   void add(Rows& rows) override;
-  /// The candidates of one group behind those of another.
+  /// The places of one group behind those of another.
   [[nodiscard]] QueryTotal total() const override;
   void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] Event event() const override;

@@ -20,8 +20,10 @@ struct StepTotal {
   std::vector<ExactInteger> steps;
   friend bool operator==(const StepTotal&, const StepTotal&) = default;
 };
-/// Of a quantile: the candidates that some number was rounded to, ascending, and by how many.
+/// Of a quantile: the places where some number lies, ascending, and how many. Candidate k has the places 3 k, 3 k + 1 and 3 k + 2: numbers whose nearest
+/// it is, below it, equal to it and above it.
 struct RankTotal {
+  static constexpr std::uint32_t places_each = 3;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> counts;
   friend bool operator==(const RankTotal&, const RankTotal&) = default;
 };

@@ -28,15 +28,16 @@ using namespace statistics;
 //     the number of records; the number of queries                            8, 4
 //     of each query its kind, how many entries, and these
 //       0: sums in grid steps, each in two's complement                       1, 4, 16 each
-//       1: candidates of a quantile, ascending, with counts                   1, 4, 4 and 8 each
+//       1: places of a quantile's numbers, ascending, with counts             1, 4, 4 and 8 each
 //       2: keys, ascending, each behind its length, with counts               1, 8, 4 and its length and 8 each
 //       3: groups that nobody listed, ascending, each behind its length,
 //          with its units and their sum in grid steps                         1, 8, 4 and its length and 8 and 16 each
-constexpr SealedKind partial_kind{.magic = "SURETYPT", .version = 1, .name = "partial"};
+constexpr SealedKind partial_kind{.magic = "SURETYPT", .version = 2, .name = "partial"};
 
 // What one record adds to a coordinate is below (integer_sum.h), and coordinates of a group are at most three, or one a cell.
 constexpr ExactInteger most_steps_of_a_record = ExactInteger{1} << 42;
 constexpr std::uint64_t most_coordinates = 3 * Statistic::most_numbers;
+constexpr std::uint64_t most_places = RankTotal::places_each * Candidates::most;  // of all groups
 
 enum class TotalKind : std::uint8_t { steps, ranks, keys, groups };
 
@@ -48,8 +49,8 @@ void put(SealedWriter& out, const StepTotal& total) {
 void put(SealedWriter& out, const RankTotal& total) {
   out.put(static_cast<std::uint64_t>(TotalKind::ranks), one_byte);
   out.put(total.counts.size(), four_bytes);
-  for (const auto& [candidate, count] : total.counts) {
-    out.put(candidate, four_bytes);
+  for (const auto& [place, count] : total.counts) {
+    out.put(place, four_bytes);
     out.put(count, eight_bytes);
   }
 }
@@ -96,14 +97,14 @@ std::uint64_t read_count(SealedReader& in, std::uint64_t& left) {
 }
 RankTotal read_ranks(SealedReader& in, std::uint64_t records) {
   const auto size = in.number(four_bytes);
-  in.require(size <= Candidates::most);
+  in.require(size <= most_places);
   in.require_room(size, four_bytes + eight_bytes);
   RankTotal total;
   total.counts.reserve(static_cast<std::size_t>(size));
   for (std::uint64_t k = 0; k < size; ++k) {
-    const auto candidate = static_cast<std::uint32_t>(in.number(four_bytes));
-    in.require(candidate < Candidates::most && (k == 0 || total.counts.back().first < candidate));
-    total.counts.emplace_back(candidate, read_count(in, records));
+    const auto place = static_cast<std::uint32_t>(in.number(four_bytes));
+    in.require(place < most_places && (k == 0 || total.counts.back().first < place));
+    total.counts.emplace_back(place, read_count(in, records));
   }
   return total;
 }

@@ -542,7 +542,12 @@ TEST_F(ReleaseInParts, RefusesPartialsThatNoRecordsMake) {
   EXPECT_TRUE(with(RankTotal{{{2, ~std::uint64_t{0}}, {3, 2}}})) << "which add up to 1 by overflow";
   EXPECT_TRUE(with(RankTotal{{{2, 1}, {2, 1}}}));
   EXPECT_TRUE(with(RankTotal{{{3, 1}, {2, 1}}}));
-  EXPECT_TRUE(with(RankTotal{{{1U << 22, 1}}}));
+  EXPECT_FALSE(with(RankTotal{{{(3U << 22) - 1, 1}}}));
+  EXPECT_TRUE(with(RankTotal{{{3U << 22, 1}}}));
+  auto earlier = jobs::partial_bytes(good);
+  earlier[8] = 1;
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(jobs::read_partial(earlier)); }, ErrorCode::bad_data, {"is of version 1, must be of version 2"}));
   EXPECT_TRUE(with(KeyTotal{{{"a", 4}}}));
   EXPECT_TRUE(with(KeyTotal{{{"a", 0}}}));
   EXPECT_TRUE(with(KeyTotal{{{"", 1}, {"bb", 1}}}));
@@ -579,10 +584,10 @@ std::string changed(std::string bytes, std::mt19937& random) {
 }
 
 /// The same with a checksum that says so.
-std::string with_checksum(const std::string& bytes, const char* magic) {
+std::string with_checksum(const std::string& bytes, std::string_view magic) {
   constexpr std::size_t head = 12;
   constexpr std::size_t tail = 32;
-  jobs::SealedWriter out{{.magic = magic, .version = 1, .name = ""}};
+  jobs::SealedWriter out{{.magic = magic, .version = magic == "SURETYPT" ? 2U : 1U, .name = ""}};
   if (bytes.size() > head + tail) out.put(std::string_view{bytes}.substr(head, bytes.size() - head - tail));
   return std::move(out).sealed();
 }

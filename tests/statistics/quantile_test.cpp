@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,13 @@ std::vector<double> scores(const Candidates& candidates, Fraction fraction, cons
   RankCounts counts{candidates};
   for (const double number : numbers) counts.add(number);
   return rank_scores(counts.counts(), {fraction.billionths(), Fraction::whole});
+}
+
+/// All numbers rounded to their candidates.
+std::vector<RankCount> rounded(std::span<const RankCount> counts) {
+  std::vector<RankCount> result;
+  for (const auto& count : counts) result.push_back({.equal = count.all()});
+  return result;
 }
 
 /// Of one fraction.
@@ -97,15 +105,92 @@ TEST(RankCounts, GiveTheRankErrorWithTies) {
   }
 }
 
+TEST(RankCounts, TellWhatLiesBesideACandidate) {
+  const Candidates grid{{-1, 3}, 5};
+  RankCounts counts{grid};
+  for (const double number : {-infinity, -7.0, -1.0, std::nan(""), -0.5, -0.0, 1e-300, 0.49, 0.5, 2.5, 2.75, 3.0, 3.25, infinity})
+    counts.add(number);
+  counts.add_damaged();
+  EXPECT_TRUE(std::ranges::equal(counts.counts(), std::vector<RankCount>{{0, 4, 0}, {1, 2, 2}, {1, 0, 0}, {}, {2, 3, 0}}));
+  RankCounts above_zero{{{2, 3}, 3}};
+  above_zero.add_damaged();
+  EXPECT_EQ(above_zero.counts()[0], (RankCount{0, 1, 0})) << "clamped";
+  // Candidates are the nearest of themselves, so numbers of another one lie beyond them.
+  std::mt19937_64 bits{6};
+  for (int trial = 0; trial < 30; ++trial) {
+    const double lower = std::ldexp(static_cast<double>(bits() % 1000001) - 5e5, static_cast<int>(bits() % 40) - 20);
+    const double width = std::ldexp(1 + static_cast<double>(bits() % 1000), static_cast<int>(bits() % 20));
+    const Candidates candidates{{lower, lower + width}, 2 + bits() % 5000};
+    RankCounts each{candidates};
+    for (std::size_t k = 0; k < candidates.count(); ++k) each.add(candidates[k]);
+    for (const auto& count : each.counts()) ASSERT_EQ(count, (RankCount{0, 1, 0}));
+  }
+}
+
+TEST(RankCounts, GiveTheRankErrorOfNumbersAsTheyAreWhereThatIsNearEnough) {
+  const Candidates grid{{0, 4}, 5};
+  // An atom between candidates: the nearest one misses by the penalty, and the others by what they do.
+  std::vector<double> atom(101, 1.25);
+  EXPECT_EQ(scores(grid, Fraction::median(), atom), (std::vector<double>{-50.5e9, -3e9, -50.5e9, -50.5e9, -50.5e9}));
+  // One that is beside a quantile: both cells have candidates that miss by little, and the exact error tells which.
+  EXPECT_EQ(scores(grid, Fraction::median(), {0.9, 1.1, 1.2, 1.3, 1.6}), (std::vector<double>{-2.5e9, -1.5e9, -2.5e9, -2.5e9, -2.5e9}));
+  std::mt19937_64 bits{7};
+  int is_exact = 0;
+  int is_rounded = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::vector<double> numbers(1 + bits() % 24);
+    const auto places = 1 + bits() % 25;
+    for (auto& number : numbers) number = static_cast<double>(bits() % places) / 5 - 0.4;
+    const Fraction fraction{static_cast<double>(1 + bits() % 9) / 10};
+    const auto found = scores(grid, fraction, numbers);
+    const auto missed = [&](auto&& shown, std::size_t k) {
+      std::int64_t below = 0;
+      std::int64_t above = 0;
+      for (const double number : numbers) {
+        below += shown(number) < grid[k] ? 1 : 0;
+        above += shown(number) > grid[k] ? 1 : 0;
+      }
+      const auto n = static_cast<std::int64_t>(numbers.size());
+      return std::max<std::int64_t>({0, below * Fraction::whole - fraction.billionths() * n,
+                                     above * Fraction::whole - (Fraction::whole - fraction.billionths()) * n});
+    };
+    for (std::size_t k = 0; k < 5; ++k) {
+      const auto exact = missed([](double x) { return std::clamp(x, 0.0, 4.0); }, k);
+      const auto by_rounded = missed([&](double x) { return grid[grid.nearest(x)]; }, k);
+      ASSERT_LE(by_rounded, exact);
+      ASSERT_EQ(-found[k], static_cast<double>(std::min(exact, by_rounded + 3 * Fraction::whole)));
+      is_exact += exact < by_rounded + 3 * Fraction::whole && exact > by_rounded ? 1 : 0;
+      is_rounded += exact > by_rounded + 3 * Fraction::whole ? 1 : 0;
+    }
+  }
+  EXPECT_GT(is_exact, 1000);
+  EXPECT_GT(is_rounded, 100);
+}
+
+TEST(RankCounts, AreDividedByACutWithoutTellingWhatLiesBeside) {
+  const std::vector<RankCount> counts{{0, 3, 1}, {2, 4, 6}, {5, 0, 0}};
+  const auto [below, above] = halves_at(counts, 1, cuts / 3);
+  EXPECT_EQ(below, (std::vector<RankCount>{{0, 3, 1}, {0, 3, 0}}));
+  EXPECT_EQ(above, (std::vector<RankCount>{{0, 9, 0}, {5, 0, 0}}));
+  const auto none = halves_at(counts, 2, 0);
+  EXPECT_EQ(none.below, (std::vector<RankCount>{{0, 3, 1}, {2, 4, 6}, {}}));
+  EXPECT_EQ(none.above, (std::vector<RankCount>{{0, 5, 0}}));
+  EXPECT_EQ(rank_scores(below, {1, 2}), (std::vector<double>{-1, -1}))
+      << "of 3.5 that are asked for 3 lie at the first, and 4 below the other";
+}
+
 /// The scores of neighbours of small data sets: all rows of one unit of `rows` rows come, go or change.
 template <class Meet>
 void for_neighbours(const Candidates& grid, Fraction fraction, Adjacency adjacency, std::size_t rows, const Meet& meet_scores) {
+  // At candidates, and beside the one that others crowd at.
+  std::vector<double> places{0.75, 1.25};
+  for (std::size_t k = 0; k < grid.count(); ++k) places.push_back(grid[k]);
   std::vector<std::vector<double>> units{{}};
   for (std::size_t size = 1; size <= rows; ++size) {
-    for (std::size_t low = 0; low < grid.count(); ++low) {
-      for (std::size_t high = low; high < grid.count(); ++high) {
-        std::vector<double> unit(size, grid[low]);
-        unit.back() = grid[high];
+    for (std::size_t low = 0; low < places.size(); ++low) {
+      for (std::size_t high = low; high < places.size(); ++high) {
+        std::vector<double> unit(size, places[low]);
+        unit.back() = places[high];
         units.push_back(unit);
       }
     }
@@ -118,7 +203,8 @@ void for_neighbours(const Candidates& grid, Fraction fraction, Adjacency adjacen
     meet_scores(scores(grid, fraction, left), scores(grid, fraction, right));
   };
   for (const auto& others : {std::vector<double>{}, std::vector<double>{1}, std::vector<double>{0, 1, 2, 3}, std::vector<double>{2, 2, 2},
-                             std::vector<double>(40, 1.0), std::vector<double>(40, 2.0),
+                             std::vector<double>(40, 1.0), std::vector<double>(40, 2.0), std::vector<double>(9, 1.25),
+                             std::vector<double>{0, 0.75, 0.75, 0.75, 1, 1.25, 1.25, 3},
                              std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3}}) {
     for (const auto& one : units) {
       if (adjacency != Adjacency::replace_one) {
@@ -241,7 +327,7 @@ TEST(QuantileMechanism, ChoosesByTheLawOfItsChoice) {
   // a scale 5 % off moves a probability by 0.012, 3.5 of them, and the other law by 0.08.
   const Candidates grid{{0, 4}, 5};
   RankCounts counts{grid};
-  for (const double number : {0.0, 1.0, 1.0, 2.0, 4.0, 4.0, 4.0}) counts.add(number);
+  for (const double number : {0.0, 0.75, 1.0, 2.25, 4.0, 4.0, 4.0}) counts.add(number);
   const auto rates = rates_of(rank_scores(counts.counts(), {1, 4}), 4 * 2 * 0.75 / 1.2);
   for (const auto choice : {QuantileChoice::exponential_mechanism, QuantileChoice::permute_and_flip}) {
     const QuantileMechanism mechanism{Fraction{0.25}, grid, Epsilon{1.2}, Adjacency::add_or_remove_one, UnitOfPrivacy{}, 1, choice};
@@ -255,7 +341,7 @@ TEST(QuantileMechanism, ChoosesByTheLawOfItsChoice) {
 }
 
 TEST(QuantileMechanism, BoundsTheRankErrorOfTheWorstData) {
-  // All at one candidate in the middle: each other one misses the median by half of the records, and just there the bound is attained.
+  // All beside one candidate in the middle: each other one misses the median by half of the records, and just there the bound is attained.
   constexpr int runs = 20000;
   constexpr double exceeded = 0.1;
   const Candidates grid{{0, 63}, 64};
@@ -266,13 +352,12 @@ TEST(QuantileMechanism, BoundsTheRankErrorOfTheWorstData) {
                                                                                      {QuantileChoice::permute_and_flip, false}}) {
     const QuantileMechanism mechanism{Fraction::median(), grid, Epsilon{epsilon}, Adjacency::add_or_remove_one, UnitOfPrivacy{}, 1, choice};
     const double bound = mechanism.rank_error(exceeded);
-    EXPECT_NEAR(bound, 2 * 0.5 / epsilon * std::log(choice == QuantileChoice::permute_and_flip ? 64 / 0.2 : 63 * 0.9 / 0.1), 1e-9);
+    EXPECT_NEAR(bound, 3 + 2 * 0.5 / epsilon * std::log(choice == QuantileChoice::permute_and_flip ? 64 / 0.2 : 63 * 0.9 / 0.1), 1e-9);
     RankCounts counts{grid};
-    std::vector<double> numbers;
     // As many records as make the rank error of the others the least whole number of halves at or above the bound.
     const auto size = is_worst ? static_cast<int>(std::ceil(2 * bound)) : 200;
-    for (int i = 0; i < size; ++i) counts.add(is_worst ? 30 : (i * 37) % 64);
-    const auto score = rank_scores(counts.counts(), {500'000'000, Fraction::whole});
+    for (int i = 0; i < size; ++i) counts.add(is_worst ? 30.25 : (i * 37) % 64 + 0.01 * (i % 100));
+    const auto score = rank_scores(rounded(counts.counts()), {500'000'000, Fraction::whole});
     ReplayBits bits{11};
     int missed = 0;
     for (int run = 0; run < runs; ++run) {
@@ -288,7 +373,7 @@ TEST(QuantileMechanism, BoundsTheRankErrorOfTheWorstData) {
   EXPECT_EQ(QuantileMechanism(Fraction{0.5}, grid, Epsilon{0}, Adjacency::zero_out).rank_error(0.05), infinity);
   EXPECT_EQ(QuantileMechanism(Fraction{0.5}, grid, Epsilon{1e-9}, Adjacency::zero_out).rank_error(0.05), infinity);
   EXPECT_NEAR(QuantileMechanism(Fraction{0.9}, grid, Epsilon{1}, Adjacency::replace_one, {"owner", Count{4}}).rank_error(0.05),
-              8 * std::log(63 * 19.0), 1e-9);
+              3 + 8 * std::log(63 * 19.0), 1e-9);
 }
 
 TEST(QuantileMechanism, RefusesUnitsOfTooManyRows) {
@@ -338,15 +423,16 @@ TEST(QuantileMechanism, HalvesFindTheQuantilesWhereNoiseIsLittleAlsoOfTies) {
 
 /// A node on both sides of a neighbouring pair: the same candidates and fractions.
 struct Both {
-  std::vector<std::uint64_t> left;
-  std::vector<std::uint64_t> right;
+  std::vector<RankCount> left;
+  std::vector<RankCount> right;
   std::size_t first;
   std::size_t last;
   std::int64_t lower;
   std::int64_t upper;
 };
 
-/// How far the losses of each level move together in one random history, over what is charged: written from the claim, beside the mechanism.
+/// How far the losses of each level move together in one random history, over what is charged: written from the claim, beside the mechanism, but for
+/// how a node is divided.
 std::vector<double> moved_by_level(const QuantileMechanism& mechanism, const std::vector<Fraction>& asked, std::vector<Both> nodes,
                                    std::mt19937_64& random) {
   std::vector<double> moved;
@@ -373,18 +459,11 @@ std::vector<double> moved_by_level(const QuantileMechanism& mechanism, const std
       // Of ranges the cut counts twice.
       sum += mechanism.choice() == QuantileChoice::permute_and_flip ? (of_choice * 15 + of_cut) / 16 : of_choice * 7 / 8 + of_cut / 8;
       const std::uint64_t cut = random() % 3 == 0 ? random() % (cuts + 1) : random() % 2 * cuts;
-      const auto half = [&](const std::vector<std::uint64_t>& counts, bool is_lower) {
-        auto part = is_lower ? std::vector<std::uint64_t>(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(at) + 1)
-                             : std::vector<std::uint64_t>(counts.begin() + static_cast<std::ptrdiff_t>(at), counts.end());
-        const auto below = below_cut(counts[at], cut);
-        (is_lower ? part.back() : part.front()) = is_lower ? below : counts[at] - below;
-        return part;
-      };
+      const auto left = halves_at(node.left, at, cut);
+      const auto right = halves_at(node.right, at, cut);
       const auto chosen = asked[middle].billionths();
-      if (node.first < middle) next.push_back({half(node.left, true), half(node.right, true), node.first, middle, node.lower, chosen});
-      if (middle + 1 < node.last) {
-        next.push_back({half(node.left, false), half(node.right, false), middle + 1, node.last, chosen, node.upper});
-      }
+      if (node.first < middle) next.push_back({left.below, right.below, node.first, middle, node.lower, chosen});
+      if (middle + 1 < node.last) next.push_back({left.above, right.above, middle + 1, node.last, chosen, node.upper});
     }
     moved.push_back(sum);
     nodes = std::move(next);
@@ -408,13 +487,18 @@ TEST(QuantileMechanism, LevelsMoveByWhatIsChargedAndNoLess) {
           const QuantileMechanism mechanism{Fractions{asked}, grid, Epsilon{1}, adjacency, unit, groups, choice};
           std::vector<double> reached(mechanism.levels());
           for (int trial = 0; trial < 400; ++trial) {
-            std::vector<std::vector<std::uint64_t>> left(groups, std::vector<std::uint64_t>(candidates));
+            std::vector<std::vector<RankCount>> left(groups, std::vector<RankCount>(candidates));
+            // At a candidate, or beside it.
+            const auto place_at = [&](RankCount& count) -> std::uint64_t& {
+              const auto beside = random() % 4;
+              return beside == 0 ? count.below : beside == 1 ? count.above : count.equal;
+            };
             for (auto& counts : left) {
-              for (auto& count : counts) count = random() % 3 == 0 ? random() % 12 : 0;
+              for (auto& count : counts) place_at(count) += random() % 3 == 0 ? random() % 12 : 0;
             }
             auto right = left;
             // Rows of a unit lie where others lie, or anywhere.
-            const auto place = [&](auto& side) -> std::uint64_t& { return side[random() % groups][random() % candidates]; };
+            const auto place = [&](auto& side) -> std::uint64_t& { return place_at(side[random() % groups][random() % candidates]); };
             const auto& one = place(left);
             for (std::uint64_t row = 0; row < rows; ++row) {
               ++(trial % 2 == 0 ? const_cast<std::uint64_t&>(one) : place(left));
@@ -468,12 +552,12 @@ TEST(QuantileMechanism, BoundsTheRankErrorsOfSeveral) {
   const double each = 0.1 / 3;
   const auto log_odds = [&](double others) { return std::log(others * (1 - each) / each); };
   EXPECT_NEAR(mechanism_of(QuantileChoice::exponential_mechanism).rank_error(0.1),
-              log_odds(99) + 1 + log_odds(99) * 8 / 7 + 16 * log_odds(0x1p10), 0.2);
+              3 + log_odds(99) + 1 + 3 + log_odds(99) * 8 / 7 + 16 * log_odds(0x1p10), 0.2);
   const auto log_even = [&](double candidates) { return std::log(candidates / (2 * each)); };
-  EXPECT_NEAR(bound, log_even(100) + 1 + log_even(100) * 16 / 15 + 16 * log_even(0x1p10 + 1), 0.2);
+  EXPECT_NEAR(bound, 3 + log_even(100) + 1 + 3 + log_even(100) * 16 / 15 + 16 * log_even(0x1p10 + 1), 0.2);
   EXPECT_EQ(mechanism.rank_error_share(), 0x1p-11);
   RankCounts counts{grid};
-  for (int k = 0; k < 400; ++k) counts.add(k < 130 ? 40 : k * 37 % 100);
+  for (int k = 0; k < 400; ++k) counts.add(k < 130 ? 40.25 : k * 37 % 100 + 0.3);
   ReplayBits bits{5};
   int missed = 0;
   for (int run = 0; run < 2000; ++run) {
@@ -484,7 +568,7 @@ TEST(QuantileMechanism, BoundsTheRankErrorsOfSeveral) {
     ASSERT_TRUE(std::is_sorted(found.begin(), found.end()));
     bool is_missed = false;
     for (std::size_t k = 0; k < asked.size(); ++k) {
-      const auto score = rank_scores(counts.counts(), {asked[k].billionths(), Fraction::whole});
+      const auto score = rank_scores(rounded(counts.counts()), {asked[k].billionths(), Fraction::whole});
       is_missed |= -score[grid.nearest(found[k])] / 1e9 >= bound + 400 * mechanism.rank_error_share();
     }
     missed += is_missed ? 1 : 0;

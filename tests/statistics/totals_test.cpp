@@ -153,10 +153,11 @@ TEST(RankTotal, OfPartsIsThatOfTheWhole) {
     RankCounts counts{candidates};
     return refuses([&] { counts.add_total(total, records); }, ErrorCode::invalid_argument, {"none of a quantile's"});
   };
-  EXPECT_FALSE(refused({{{0, 1}, {8, 4}}}, 5));
-  EXPECT_TRUE(refused({{{0, 1}, {8, 5}}}, 5)) << "more than there are records";
-  EXPECT_TRUE(refused({{{0, std::numeric_limits<std::uint64_t>::max()}, {8, 5}}}, 5)) << "which overflow to 4";
-  EXPECT_TRUE(refused({{{9, 1}}}, 5)) << "no candidate";
+  EXPECT_EQ(whole.total(), (RankTotal{{{1, 1}, {7, 1}, {8, 1}, {24, 1}, {25, 1}}})) << "at, at, above, below and at a candidate";
+  EXPECT_FALSE(refused({{{0, 1}, {26, 4}}}, 5));
+  EXPECT_TRUE(refused({{{0, 1}, {26, 5}}}, 5)) << "more than there are records";
+  EXPECT_TRUE(refused({{{0, std::numeric_limits<std::uint64_t>::max()}, {26, 5}}}, 5)) << "which overflow to 4";
+  EXPECT_TRUE(refused({{{27, 1}}}, 5)) << "no candidate's";
   EXPECT_TRUE(refused({{{3, 1}, {3, 1}}}, 5));
   EXPECT_TRUE(refused({{{3, 1}, {2, 1}}}, 5));
   EXPECT_TRUE(refused({{{3, 0}}}, 5));
