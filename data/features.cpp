@@ -219,6 +219,39 @@ std::vector<FeatureName> feature_names(const FeatureMap& map) {
   return names;
 }
 
+std::vector<std::vector<double>> linear_relations(const FeatureMap& map) {
+  std::vector<std::vector<double>> found;
+  const auto* const columns = std::get_if<NamedColumns>(&map.inputs);
+  if (columns == nullptr) return found;
+  const std::size_t features = map.features();
+  // Proved: docs/proofs/data.md#relations
+  std::vector<double> sum(features, 0.0);  // that is the constant 1, or of the hat functions before
+  if (map.intercept) sum.back() = -1;
+  bool has_sum = map.intercept;
+  std::size_t first = 0;
+  for (const auto& column : *columns) {
+    if (column.knots > 0) {
+      std::vector<double> number(features, 0.0);
+      number[first] = -1;
+      std::vector<double> next = sum;
+      std::vector<double> own(features, 0.0);
+      for (std::uint32_t k = 0; k < column.knots; ++k) {
+        const std::size_t hat = first + 1 + k;
+        number[hat] = knot_at(k, column.knots);
+        next[hat] = 1;
+        own[hat] = -1;
+      }
+      found.push_back(std::move(number));
+      if (has_sum) found.push_back(std::move(next));
+      if (!map.intercept) sum = std::move(own);
+      has_sum = true;
+    }
+    first += column.features();
+  }
+  // Proved so far.
+  return found;
+}
+
 double FeatureMap::common_scale() const {
   double most = static_cast<double>(pairs.size()) + (intercept ? 1 : 0);
   if (const auto* const columns = std::get_if<NamedColumns>(&inputs)) {
@@ -232,6 +265,14 @@ double FeatureMap::common_scale() const {
 bool FeatureMap::is_additive() const noexcept {
   const auto* const columns = std::get_if<NamedColumns>(&inputs);
   return columns != nullptr && std::any_of(columns->begin(), columns->end(), [](const Column& column) { return column.knots > 0; });
+}
+
+std::size_t FeatureMap::values_of_terms() const noexcept {
+  std::size_t count = pairs.size();
+  if (const auto* const columns = std::get_if<NamedColumns>(&inputs)) {
+    for (const auto& column : *columns) count += column.knots + (column.tells_missing() ? 1 : 0);
+  }
+  return count;
 }
 
 FeatureMap with_additive_terms(FeatureMap map) {

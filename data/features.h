@@ -114,6 +114,8 @@ struct FeatureMap {
   ///         or 1 of them, or more than 1024; a pair of a column with itself, of one that is not there or has no bounds, or one that stands twice.
   void validate() const;
   [[nodiscard]] bool is_additive() const noexcept;
+  /// How many numbers say what its additive terms add: one for each knot, each column that tells missing cells, and each pair.
+  [[nodiscard]] std::size_t values_of_terms() const noexcept;
 };
 /// The map with `standard_knots` in every column with `Bounds`, and of the same rule of rows. \pre a valid map
 [[nodiscard]] FeatureMap with_additive_terms(FeatureMap map);
@@ -127,6 +129,11 @@ struct FeatureName {
 /// Of all features, in their order. O(map.features()).
 [[nodiscard]] std::vector<FeatureName> feature_names(const FeatureMap& map);
 
+/// Vectors of `map.features()` numbers that every row of the map is orthogonal to, but for rounding, with any scale of rows: of each column with hat functions that the
+/// number is their sum weighed with their knots, and that they add up to the constant, or without one to those of the next such column. They are linearly
+/// independent. O(map.features()) for each. \source docs/proofs/data.md#relations
+[[nodiscard]] std::vector<std::vector<double>> linear_relations(const FeatureMap& map);
+
 /// What the map makes of a number, within the interval that it names and within 4 ulp of 1 of the exact value.
 /// \pre the bounds are finite and ascend, `cell` is finite
 [[nodiscard]] double scaled(double cell, const Bounds& bounds) noexcept;
@@ -136,6 +143,10 @@ void map_numbers(const ColumnMap& map, std::span<double> numbers) noexcept;
 
 /// Where the hat function of a knot is 1, from 0 on, in the column's unit, within 2 ulp of the larger bound. \pre knot < knots, knots > 1
 [[nodiscard]] double knot_at(const Bounds& bounds, std::uint32_t knot, std::uint32_t knots) noexcept;
+/// The same of the number that was scaled to [-1, 1].
+[[nodiscard]] inline double knot_at(std::uint32_t knot, std::uint32_t knots) noexcept {
+  return 2 * static_cast<double>(knot) / (knots - 1) - 1;
+}
 /// Appends the hat functions of a number that was scaled to [-1, 1]: k of them around knots at equal distances from -1 to 1, each 1 at its own knot, 0 at the
 /// others and linear between, so that at most two are not 0, none is negative, and their squares add up to at most 1 + 2^-50. O(k). \pre -1 <= number <= 1, k > 1
 void append_hats(double number, std::uint32_t knots, std::vector<double>& features);

@@ -80,6 +80,8 @@ class TrainingRun {
   [[nodiscard]] virtual std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) = 0;
   /// Whether a training of this event ends with a score on what it held out, beside that event and within its charge.
   [[nodiscard]] virtual bool releases_score(const Event& /*event*/) const { return false; }
+  /// Gives the model what it holds beside weights. \pre `run` returned these
+  virtual void complete(optimizers::Model& /*model*/) const {}
   /// Adds what only this kind of run can say.
   virtual void add_to(TrainingFacts& facts, const ModelFacts& known) const = 0;
 };

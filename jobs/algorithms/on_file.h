@@ -80,9 +80,10 @@ class FileRun : public TrainingRun {
   [[nodiscard]] const AnyObjective& objective() const { return needs_.objective; }
   [[nodiscard]] const std::string& extent() const { return needs_.extent; }
   [[nodiscard]] bool holds_out() const { return how_.held_out_fraction > 0; }
-  /// \pre `read` was called, of these
+  /// \pre `read` was called, of these and of what follows
   [[nodiscard]] const data::Split& parts() const { return parts_.value(); }
   [[nodiscard]] data::Dataset& training() { return parts_->training; }
+  [[nodiscard]] const data::FeatureMap& features() const { return found_->features; }
   [[nodiscard]] TrainingUnits units() const;
   [[nodiscard]] TrainingDoors doors(accounting::Reservation* reservation, mechanisms::BitsRef bits) const {
     return {*team_, reservation, bits, counts_};

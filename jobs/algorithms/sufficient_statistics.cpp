@@ -6,6 +6,7 @@
 #include <surety/optimizers/empirical_risk/population_intervals.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
 #include <surety/optimizers/models/linear_map.h>
+#include <surety/optimizers/models/shapes.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/on_file.h>
@@ -118,17 +119,22 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;
+    its.relations = linear_relations(features());
     return doors.learn([&](Releaser& releaser) {
       const auto moments = release_moments(data, its, releaser);
       intervals_ = coefficient_intervals(moments, confidence());
       // Where the number of records is public, `units` knows it on several ranks.
       const Count records = units.count.value_or(Count{data.size()});
       if (why_no_population(shared()).empty()) population_ = population_intervals(moments, records, confidence());
+      if (const auto values = value_functions(features()); population_ && !values.empty()) {
+        errors_ = standard_errors(moments, records, values);
+      }
       return ridge_weights(moments);
     });
   }
   void check(const Dataset& data) const override { require_joint_moments(data.features()); }
   [[nodiscard]] bool adds_up_units() const override { return true; }
+  void complete(Model& model) const override { model.standard_errors = errors_.value_or(std::vector<double>{}); }
   void tell(TrainingFacts& facts, const Model& model) const override {
     tell_intervals(facts, intervals_, confidence(), settings().ridge_rule, model);
     tell_population(facts, population_, confidence(), why_no_population(shared()), model);
@@ -139,6 +145,7 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
 
   std::optional<CoefficientIntervals> intervals_;
   std::optional<PopulationIntervals> population_;
+  std::optional<std::vector<double>> errors_;
 };
 
 class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan> {

@@ -35,6 +35,18 @@ double write_names(Paper& paper, const std::vector<std::string>& names, double y
   return y + line_height;
 }
 
+/// Forth above the curve, and back below it.
+void draw_band(Paper& paper, const ShapePicture::Panel& panel, const Axis& across, const Axis& up) {
+  Paper::Corners corners;
+  for (std::size_t j = 0; j < panel.half_widths.size(); ++j) {
+    corners.emplace_back(across.pixel(panel.at[j]), up.pixel(panel.curves.front()[j] + panel.half_widths[j]));
+  }
+  for (std::size_t j = panel.half_widths.size(); j-- > 0;) {
+    corners.emplace_back(across.pixel(panel.at[j]), up.pixel(panel.curves.front()[j] - panel.half_widths[j]));
+  }
+  paper.polygon(corners, colours.front(), 0.25);
+}
+
 }  // namespace
 
 std::string svg(const ShapePicture& picture) {
@@ -43,7 +55,12 @@ std::string svg(const ShapePicture& picture) {
   const std::size_t curves = std::min(picture.curves.size(), ShapePicture::most_curves);
   const std::vector<std::string> names(picture.curves.begin(), picture.curves.begin() + static_cast<std::ptrdiff_t>(curves));
   for (std::size_t k = 0; k < panels; ++k) {
-    for (const auto& curve : picture.panels[k].curves) all.insert(all.end(), curve.begin(), curve.end());
+    const auto& own = picture.panels[k];
+    for (const auto& curve : own.curves) all.insert(all.end(), curve.begin(), curve.end());
+    for (std::size_t j = 0; j < own.half_widths.size(); ++j) {
+      all.push_back(own.curves.front()[j] - own.half_widths[j]);
+      all.push_back(own.curves.front()[j] + own.half_widths[j]);
+    }
   }
   std::vector<std::string> note_lines;
   if (panels < picture.panels.size()) note_lines.push_back(fmt::format("Not shown: {} more columns", picture.panels.size() - panels));
@@ -77,6 +94,7 @@ std::string svg(const ShapePicture& picture) {
       paper.write(left - 8, y + 4, "end", tick.label);
     }
     paper.rectangle(left, top, right - left, bottom - top, "none", "#888");
+    draw_band(paper, own, across, up);
     for (std::size_t c = 0; c < own.curves.size() && c < ShapePicture::most_curves; ++c) {
       Paper::Corners corners;
       for (std::size_t j = 0; j < own.at.size(); ++j) corners.emplace_back(across.pixel(own.at[j]), up.pixel(own.curves[c][j]));

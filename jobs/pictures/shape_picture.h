@@ -18,6 +18,7 @@ struct ShapePicture {
     std::string title;
     std::vector<double> at;                   ///< ascending, at least two
     std::vector<std::vector<double>> curves;  ///< a value at each of them; all panels have as many
+    std::vector<double> half_widths = {};     ///< of a band around the only curve, at each of them; none where there is no band
   };
   std::string title;
   std::vector<std::string> curves;  ///< what they are of, where they are several

@@ -176,8 +176,9 @@ void Paper::polyline(const Corners& corners, const Pen& pen) {
   if (corners.size() > 1) path("polyline", corners, fmt::format("fill=\"none\" {}", strokes(pen)));
 }
 
-void Paper::polygon(const Corners& corners, const char* fill) {
-  if (corners.size() > 2) path("polygon", corners, fmt::format("fill=\"{}\"", fill));
+void Paper::polygon(const Corners& corners, const char* fill, double opacity) {
+  const auto seen_through = opacity < 1 ? fmt::format(" fill-opacity=\"{}\"", opacity) : std::string{};
+  if (corners.size() > 2) path("polygon", corners, fmt::format("fill=\"{}\"{}", fill, seen_through));
 }
 
 void Paper::write(double x, double y, const char* anchor, const std::string& text) {

@@ -78,7 +78,7 @@ class Paper {
   /// Nothing of a single corner.
   void polyline(const Corners& corners, const Pen& pen);
   /// Nothing of one or two.
-  void polygon(const Corners& corners, const char* fill);
+  void polygon(const Corners& corners, const char* fill, double opacity = 1);
   /// `anchor` is start, middle or end.
   void write(double x, double y, const char* anchor, const std::string& text);
   /// Below `y`.

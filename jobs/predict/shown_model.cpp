@@ -84,6 +84,12 @@ bool has_terms(const Model& model) { return model.features.is_additive() || !mod
 
 std::string where_rows_are_divided(const Model& model) { return model.features.unit_norm ? ", before a row is divided by its norm" : ""; }
 
+constexpr double normal_quantile = 1.959964;  ///< exceeded on either side with probability .05
+constexpr std::string_view needs_of_bands =
+    "about 95 % for each point alone, over noise and sampling, where records are independent, labels are what such a model says and an error of one variance, and hardly any record is clipped, damaged or beyond the label's bounds";
+constexpr std::string_view why_no_bands =
+    "this model holds no standard errors. sufficient-statistics gives them: squared loss, a public number of records that are rows, and noise that hides no direction of the features";
+
 std::string table_of_terms(const Model& model) {
   const auto terms = optimizers::additive_terms(model);
   ReportTable table;
@@ -93,20 +99,27 @@ std::string table_of_terms(const Model& model) {
   } else {
     head.emplace_back("adds");
   }
+  const bool has_errors = !model.standard_errors.empty();
+  if (has_errors) head.emplace_back("+-");
   table.add(std::move(head));
-  const auto add = [&](const std::string& column, std::string at, const auto& value_of) {
+  const auto add = [&](const std::string& column, std::string at, const auto& value_of, double error) {
     std::vector<std::string> row{column, std::move(at)};
     for (std::size_t k = 0; k < model.classes(); ++k) row.push_back(shown(value_of(k)));
+    if (has_errors) row.push_back(fmt::format("{:.2g}", normal_quantile * error));
     table.add(std::move(row));
   };
   for (const auto& shape : terms.shapes) {
     for (std::size_t j = 0; j < shape.at.size(); ++j) {
-      add(shape.column, shown(shape.at[j]), [&](std::size_t k) { return shape.values[k][j]; });
+      add(
+          shape.column, shown(shape.at[j]), [&](std::size_t k) { return shape.values[k][j]; }, has_errors ? shape.errors[j] : 0);
     }
-    if (!shape.missing.empty()) add(shape.column, "missing", [&](std::size_t k) { return shape.missing[k]; });
+    if (!shape.missing.empty())
+      add(
+          shape.column, "missing", [&](std::size_t k) { return shape.missing[k]; }, shape.missing_error);
   }
   for (const auto& pair : terms.pairs) {
-    add(pair.columns.first + ":" + pair.columns.second, "", [&](std::size_t k) { return pair.values[k]; });
+    add(
+        pair.columns.first + ":" + pair.columns.second, "", [&](std::size_t k) { return pair.values[k]; }, pair.error);
   }
   return table.text();
 }
@@ -132,6 +145,7 @@ std::string shown_text(const Model& model) {
     add("shapes",
         fmt::format("of {}: what a cell adds{}, linear between these; of a pair, times the product of both cells, each scaled to [-1, 1]",
                     score_of(model), where_rows_are_divided(model)));
+    if (!model.standard_errors.empty()) add("+-", needs_of_bands);
     return lines + "\n" + table_of_terms(model);
   }
   add("coefficients", fmt::format("of {}: what it moves by where a cell between from and to moves by 1", score_of(model)));
@@ -157,16 +171,24 @@ nlohmann::json shown_json(const Model& model) {
   if (model.label_centre != 0) object["label_centre"] = model.label_centre;
   if (has_terms(model)) {
     const auto terms = optimizers::additive_terms(model);
+    const bool has_errors = !model.standard_errors.empty();
+    if (has_errors) object["needs_of_half_widths"] = needs_of_bands;
+    const auto half_width = [](double error) { return normal_quantile * error; };
     object["shapes"] = nlohmann::json::array();
     for (const auto& shape : terms.shapes) {
       object["shapes"].push_back({{"column", shape.column},
                                   {"at", shape.at},
                                   {"values", shape.values},
                                   {"missing", shape.missing.empty() ? nlohmann::json{} : nlohmann::json(shape.missing)}});
+      if (!has_errors) continue;
+      auto& half_widths = object["shapes"].back()["half_widths"] = nlohmann::json::array();
+      for (const double error : shape.errors) half_widths.push_back(half_width(error));
+      if (!shape.missing.empty()) object["shapes"].back()["missing_half_width"] = half_width(shape.missing_error);
     }
     object["pairs"] = nlohmann::json::array();
     for (const auto& pair : terms.pairs) {
       object["pairs"].push_back({{"columns", {pair.columns.first, pair.columns.second}}, {"values", pair.values}});
+      if (has_errors) object["pairs"].back()["half_width"] = half_width(pair.error);
     }
   }
   if (const auto why = optimizers::why_not_linear(model)) {
@@ -202,9 +224,11 @@ ShapePicture picture_of_shapes(const Model& model) {
                            name(target.adjacency), describe(unit)),
       .curves = model.classes() > 1 ? model.label->classes : std::vector<std::string>{},
       .panels = {},
-      .note = "No bands: a model holds its weights, and of their noise no covariance."};
+      .note = model.standard_errors.empty() ? fmt::format("No bands: {}.", why_no_bands) : fmt::format("Bands: {}.", needs_of_bands)};
   for (auto& shape : optimizers::additive_terms(model).shapes) {
-    picture.panels.push_back({.title = shape.column, .at = std::move(shape.at), .curves = std::move(shape.values)});
+    for (double& error : shape.errors) error *= normal_quantile;
+    picture.panels.push_back(
+        {.title = shape.column, .at = std::move(shape.at), .curves = std::move(shape.values), .half_widths = std::move(shape.errors)});
   }
   return picture;
 }

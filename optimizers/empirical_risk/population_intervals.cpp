@@ -1,15 +1,16 @@
 #include <surety/optimizers/empirical_risk/population_intervals.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/normal.hpp>
 
+#include <surety/optimizers/empirical_risk/released_directions.h>
+
 namespace surety::optimizers {
 namespace {
-
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// What each of the four bounds may be wrong by: of the normal vector, of the
 /// noise's operator norm, of the errors' sum of squares, of the noise in it.
@@ -39,19 +40,16 @@ struct Affine {
 }  // namespace
 
 std::optional<PopulationIntervals> population_intervals(const ReleasedMoments& moments, Count records, Confidence confidence) {
-  const auto d = static_cast<Eigen::Index>(moments.features);
-  const Eigen::Map<const Matrix> all{moments.matrix.data(), d + 1, d + 1};
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver{all.topLeftCorner(d, d)};
-  const Eigen::ArrayXd lambda = solver.eigenvalues().array();
+  const detail::ReleasedDirections parts{moments.features, moments.matrix, moments.relations};
+  const Eigen::ArrayXd lambda = parts.eigenvalues.array();
   const double least = lambda.minCoeff();
-  const Quantiles q{static_cast<double>(d), static_cast<double>(records.value()), 1 - confidence.value()};
+  const Quantiles q{static_cast<double>(moments.directions()), static_cast<double>(records.value()), 1 - confidence.value()};
   const double sigma = moments.sigma;
   const double kappa = q.norm * sigma;
   const double left = q.squares - q.vector * (1 + kappa / least);
   if (!(least > 0 && left > 0)) return std::nullopt;
-  const Eigen::VectorXd along = solver.eigenvectors().transpose() * all.col(d).head(d);
-  const Eigen::VectorXd solved = (along.array() / lambda).matrix();
-  const double residual = all(d, d) - along.dot(solved);
+  const Eigen::VectorXd solved = (parts.along.array() / lambda).matrix();
+  const double residual = moments.matrix.back() - parts.along.dot(solved);
   // tau^2, and the squared distance of gamma, by g = |gamma|^2.
   const Affine tau{(residual + q.vector * sigma * sigma / (2 * least) + q.noise * sigma) / left,
                    (q.vector * sigma * sigma / least + q.noise * sigma) / left};
@@ -63,12 +61,42 @@ std::optional<PopulationIntervals> population_intervals(const ReleasedMoments& m
   const double g = root * root;
   const double variance = tau.at(g);
   const Eigen::ArrayXd spread = (sigma * sigma * (g + 0.5) + variance * kappa + variance * lambda) / lambda.square();
-  const Eigen::VectorXd squares = solver.eigenvectors().array().square().matrix() * spread.matrix();
-  const Eigen::VectorXd centre = moments.label_scale * (solver.eigenvectors() * solved);
+  const Eigen::VectorXd squares = parts.vectors.array().square().matrix() * spread.matrix();
+  const Eigen::VectorXd centre = moments.label_scale * (parts.vectors * solved);
   const Eigen::VectorXd half = moments.label_scale * (q.vector * squares.array()).sqrt().matrix();
   return PopulationIntervals{.centre = {centre.begin(), centre.end()},
                              .half_width = {half.begin(), half.end()},
                              .deviation = moments.label_scale * std::sqrt(variance)};
+}
+
+std::optional<std::vector<double>> standard_errors(const ReleasedMoments& moments, Count records,
+                                                   std::span<const LinearFunction> functions) {
+  const detail::ReleasedDirections parts{moments.features, moments.matrix, moments.relations};
+  const Eigen::ArrayXd lambda = parts.eigenvalues.array();
+  const double sigma = moments.sigma;
+  const double left = static_cast<double>(records.value()) - static_cast<double>(moments.directions());
+  // Beyond what the noise reaches in the mean the release says how rows vary, which an inverse needs.
+  if (!(lambda.minCoeff() > sigma * std::sqrt(2 * static_cast<double>(moments.directions())) && left > 0)) return std::nullopt;
+  // Proved: docs/proofs/sufficient-statistics.md#errors
+  const Eigen::ArrayXd gamma = parts.along.array() / lambda;
+  const double g = gamma.square().sum();
+  const double residual = moments.matrix.back() - (parts.along.array() * gamma).sum();
+  const double of_noise = sigma * sigma / 2 * ((g + 1) * lambda.inverse().sum() + (gamma.square() / lambda).sum());
+  const double tau_squared = std::max(0.0, (residual + of_noise) / left);
+  const Eigen::ArrayXd ridged = lambda + moments.ridge;
+  const Eigen::ArrayXd spread = (tau_squared * lambda + sigma * sigma / 2 * (g + 1)) / ridged.square();
+  const Eigen::ArrayXd shift = gamma / ridged;
+  const double shift_squared = sigma * sigma / 2 + moments.ridge * moments.ridge;
+  std::vector<double> errors;
+  errors.reserve(functions.size());
+  for (const auto& function : functions) {
+    Eigen::ArrayXd at = Eigen::ArrayXd::Zero(lambda.size());
+    for (const auto& [feature, factor] : function) at += factor * parts.vectors.row(static_cast<Eigen::Index>(feature)).transpose().array();
+    const double shifted = (at * shift).sum();
+    errors.push_back(moments.label_scale * std::sqrt((at.square() * spread).sum() + shift_squared * shifted * shifted));
+  }
+  // Proved so far.
+  return errors;
 }
 
 }  // namespace surety::optimizers

@@ -2,7 +2,10 @@
 // draws of: intervals for the coefficients over noise and sampling.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/events/units.h>
@@ -26,5 +29,20 @@ struct PopulationIntervals {
 /// in double precision. O(d^3). \param records that were added up, none of them
 /// of zeros \source docs/proofs/sufficient-statistics.md#population
 [[nodiscard]] std::optional<PopulationIntervals> population_intervals(const ReleasedMoments& moments, Count records, Confidence confidence);
+
+/// A sum of weights times factors, each weight by its place.
+using LinearFunction = std::vector<std::pair<std::size_t, double>>;
+
+/// Of each function of `ridge_weights` the root of its mean squared error about
+/// what it is of the coefficients beta of the law, over noise and sampling, to
+/// first order in the noise: with what the ridge takes from it, so that 1.96 of
+/// it to either side hold that with a probability of about .95 or more, for
+/// each function alone. Beta is as for `population_intervals`, orthogonal to
+/// all relations. Nothing where the noise is too large for some direction.
+/// Computed in double precision. O(d^3 + d sum of functions' lengths).
+/// \param records that were added up, none of them of zeros \pre places are
+/// below `moments.features` \source docs/proofs/sufficient-statistics.md#errors
+[[nodiscard]] std::optional<std::vector<double>> standard_errors(const ReleasedMoments& moments, Count records,
+                                                                 std::span<const LinearFunction> functions);
 
 }  // namespace surety::optimizers

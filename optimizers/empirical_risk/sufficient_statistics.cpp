@@ -5,20 +5,19 @@
 #include <cstdint>
 
 #include <fmt/format.h>
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <boost/math/distributions/chi_squared.hpp>
 
 #include <surety/base/text/error.h>
 #include <surety/data/row_reader.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
+#include <surety/optimizers/empirical_risk/released_directions.h>
 #include <surety/optimizers/empirical_risk/snapped.h>
 #include <surety/optimizers/problem/in_parts.h>
 #include <surety/optimizers/problem/second_moment.h>
 
 namespace surety::optimizers {
 namespace {
-
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr std::size_t most_features = 1023;
 /// As many as may be read where their number is private; more would only saturate.
@@ -46,22 +45,6 @@ class JointRecord {
   std::vector<std::uint32_t> indices_;
 };
 
-/// A of the features, by its eigenvalues and vectors, and c in their coordinates.
-struct Decomposition {
-  Eigen::VectorXd eigenvalues;
-  Matrix vectors;
-  Eigen::VectorXd along;
-
-  explicit Decomposition(const ReleasedMoments& moments) {
-    const auto d = static_cast<Eigen::Index>(moments.features);
-    const Eigen::Map<const Matrix> all{moments.matrix.data(), d + 1, d + 1};
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver{all.topLeftCorner(d, d)};
-    eigenvalues = solver.eigenvalues();
-    vectors = solver.eigenvectors();
-    along = vectors.transpose() * all.col(d).head(d);
-  }
-};
-
 std::vector<double> to_vector(const Eigen::VectorXd& values) { return {values.begin(), values.end()}; }
 
 }  // namespace
@@ -78,6 +61,10 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
   const std::size_t d = data.features();
   if (!data.has_labels()) invalid("least squares need labels, the data set has none");
   require_joint_moments(d);
+  if (options.relations.size() >= d) invalid(fmt::format("{} relations of {} features, must be fewer", options.relations.size(), d));
+  for (const auto& relation : options.relations) {
+    if (relation.size() != d) invalid(fmt::format("a relation has {} numbers for {} features", relation.size(), d));
+  }
   const bool is_count_public = options.adjacency != Adjacency::add_or_remove_one && data.size() > 0;
   const Count records =
       options.public_count ? *options.public_count : Count{is_count_public ? units_in(data, options.unit_ends) : most_records};
@@ -109,27 +96,29 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
                           .sigma = sigma,
                           .step = query.grid.step(),
                           .label_scale = options.label_bound.value() / weight,
-                          .ridge = options.ridge.value() * noise_operator_norm(sigma, d + 1),
-                          .ridge_rule = options.ridge_rule};
+                          .ridge = options.ridge.value() * noise_operator_norm(sigma, d - options.relations.size() + 1),
+                          .ridge_rule = options.ridge_rule,
+                          .relations = options.relations};
   if (options.ridge_rule == RidgeRule::least_eigenvalue) {
-    moments.ridge = std::max(0.0, moments.ridge - std::max(0.0, Decomposition{moments}.eigenvalues.minCoeff()));
+    moments.ridge = std::max(
+        0.0, moments.ridge -
+                 std::max(0.0, detail::ReleasedDirections{moments.features, moments.matrix, moments.relations}.eigenvalues.minCoeff()));
   }
   return moments;
 }
 
 std::vector<double> ridge_weights(const ReleasedMoments& moments) {
-  const Decomposition parts{moments};
+  const detail::ReleasedDirections parts{moments.features, moments.matrix, moments.relations};
   const Eigen::VectorXd solved = (parts.along.array() / (parts.eigenvalues.array().max(0.0) + moments.ridge)).matrix();
   return to_vector(moments.label_scale * (parts.vectors * solved));
 }
 
 std::optional<CoefficientIntervals> coefficient_intervals(const ReleasedMoments& moments, Confidence confidence) {
   if (moments.ridge_rule != RidgeRule::fixed) return std::nullopt;  // the proof needs a ridge that knows nothing of the noise
-  const Decomposition parts{moments};
-  const auto d = static_cast<double>(moments.features);
-  const boost::math::chi_squared law{d};
+  const detail::ReleasedDirections parts{moments.features, moments.matrix, moments.relations};
+  const boost::math::chi_squared law{static_cast<double>(moments.directions())};
   const double exceeded = 1 - confidence.value();
-  const double rounding = moments.step / 2 * (d + 1);
+  const double rounding = moments.step / 2 * static_cast<double>(moments.features + 1);
   const double t = std::sqrt(boost::math::quantile(boost::math::complement(law, exceeded))) * moments.sigma + std::sqrt(2.0) * rounding;
   const Eigen::ArrayXd ridged = parts.eigenvalues.array() + moments.ridge;
   const Eigen::ArrayXd margin = ridged.square() - t * t;

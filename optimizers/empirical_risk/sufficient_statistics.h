@@ -6,7 +6,8 @@
 //
 //     w = (max(A, 0) + r I)^-1 c B / b,   r = c_r sigma sqrt(2 (d + 1)),   max(A, 0) with negative eigenvalues as 0,
 //
-// so the ridge r is a public multiple of the operator norm that the noise is expected to have, and no inverse is larger than 1 / r. Or the ridge
+// so the ridge r is a public multiple of the operator norm that the noise is expected to have, and no inverse is larger than 1 / r. Where all rows are publicly
+// orthogonal to some vectors, as those of additive terms are, A is restricted to what is orthogonal to them, where w lies and of whose dimension r is. Or the ridge
 // only fills up what the least eigenvalue lacks of that, r = max(0, c_r sigma sqrt(2 (d + 1)) - max(e_1, 0)), after AdaSSP [Wang18, algorithm 2],
 // where e_1 is a release of its own; here it is read from the released matrix.
 //
@@ -59,19 +60,25 @@ struct SufficientStatisticsOptions {
   RidgeFactor ridge{0.3};         ///< c_r
   RidgeRule ridge_rule = RidgeRule::fixed;
   std::optional<Count> public_count = {};  ///< for the grid alone; default as many as a data set may have, or all where that is public
-  UnitEnds unit_ends = {};                 ///< where neighbours differ in units of several rows: each adds the mean of its z_i z_i^T
-  std::size_t threads = 1;                 ///< results do not depend on it
+  /// Linearly independent vectors that every row is orthogonal to, as its feature map says.
+  std::vector<std::vector<double>> relations = {};
+  UnitEnds unit_ends = {};  ///< where neighbours differ in units of several rows: each adds the mean of its z_i z_i^T
+  std::size_t threads = 1;  ///< results do not depend on it
 };
 
 /// What was released, and the public numbers that say how.
 struct ReleasedMoments {
-  std::size_t features;                     ///< d
-  std::vector<double> matrix;               ///< (d + 1) x (d + 1), symmetric, row by row: the label's row is the last
-  double sigma;                             ///< of the noise of each of the (d + 1)^2 entries, before they were made symmetric
-  double step;                              ///< to which that noise was rounded
-  double label_scale;                       ///< B / b
-  double ridge;                             ///< r
-  RidgeRule ridge_rule = RidgeRule::fixed;  ///< by which it was found
+  std::size_t features;                             ///< d
+  std::vector<double> matrix;                       ///< (d + 1) x (d + 1), symmetric, row by row: the label's row is the last
+  double sigma;                                     ///< of the noise of each of the (d + 1)^2 entries, before they were made symmetric
+  double step;                                      ///< to which that noise was rounded
+  double label_scale;                               ///< B / b
+  double ridge;                                     ///< r
+  RidgeRule ridge_rule = RidgeRule::fixed;          ///< by which it was found
+  std::vector<std::vector<double>> relations = {};  ///< as in the options
+
+  /// d less the relations.
+  [[nodiscard]] std::size_t directions() const noexcept { return features - relations.size(); }
 };
 
 /// \throws Error{invalid_argument} for more than 1023 features: their second moment, with the label, has the square of that.
@@ -81,7 +88,8 @@ void require_joint_moments(std::size_t features);
 [[nodiscard]] Event plan(const SufficientStatisticsOptions& options);
 
 /// One release. Nothing is divided by the number of records, so add-or-remove-one needs none.
-/// \throws Error{invalid_argument}, before the release, when the data have no labels or more than 1023 features; and what the releaser throws.
+/// \throws Error{invalid_argument}, before the release, when the data have no labels or more than 1023 features, or for relations of another length or as many
+///         as the features; and what the releaser throws.
 /// \complexity O(n d^2) time for n records, O(d^2) memory.
 [[nodiscard]] ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsOptions& options, Releaser& releaser);
 
@@ -95,7 +103,7 @@ struct CoefficientIntervals {
 };
 
 /// Holds all coefficients of (S_xx + r I)^-1 S_xy B / b at once with at least the given probability over the noise, for every data set: S is
-/// sum_i z_i z_i^T of the records as they were clipped and rounded, without noise, and r the ridge of `moments`. It is about these records: neither
+/// sum_i z_i z_i^T of the records as they were clipped and rounded, without noise, restricted to what is orthogonal to the relations, and r the ridge of `moments`. It is about these records: neither
 /// about sampling, nor about what clipping changed, nor about r = 0. Nothing where no finite interval follows from the release: the noise is
 /// too large for some direction of the features, or the ridge is not fixed, so that what the intervals are about depends on the noise. Computed in double precision. O(d^3).
 /// \pre nothing saturated: not more records than the count that the grid was made for

@@ -21,8 +21,9 @@ namespace {
 
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
 // scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale; version 6 has units that say their rule;
-// version 7 has labels with a centre; version 8 has classes by softmax; version 9 has hat functions of columns, and pairs.
-constexpr int newest_version = 9;
+// version 7 has labels with a centre; version 8 has classes by softmax; version 9 has hat functions of columns, and pairs;
+// version 10 has standard errors of what these add.
+constexpr int newest_version = 10;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -52,6 +53,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
+  if (!model.standard_errors.empty()) return 10;
   if (model.features.is_additive() || !model.features.pairs.empty()) return 9;
   if (model.classes_by == ClassesBy::softmax) return 8;
   if (model.label_centre != 0) return 7;
@@ -74,6 +76,8 @@ Model model_from_json(const nlohmann::json& json) {
   const bool has_classes = json.contains("classes");
   const bool has_centre = json.contains("label_centre");
   std::vector<std::string_view> known{"surety_model", "loss", "label", "features", "weights", "guarantee"};
+  const bool has_errors = json.contains("standard_errors");
+  if (has_errors) known.emplace_back("standard_errors");
   const bool has_classes_by = json.contains("classes_by");
   if (has_classes) known.emplace_back("classes");
   if (has_classes_by) known.emplace_back("classes_by");
@@ -88,11 +92,22 @@ Model model_from_json(const nlohmann::json& json) {
     if (!weight.is_number()) invalid_model("a weight is not a number");
     weights.push_back(weight.get<double>());
   }
+  std::vector<double> errors;
+  if (has_errors) {
+    // None at all are not written.
+    if (!json["standard_errors"].is_array() || json["standard_errors"].empty())
+      invalid_model("standard_errors are not a list of at least one");
+    for (const auto& error : json["standard_errors"]) {
+      if (!error.is_number()) invalid_model("one of standard_errors is not a number");
+      errors.push_back(error.get<double>());
+    }
+  }
   Model model{.loss = text_field(json, "loss"),
               .label = json["label"].is_null() ? std::nullopt : std::optional{data::parse_label_rule(text_field(json, "label"))},
               .label_centre = has_centre ? json["label_centre"].get<double>() : 0,
               .features = data::feature_map_from_json(json["features"]),
               .weights = std::move(weights),
+              .standard_errors = std::move(errors),
               .classes_by = has_classes_by ? parse_classes_by(text_field(json, "classes_by")) : ClassesBy::one_against_the_rest,
               .guarantee = guarantee_from_json(json["guarantee"])};
   if (has_classes) {
@@ -137,7 +152,8 @@ std::size_t largest_text(const data::FeatureMap& features, const std::optional<d
     models = label->classes.size();
     for (const auto& one : label->classes) of_label += escaped * one.size() + 3;
   }
-  return data::to_json(features).dump(-1, ' ', true).size() + of_label + per_weight * features.features() * models + rest;
+  return data::to_json(features).dump(-1, ' ', true).size() + of_label +
+         per_weight * (features.features() * models + features.values_of_terms()) + rest;
 }
 
 }  // namespace
@@ -162,6 +178,16 @@ void Model::validate() const {
   if (!std::all_of(weights.begin(), weights.end(), [](double weight) { return std::isfinite(weight); })) {
     invalid_model("a weight is not finite");
   }
+  if (!standard_errors.empty()) {
+    if (loss != SquaredLoss::name) invalid_model(fmt::format("it has standard_errors and loss {}, must be {}", loss, SquaredLoss::name));
+    const std::size_t values = features.values_of_terms();
+    if (standard_errors.size() != values) {
+      invalid_model(fmt::format("{} standard_errors for {} values of additive terms and pairs", standard_errors.size(), values));
+    }
+    if (!std::all_of(standard_errors.begin(), standard_errors.end(), [](double error) { return error >= 0 && std::isfinite(error); })) {
+      invalid_model("one of standard_errors is negative or not finite");
+    }
+  }
   if (guarantee.target.adjacency != guarantee.event.adjacency()) {
     invalid_model(fmt::format("the guarantee is {} but the event {}", name(guarantee.target.adjacency), name(guarantee.event.adjacency())));
   }
@@ -180,6 +206,7 @@ std::string write_model(const Model& model) {
   if (model.classes_by == ClassesBy::softmax) json["classes_by"] = name(model.classes_by);
   json["features"] = data::to_json(model.features);
   json["weights"] = model.weights;
+  if (!model.standard_errors.empty()) json["standard_errors"] = model.standard_errors;
   json["guarantee"] = {{"private", !guarantee.not_private},
                        {"epsilon", guarantee.target.epsilon.value()},
                        {"delta", guarantee.target.delta.value()},

@@ -41,11 +41,14 @@ struct Model {
   double label_centre = 0;  ///< of squared loss: what predictions add to the score; in the file where it is not 0, from version 7 on
   data::FeatureMap features;
   std::vector<double> weights;  ///< features.features() of them, for each class of the label where it has several
+  /// Of squared loss: the standard errors of what its additive terms and pairs add, in the order of `value_functions`; none where the training knows none, in
+  /// the file from version 10 on.
+  std::vector<double> standard_errors = {};
   ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of several classes; in the file where it is softmax, from version 8 on
   Guarantee guarantee;
 
   /// \throws Error{invalid_argument} unless the loss is known, the label's centre is finite, and 0 but for squared loss, the weights are finite and as
-  ///         many as the features, `classes_by` is softmax of several classes alone, the feature map is valid, and target and event have one adjacency.
+  ///         many as the features, standard errors are finite, not negative, as many as the values of additive terms and of squared loss, `classes_by` is softmax of several classes alone, the feature map is valid, and target and event have one adjacency.
   void validate() const;
 
   /// How many classes its label has; 1 where one model says +1 or -1, or a number.

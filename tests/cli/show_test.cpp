@@ -106,12 +106,70 @@ TEST_F(Show, HasAShapeForEachColumnOfAdditiveTerms) {
   EXPECT_TRUE(picture.starts_with("<svg")) << picture;
   EXPECT_NE(picture.find("age"), std::string::npos);
   EXPECT_NE(picture.find("polyline"), std::string::npos);
-  EXPECT_NE(picture.find("No bands: a model holds its weights, and of their noise no covariance."), std::string::npos);
+  EXPECT_EQ(picture.find("polygon"), std::string::npos);
+  EXPECT_NE(picture.find("No bands: this model holds no standard errors. sufficient-statistics gives them"), std::string::npos) << picture;
   EXPECT_EQ(surety({"show", path("model.json"), "--svg", path("shapes.svg")}).code, 0) << "a picture takes a picture's place";
   expect_refused({"show", path("model.json"), "--svg", path("model.json")}, 2, {"--svg"});
   train({"--label", "y>0", "--bounds", "age=20,60", "--terms", "linear"});
   expect_refused({"show", path("model.json"), "--svg", path("none.svg")}, 2, {"shapes are of models with additive terms"});
   EXPECT_FALSE(std::filesystem::exists(path("none.svg")));
+}
+
+TEST_F(Show, HasBandsWhereTheReleaseKnowsWhatWeightsMissTheirLawBy) {
+  std::string text = "who,age,y\n";
+  for (int i = 0; i < 4000; ++i) {
+    const int age = 20 + i * 7 % 41;
+    text += std::to_string(i / 2) + ',' + std::to_string(age) + ',' + std::to_string(age < 40 ? 1 : 3) + (i % 3 == 0 ? ".2\n" : "\n");
+  }
+  write(path("data.csv"), text);
+  const auto train_on_it = [&](const Words& more, const std::string& epsilon = "8", const std::string& ledger = "bands.db") {
+    return surety(Words{"train",           path("data.csv"),
+                        "--label",         "y",
+                        "--loss",          "squared",
+                        "--label-bounds",  "0,4",
+                        "--bounds",        "age=20,60",
+                        "--epsilon",       epsilon,
+                        "--delta",         "1e-5",
+                        "--terms",         "additive",
+                        "--algorithm",     "sufficient-statistics",
+                        "--ledger",        path(ledger),
+                        "--overwrite",     "--model",
+                        path("model.json")} +
+                  more);
+  };
+  const Words rows{"--drop", "who", "--rows", "scaled"};
+  const auto trained = train_on_it(rows);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const auto said = surety({"show", path("model.json"), "--svg", path("shapes.svg")});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("column  at       adds"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("about 95 % for each point alone, over noise and sampling, where records are independent"), std::string::npos)
+      << said.out;
+  const auto picture = contents(path("shapes.svg"));
+  EXPECT_NE(picture.find("<polygon fill=\"#2166ac\" fill-opacity=\"0.25\""), std::string::npos) << picture;
+  EXPECT_NE(picture.find("Bands: about 95 % for each point alone"), std::string::npos) << picture;
+  const auto shape = shown()["shapes"][0];
+  auto model = nlohmann::json::parse(contents(path("model.json")));
+  ASSERT_EQ(model["standard_errors"].size(), 8U);
+  ASSERT_EQ(shape["half_widths"].size(), 8U);
+  for (std::size_t k = 0; k < 8; ++k) {
+    EXPECT_NEAR(shape["half_widths"][k], 1.96 * model["standard_errors"][k].get<double>(), 1e-4);
+    EXPECT_GT(shape["half_widths"][k], 0.001);
+    EXPECT_LT(shape["half_widths"][k], 1);
+  }
+  model["standard_errors"][2] = -1;
+  write(path("model.json"), model.dump());
+  expect_refused({"show", path("model.json")}, 3, {"model: one of standard_errors is negative or not finite"});
+  // Where there are no intervals for the population.
+  const auto expect_none = [&](const Words& more, const std::string& epsilon, const std::string& ledger) {
+    const auto others = train_on_it(more, epsilon, ledger);
+    ASSERT_EQ(others.code, 0) << others.err;
+    EXPECT_FALSE(nlohmann::json::parse(contents(path("model.json"))).contains("standard_errors"));
+    EXPECT_FALSE(shown()["shapes"][0].contains("half_widths"));
+  };
+  expect_none(rows + Words{"--adjacency", "add-or-remove-one"}, "8", "another.db");
+  expect_none({"--unit", "who", "--most", "2", "--rows", "scaled"}, "8", "owners.db");
+  expect_none(rows, "0.01", "bands.db");
 }
 
 TEST_F(Show, RefusesWhatIsNoModel) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -167,6 +168,76 @@ TEST(FeatureMap, AdditiveTermsAndPairsSurviveJsonAndStayWithinTheScale) {
   EXPECT_TRUE(json_refused([](auto& json) { json["columns"][0]["knots"] = 0; }));
   EXPECT_TRUE(json_refused([](auto& json) { json["columns"][0]["knots"] = 2.5; }));
   EXPECT_TRUE(json_refused([](auto& json) { json["columns"][0]["knots"] = 4294967300U; }));
+}
+
+/// How many rows of a matrix are linearly independent, by elimination.
+std::size_t rank_of(std::vector<std::vector<double>> rows) {
+  std::size_t rank = 0;
+  for (std::size_t column = 0; !rows.empty() && column < rows[0].size() && rank < rows.size(); ++column) {
+    const auto largest = std::max_element(rows.begin() + static_cast<std::ptrdiff_t>(rank), rows.end(),
+                                          [&](const auto& a, const auto& b) { return std::abs(a[column]) < std::abs(b[column]); });
+    if (std::abs((*largest)[column]) < 1e-9) continue;
+    std::swap(*largest, rows[rank]);
+    for (std::size_t i = rank + 1; i < rows.size(); ++i) {
+      const double share = rows[i][column] / rows[rank][column];
+      for (std::size_t k = column; k < rows[i].size(); ++k) rows[i][k] -= share * rows[rank][k];
+    }
+    ++rank;
+  }
+  return rank;
+}
+
+// Rows with random cells, some of them missing: orthogonal to all relations, and to nothing else.
+TEST(LinearRelations, AreAllThatRowsSatisfy) {
+  for (const bool intercept : {true, false}) {
+    for (const bool unit_norm : {true, false}) {
+      FeatureMap map{.inputs = NamedColumns{{"a", Bounds{0, 4}, std::nullopt, 4},
+                                            {"u", Unchanged{}},
+                                            {"b", Bounds{-1, 1}, "0.5", 3},
+                                            {"town", Categories{{"x", "y"}}},
+                                            {"c", Bounds{2, 3}, std::nullopt, 5}},
+                     .intercept = intercept,
+                     .unit_norm = unit_norm,
+                     .row_scale = unit_norm ? 1 : 0.25,
+                     .pairs = {{"a", "b"}}};
+      map.validate();
+      std::mt19937_64 random{7};
+      std::uniform_real_distribution<double> any{-1, 1};
+      std::vector<std::vector<double>> rows;
+      for (int i = 0; i < 200; ++i) {
+        const bool is_missing = i % 5 == 0;
+        const double a = any(random);
+        const double b = is_missing ? 0.5 : any(random);
+        const double c = any(random);
+        std::vector<double> row{a};
+        append_hats(a, 4, row);
+        row.push_back(3 * any(random));
+        row.push_back(b);
+        append_hats(b, 3, row);
+        row.push_back(is_missing ? 1 : 0);
+        row.push_back(i % 3 == 0 ? 1 : 0);
+        row.push_back(i % 3 == 1 ? 1 : 0);
+        row.push_back(c);
+        append_hats(c, 5, row);
+        row.push_back(a * b);
+        if (intercept) row.push_back(1);
+        scale_row(map, row);
+        rows.push_back(std::move(row));
+      }
+      const auto relations = linear_relations(map);
+      EXPECT_EQ(relations.size(), intercept ? 6U : 5U);
+      EXPECT_EQ(rank_of(relations), relations.size());
+      EXPECT_EQ(rank_of(rows), map.features() - relations.size());
+      for (const auto& relation : relations) {
+        ASSERT_EQ(relation.size(), map.features());
+        for (const auto& row : rows) {
+          EXPECT_NEAR(std::inner_product(row.begin(), row.end(), relation.begin(), 0.0), 0, 1e-14);
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(linear_relations(example()).empty());
+  EXPECT_TRUE(linear_relations({.inputs = SparseFeatures{3}}).empty());
 }
 
 TEST(FeatureMap, RefusesWhatIsNoMap) {

@@ -3,10 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
+#include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
+
+#include <surety/data/features.h>
+#include <surety/optimizers/models/shapes.h>
 
 namespace surety::optimizers::population_intervals_test {
 namespace {
@@ -89,6 +96,140 @@ TEST(PopulationIntervals, OthersMissIt) {
 TEST(PopulationIntervals, AreNoneWhereTheNoiseHidesADirection) {
   std::mt19937_64 random{11};
   EXPECT_FALSE(population_intervals(drawn(60, 1, 30, normal_error, random), Count{60}, Confidence{0.95}));
+}
+
+/// Two columns of additive terms, whose rows have 7 free directions of 11.
+const data::FeatureMap additive{
+    .inputs = data::NamedColumns{{"a", data::Bounds{0, 1}, std::nullopt, 4}, {"b", data::Bounds{0, 1}, std::nullopt, 4}},
+    .unit_norm = false,
+    .row_scale = 1 / std::sqrt(5.0)};
+
+std::vector<double> additive_row(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> any{-1, 1};
+  std::vector<double> row;
+  for (int column = 0; column < 2; ++column) {
+    const double number = any(random);
+    row.push_back(number);
+    data::append_hats(number, 4, row);
+  }
+  row.push_back(1);
+  data::scale_row(additive, row);
+  return row;
+}
+
+/// What is drawn, and how often.
+struct Law {
+  int records;
+  double sigma;
+  double error;        ///< deviation of labels
+  double size;         ///< of the curves
+  double ridge = 0.3;  ///< over the size of the noise
+};
+
+ReleasedMoments drawn(const Law& law, const std::vector<double>& gamma, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  const std::size_t side = gamma.size() + 1;
+  ReleasedMoments moments{.features = gamma.size(),
+                          .matrix = std::vector<double>(side * side),
+                          .sigma = law.sigma,
+                          .step = 0,
+                          .label_scale = label_scale,
+                          .ridge = law.ridge * law.sigma * std::sqrt(16.0),
+                          .relations = data::linear_relations(additive)};
+  for (int i = 0; i < law.records; ++i) {
+    auto z = additive_row(random);
+    z.push_back(std::inner_product(z.begin(), z.end(), gamma.begin(), law.error * normal(random)));
+    for (std::size_t j = 0; j < side; ++j) {
+      if (z[j] == 0) continue;  // as most hat functions are
+      for (std::size_t k = 0; k <= j; ++k) moments.matrix[j * side + k] += z[j] * z[k];
+    }
+  }
+  for (std::size_t j = 0; j < side; ++j) {
+    for (std::size_t k = 0; k <= j; ++k) {
+      moments.matrix[j * side + k] += law.sigma * (j == k ? 1 : std::sqrt(0.5)) * normal(random);
+      moments.matrix[k * side + j] = moments.matrix[j * side + k];
+    }
+  }
+  return moments;
+}
+
+/// Of the same function of rows the coefficients that are orthogonal to all relations, by their projections one after another.
+std::vector<double> least_norm(std::vector<double> gamma) {
+  std::vector<std::vector<double>> basis;
+  const auto take_away = [](std::vector<double>& from, const std::vector<double>& along) {
+    const double share = std::inner_product(from.begin(), from.end(), along.begin(), 0.0) /
+                         std::inner_product(along.begin(), along.end(), along.begin(), 0.0);
+    for (std::size_t k = 0; k < from.size(); ++k) from[k] -= share * along[k];
+  };
+  for (auto relation : data::linear_relations(additive)) {
+    for (const auto& one : basis) take_away(relation, one);
+    take_away(gamma, relation);
+    basis.push_back(std::move(relation));
+  }
+  return gamma;
+}
+
+// 200 samples, 8 points of curves each: the shares of all points spread by .008 or less, those of one by .016.
+TEST(StandardErrors, BandsHoldCurvesOfFreshSamples) {
+  const auto values = value_functions(additive);
+  ASSERT_EQ(values.size(), 8U);
+  const auto at = [](const LinearFunction& function, const std::vector<double>& weights) {
+    double sum = 0;
+    for (const auto& [place, factor] : function) sum += factor * weights[place];
+    return sum;
+  };
+  constexpr int samples = 200;
+  // Mostly noise; mostly sampling; noise in all proportions; a ridge that shifts more than the noise does.
+  for (const Law& law : {Law{1000, 1.5, 0.05, 0.3}, Law{400, 0.05, 0.3, 0.3}, Law{1000, 0.6, 0.3, 1}, Law{1000, 1, 0.1, 1, 2}}) {
+    std::vector<double> gamma(additive.features(), 0.0);
+    for (const std::size_t k : {1U, 3U, 6U}) gamma[k] = law.size;
+    gamma[8] = -law.size;
+    const auto truth_of_terms = least_norm(gamma);
+    std::mt19937_64 random{5};
+    std::vector<int> held(values.size());
+    int held_by_half = 0;
+    int by_intervals = 0;
+    for (int sample = 0; sample < samples; ++sample) {
+      const auto moments = drawn(law, gamma, random);
+      const Count records{static_cast<std::uint64_t>(law.records)};
+      const auto errors = standard_errors(moments, records, values);
+      ASSERT_TRUE(errors.has_value()) << law.sigma;
+      const auto weights = ridge_weights(moments);
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        const double off = std::abs(at(values[k], weights) - label_scale * at(values[k], truth_of_terms));
+        held[k] += off <= 1.96 * (*errors)[k] ? 1 : 0;
+        held_by_half += off <= 1.96 * std::sqrt(0.5) * (*errors)[k] ? 1 : 0;
+      }
+      const auto intervals = population_intervals(moments, records, Confidence{0.95});
+      ASSERT_TRUE(intervals.has_value()) << law.sigma;
+      bool all = true;
+      for (std::size_t k = 0; k < truth_of_terms.size(); ++k) {
+        all = all && std::abs(intervals->centre[k] - label_scale * truth_of_terms[k]) <= intervals->half_width[k];
+      }
+      by_intervals += all ? 1 : 0;
+    }
+    const double all_points = samples * static_cast<double>(values.size());
+    const double share = std::accumulate(held.begin(), held.end(), 0) / all_points;
+    std::printf("bands, sigma %g, errors %g, ridge %g: %.4f held, %.4f by half the variance\n", law.sigma, law.error, law.ridge, share,
+                held_by_half / all_points);
+    EXPECT_GE(share, 0.925) << law.sigma;
+    EXPECT_LE(law.ridge < 1 ? share : 0, 0.98) << law.sigma;
+    EXPECT_GE(*std::min_element(held.begin(), held.end()), 0.88 * samples) << law.sigma;
+    EXPECT_GE(by_intervals, 0.9 * samples) << law.sigma;
+    // Planted: half the covariance.
+    EXPECT_LT(law.ridge < 1 ? held_by_half : 0, 0.9 * all_points) << law.sigma;
+  }
+}
+
+TEST(StandardErrors, AreNoneWhereTheNoiseHidesADirection) {
+  std::mt19937_64 random{11};
+  const std::vector<double> gamma(additive.features(), 0.1);
+  const auto values = value_functions(additive);
+  EXPECT_FALSE(standard_errors(drawn(Law{300, 3, 0.1, 1}, gamma, random), Count{300}, values));
+  auto untied = drawn(Law{2000, 3, 0.1, 1}, gamma, random);
+  untied.relations.clear();
+  EXPECT_FALSE(standard_errors(untied, Count{2000}, values)) << "hat functions add up to the constant";
+  EXPECT_FALSE(population_intervals(untied, Count{2000}, Confidence{0.95}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -239,16 +240,22 @@ struct Covered {
   double share;
   double half_width;
 };
-Covered covered(std::size_t d, double sigma, double stated_sigma, int releases) {
+Covered covered(std::size_t d, double sigma, double stated_sigma, int releases, bool is_sum_of_others = false) {
   std::mt19937_64 random{d};
   std::normal_distribution<double> normal;
   ReleasedMoments moments{.features = d, .matrix = {}, .sigma = stated_sigma, .step = 0x1p-20, .label_scale = 3, .ridge = 2};
+  if (is_sum_of_others) {
+    // Of the last feature.
+    moments.relations = {std::vector<double>(d, 1.0)};
+    moments.relations[0].back() = -1;
+  }
   // S = Z^T Z of 400 records with a strong label.
   const std::size_t size = d + 1;
   std::vector<double> exact(size * size, 0.0);
   for (int i = 0; i < 400; ++i) {
     std::vector<double> z(size);
     for (std::size_t k = 0; k < d; ++k) z[k] = normal(random) / std::sqrt(static_cast<double>(d)) + (k == 0 ? 0.3 : 0);
+    if (is_sum_of_others) z[d - 1] = std::accumulate(z.begin(), z.begin() + static_cast<std::ptrdiff_t>(d - 1), 0.0);
     for (std::size_t k = 0; k < d; ++k) z[d] += (k % 2 == 0 ? 1.5 : -1.0) * z[k];
     z[d] += 0.1 * normal(random);
     for (std::size_t j = 0; j < size; ++j) {
@@ -284,8 +291,37 @@ TEST(CoefficientIntervals, HoldTheFitWithoutNoise) {
     EXPECT_GE(found.share, 0.88) << d;
     EXPECT_LT(found.half_width, 3) << d << ": of coefficients around 4, so they say something";
   }
+  // One direction of three is known to be none, which leaves the noise of the others.
+  EXPECT_GE(covered(3, 1, 1, 4000, true).share, 0.88);
+  EXPECT_LT(covered(3, 1, 0.6, 4000, true).share, 0.88);
   // Planted: noise of which a fifth is not owned up to.
   EXPECT_LT(covered(1, 2, 1.6, 4000).share, 0.88);
+}
+
+// By hand: along (1, 1) / sqrt 2 the moments are 7 / 2 and 3 / sqrt 2.
+TEST(RidgeWeights, LieWhereTheRelationsLeaveThem) {
+  const ReleasedMoments moments{.features = 2,
+                                .matrix = {3, 1, 4, 1, 2, -1, 4, -1, 9},
+                                .sigma = 1,
+                                .step = 1e-9,
+                                .label_scale = 5,
+                                .ridge = 0.5,
+                                .relations = {{2, -2}}};
+  for (const double weight : ridge_weights(moments)) EXPECT_NEAR(weight, 5 * 1.5 / 4, 1e-12);
+  auto options = options_of(Adjacency::replace_one);
+  testing::ScriptedReleaser releaser{{std::vector<double>(9, 1.0), std::vector<double>(9, 1.0)}};
+  const auto records = one({0.6, 0.6}, 1);
+  const auto free = release_moments(records, options, releaser);
+  options.relations = {{1, -1}};
+  const auto tied = release_moments(records, options, releaser);
+  EXPECT_EQ(tied.matrix, free.matrix) << "the release is the same";
+  EXPECT_NEAR(tied.ridge, free.ridge * std::sqrt(2.0 / 3), 1e-12);
+  options.relations = {{1, -1}, {1, 1}};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(release_moments(records, options, releaser)); }, ErrorCode::invalid_argument,
+                      {"2 relations of 2 features"}));
+  options.relations = {{1, -1, 0}};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(release_moments(records, options, releaser)); }, ErrorCode::invalid_argument,
+                      {"a relation has 3 numbers for 2 features"}));
 }
 
 TEST(CoefficientIntervals, AreNotGivenWhereTheyHaveNoEnd) {

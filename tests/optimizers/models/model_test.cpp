@@ -424,6 +424,63 @@ TEST(ReadModel, AdditiveTermsAndPairsAreOfVersionNine) {
   }
 }
 
+TEST(ReadModel, StandardErrorsAreOfVersionTen) {
+  Model model = example();
+  model.loss = "squared";
+  model.label = parse_label_rule("kind");
+  model.features = data::with_additive_terms(
+      {.inputs = data::NamedColumns{{"a", data::Bounds{0, 4}, "1"}, {"u", data::Unchanged{}}, {"b", data::Bounds{-1, 1}}},
+       .unit_norm = false,
+       .row_scale = 0.5,
+       .pairs = {{"a", "b"}}});
+  model.weights.resize(model.features.features());
+  for (std::size_t k = 0; k < model.weights.size(); ++k) model.weights[k] = std::cos(static_cast<double>(k));
+  EXPECT_EQ(nlohmann::json::parse(write_model(model))["surety_model"], 9) << "who has none is read by older versions";
+  const auto values = value_functions(model.features);
+  ASSERT_EQ(values.size(), 18U);
+  for (std::size_t k = 0; k < values.size(); ++k) model.standard_errors.push_back(static_cast<double>(k) / 3);
+  const auto text = write_model(model);
+  EXPECT_EQ(nlohmann::json::parse(text)["surety_model"], 10);
+  EXPECT_EQ(parse_model(text, "m").standard_errors, model.standard_errors);
+  // The functions are those whose values the terms are, in their order.
+  const auto terms = additive_terms(parse_model(text, "m"));
+  std::size_t next = 0;
+  const auto same = [&](double value, double error) {
+    double sum = 0;
+    for (const auto& [place, factor] : values.at(next)) sum += factor * model.weights[place];
+    EXPECT_NEAR(sum, value, 1e-14) << next;
+    EXPECT_EQ(error, static_cast<double>(next++) / 3);
+  };
+  ASSERT_EQ(terms.shapes.size(), 2U);
+  for (const auto& shape : terms.shapes) {
+    for (std::size_t k = 0; k < shape.at.size(); ++k) same(shape.values[0][k], shape.errors.at(k));
+    if (!shape.missing.empty()) same(shape.missing[0], shape.missing_error);
+  }
+  same(terms.pairs.at(0).values[0], terms.pairs[0].error);
+  EXPECT_EQ(next, values.size());
+  const auto refused = [&](const nlohmann::json& errors, const std::string& said) {
+    auto json = nlohmann::json::parse(text);
+    json["standard_errors"] = errors;
+    EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {said})) << said;
+  };
+  refused(std::vector<double>(17, 1.0), "17 standard_errors for 18 values of additive terms and pairs");
+  refused(std::vector<double>(18, -1.0), "one of standard_errors is negative or not finite");
+  refused(std::vector<std::string>(18, "1"), "one of standard_errors is not a number");
+  refused(nlohmann::json::array(), "standard_errors are not a list of at least one");
+  refused(1.5, "standard_errors are not a list of at least one");
+  auto json = nlohmann::json::parse(text);
+  json["surety_model"] = 9;
+  EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {"version is 9, must be 10"}));
+  json["surety_model"] = 10;
+  json["loss"] = "logistic";
+  json["label"] = "kind>0";
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {"standard_errors and loss logistic"}));
+  model.standard_errors[3] = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(write_model(model)); }, ErrorCode::invalid_argument, {"standard_errors is negative or not finite"}));
+}
+
 TEST(ReadModel, ALabelWithACentreIsOfVersionSeven) {
   Model model = example();
   model.loss = "squared";
