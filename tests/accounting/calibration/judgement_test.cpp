@@ -163,7 +163,8 @@ class Rows {
   }
   void add_out_of_reach(const std::string& text, const Target& wanted) {
     if (!out_) return;
-    out_ << fmt::format("\"{}\",{},{},{:.3g},,,,out of reach,,,\n", text, name(wanted.adjacency), wanted.epsilon.value(), wanted.delta.value())
+    out_ << fmt::format("\"{}\",{},{},{:.3g},,,,out of reach,,,\n", text, name(wanted.adjacency), wanted.epsilon.value(),
+                        wanted.delta.value())
          << std::flush;
   }
 
