@@ -4,52 +4,26 @@
 #include <cstddef>
 #include <vector>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
+#include <Eigen/Core>
 
 namespace surety::optimizers::detail {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// An orthonormal basis, in columns, of what is orthogonal to all `relations`, which are linearly independent and at least one.
-inline Matrix free_directions(std::size_t features, const std::vector<std::vector<double>>& relations) {
-  const auto d = static_cast<Eigen::Index>(features);
-  const auto bound = static_cast<Eigen::Index>(relations.size());
-  Matrix all(d, bound);
-  for (Eigen::Index k = 0; k < bound; ++k) {
-    all.col(k) = Eigen::Map<const Eigen::VectorXd>{relations[static_cast<std::size_t>(k)].data(), d};
-  }
-  const Matrix basis = Eigen::HouseholderQR<Matrix>{all}.householderQ();
-  return basis.rightCols(d - bound);
-}
+/// An orthonormal basis, in columns, of what is orthogonal to all `relations`, which are linearly independent and at least one. O(d^3) for d features.
+Matrix free_directions(std::size_t features, const std::vector<std::vector<double>>& relations);
 
-/// A of the features, within what the relations leave, by its eigenvalues and vectors, and c in their coordinates.
+/// A of the features, within what the relations leave, by its eigenvalues and vectors, and c in their coordinates. O(d^3) for d features.
 struct ReleasedDirections {
   Eigen::VectorXd eigenvalues;
   Matrix vectors;  ///< of all features, in columns
   Eigen::VectorXd along;
 
   /// \param matrix of `features` + 1 rows, of which the last is the label's, row by row
-  ReleasedDirections(std::size_t features, const std::vector<double>& matrix, const std::vector<std::vector<double>>& relations) {
-    const auto d = static_cast<Eigen::Index>(features);
-    const Eigen::Map<const Matrix> all{matrix.data(), d + 1, d + 1};
-    if (relations.empty()) {
-      decompose(all.topLeftCorner(d, d));
-    } else {
-      const Matrix basis = free_directions(features, relations);
-      const Matrix within = basis.transpose() * all.topLeftCorner(d, d) * basis;
-      decompose((within + within.transpose()) / 2);
-      vectors = basis * vectors;
-    }
-    along = vectors.transpose() * all.col(d).head(d);
-  }
+  ReleasedDirections(std::size_t features, const std::vector<double>& matrix, const std::vector<std::vector<double>>& relations);
 
  private:
-  void decompose(const Matrix& matrix) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver{matrix};
-    eigenvalues = solver.eigenvalues();
-    vectors = solver.eigenvectors();
-  }
+  void decompose(const Matrix& matrix);
 };
 
 }  // namespace surety::optimizers::detail
