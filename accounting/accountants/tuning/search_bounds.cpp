@@ -32,14 +32,14 @@ double delta_above(const std::vector<Edge>& edges, const RunCurve& curve, double
 }
 
 /// Chords end at multiples of this, whatever epsilon is asked, so that their ends are found once.
-constexpr double chord_step = 0.25;
+constexpr double chord_step = 4 * kept_step;
 
-/// The values of a bound at multiples of `GaussianSearch::step`, the ends of chords among them, each found once.
+/// The values of a bound at multiples of `kept_step`, the ends of chords among them, each found once.
 class KeptAtSteps {
  public:
   template <typename Find>
   [[nodiscard]] double of(double epsilon, const Find& find) const {
-    if (std::fmod(epsilon, GaussianSearch::step) != 0) return find();
+    if (std::fmod(epsilon, kept_step) != 0) return find();
     {
       const std::lock_guard lock{mutex_};
       if (const auto found = known_.find(epsilon); found != known_.end()) return found->second;
@@ -240,6 +240,7 @@ class GaussianSearch::Tables {
     const double first = epsilon - order_.front().log_slope;
     const bool is_much = tails(first).p_most * slope_.mean() > 1e-3;
     const std::size_t stride = order_.size() / 200 + 1;
+    // Any ranks give a bound; some 2,000 of them lose nothing that counts where much is moved, and all count in the tail.
     best = std::max(best, by_moves(epsilon, first, is_much ? order_.size() / 2000 + 1 : 1));
     for (int i = 1; is_much && i <= 40; ++i) best = std::max(best, by_moves(epsilon, first + (mu_.lower * 12 - first) * i / 40, stride));
     return best;

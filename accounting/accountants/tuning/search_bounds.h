@@ -13,6 +13,9 @@
 
 namespace surety::accounting {
 
+/// What a search finds from above at multiples of this epsilon, some of which are ends of chords, is kept for later questions.
+inline constexpr double kept_step = 0.0625;
+
 /// Runs that cost N(mu, 1) against N(0, 1), of a mu that lies in an enclosure. Both directions are alike.
 /// \pre 0 < mu.lower.
 class GaussianSearch {
@@ -24,8 +27,6 @@ class GaussianSearch {
   [[nodiscard]] double below(double epsilon) const;
   /// The upper end where no chord is taken (`below_chords`).
   [[nodiscard]] double above_alone(double epsilon) const;
-  /// What `above_alone` finds at multiples of this is kept.
-  static constexpr double step = 0.0625;
   [[nodiscard]] Enclosure mu() const;
 
  private:

@@ -367,7 +367,8 @@ Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon, c
     // delta falls, so what is below it further on is below it here.
     double lower = (1 - none(search.runs)) * gaussian_curve.delta(Mu{gaussian->mu().lower}, epsilon).lower * (1 - few);
     for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) {
-      const double before = GaussianSearch::step * std::floor((at + further) / GaussianSearch::step);
+      // Whether there is anything to find is asked a little before, where the answer is kept: it is larger there.
+      const double before = kept_step * std::floor((at + further) / kept_step);
       if (gaussian->above_alone(before) > lower) lower = std::max(lower, gaussian->below(at + further));
     }
     if (upper > PublishedRuns::counts_from) {

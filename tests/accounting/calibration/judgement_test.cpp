@@ -131,7 +131,7 @@ Template random_template(std::mt19937_64& random, std::size_t kind) {
 
 double seconds_since(std::clock_t before) { return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC; }
 
-/// What calibration finds; nothing where it says that no noise is enough, and what is not free costs more than the target indeed.
+/// What calibration finds; nothing where it says that no noise is enough, and with hardly any cost of that noise the event costs more than the target indeed.
 std::optional<Solution> calibrated_if_any(const std::string& text, const Target& wanted) {
   try {
     return calibrated(text, wanted);
@@ -215,7 +215,7 @@ TEST(Judgement, KeepsWhatCalibrationReturns) {
     open_at_first += at_first ? 0U : 1U;
     rows.add(text, wanted, found->value, judgement, at_first, calibrated_s, seconds);
   }
-  EXPECT_LE(10 * out_of_reach, cases);
+  EXPECT_LE(10 * out_of_reach, cases - first) << "most targets say something";
   RecordProperty("open_at_first", static_cast<int>(open_at_first));
   fmt::print("{} of {} are open at the default width, {} out of reach; the slowest judgement, of {}, took {:.2g} s\n", open_at_first, cases,
              out_of_reach, slowest_event, slowest);

@@ -422,6 +422,27 @@ TEST(Tuning, IsNarrowWhereDeltaIsLarge) {
   lies_in("best_of(logarithmic_runs, 2, discrete_gaussian(3.71, 5))", 0.117, {0.57, 0.584});
 }
 
+/// What is kept at multiples of `kept_step` is the bound there, whatever was asked before.
+TEST(Tuning, KeepsABoundOnlyForTheEpsilonThatItIsOf) {
+  const Runs runs{RunsLaw::geometric, 10};
+  const GaussianSearch asked{runs, {0.5, 0.5}};
+  const GaussianSearch asked_backwards{runs, {0.5, 0.5}};
+  std::vector<double> all;
+  for (int i = 0; i <= 24; ++i) all.push_back(3 + i * 0.5 * kept_step);
+  std::vector<double> forwards;
+  std::vector<double> backwards;
+  for (const double epsilon : all) forwards.push_back(asked.above_alone(epsilon));
+  for (std::size_t i = all.size(); i-- > 0;) backwards.push_back(asked_backwards.above_alone(all[i]));
+  std::reverse(backwards.begin(), backwards.end());
+  EXPECT_EQ(forwards, backwards);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(asked.above_alone(all[i]), forwards[i]);
+    if (i > 0) {
+      EXPECT_LT(forwards[i], forwards[i - 1]);
+    }
+  }
+}
+
 TEST(Tuning, ComposesByItsPair) {
   for (const double x : {0.5, 1.0, 2.0, 3.0}) {
     const auto search = event_of("best_of(geometric_runs, 10, gaussian(2))");
