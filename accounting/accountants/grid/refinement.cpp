@@ -13,9 +13,9 @@
 #include <surety/accounting/accountants/grid/choice_laws.h>
 #include <surety/accounting/accountants/grid/composed_curve.h>
 #include <surety/accounting/accountants/grid/counted_rounds.h>
+#include <surety/accounting/accountants/grid/games.h>
 #include <surety/accounting/accountants/grid/joint_epochs.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/laws/choices/choices_in_order.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/convolution.h>
@@ -582,44 +582,6 @@ bool holds_many_choices(const Event& event) {
   return found >= fewest;
 }
 
-/// The choices of an event that is nothing else, where their game has many states.
-std::optional<ChoiceCounts> many_different_choices(const Event& event) {
-  constexpr double few_states = 1000;
-  ChoiceCounts counts;
-  double states = 1;
-  for (const auto& [leaf, count] : Releases::of(event).entries()) {
-    const auto* choice = std::get_if<Event::Exponential>(&leaf.node());
-    if (choice == nullptr) return std::nullopt;
-    if (!(choice->epsilon.value() > 0)) continue;
-    counts[choice->epsilon.value()] += count.value();
-    states *= static_cast<double>(count.value()) + 1;
-  }
-  return counts.size() > 1 && states > few_states ? std::optional{counts} : std::nullopt;
-}
-
-/// What choices cost at least if those of the smallest range come first.
-double by_choices_in_order(const ChoiceCounts& counts, const Given& question) {
-  constexpr double most_in_order = 2e7;
-  constexpr double fewest_points = 1000;
-  constexpr double most_points = 16000;
-  double number = 0;
-  double sum = 0;
-  double rho = 0;  // of zero-concentrated privacy, to guess by
-  for (const auto& [range, count] : counts) {
-    const auto times = static_cast<double>(count);
-    number += times;
-    sum += times * range;
-    rho += times * range * range / 8;
-  }
-  if (number > most_in_order / fewest_points) return 0;
-  const auto reach_of = [&](double log_delta) { return rho + 2 * std::sqrt(rho * (log_delta + 14)); };
-  const double seen = question.delta ? reach_of(-std::log(std::max(*question.delta, 1e-280))) : *question.epsilon + reach_of(0);
-  const double reach = std::min(seen, sum);
-  if (!(reach > 0 && std::isfinite(reach))) return 0;
-  const ChoicesInOrder game{counts, reach, size_of(std::min(most_points, most_in_order / number))};
-  return question.delta ? game.epsilon(*question.delta) : game.delta(*question.epsilon);
-}
-
 Enclosure narrowed(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   const Enclosure found = answer_of_grids(accountant, event, question, others);
   constexpr double narrow_enough = 1e-3;
@@ -649,15 +611,18 @@ Enclosure narrowed(const PrivacyLoss& accountant, const Event& event, const Give
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  const auto choices = accountant.step > 0 ? std::nullopt : many_different_choices(event);
-  if (!choices) return narrowed(accountant, event, question, others);
-  const double least = by_choices_in_order(*choices, question);
+  if (accountant.step > 0) return narrowed(accountant, event, question, others);
+  const double least = by_choices_in_order(event, question);
   PrivacyLoss narrower = accountant;
   // Of a tiny epsilon a share is wanted.
   constexpr double share = 1e-3;
-  if (const double scale = question.epsilon.value_or(least); scale > 0) narrower.width = std::min(accountant.width, share * scale);
+  if (least > 0) narrower.width = std::min(accountant.width, share * question.epsilon.value_or(least));
   const Enclosure found = narrowed(narrower, event, question, others);
-  return {std::min(std::max(found.lower, least), found.upper), found.upper};
+  const auto raised = [&](double lower) { return Enclosure{std::min(std::max(found.lower, lower), found.upper), found.upper}; };
+  if (least > 0) return raised(least);
+  constexpr double narrow_enough = 1e-3;
+  const bool is_wide = !accountant.upper_only && found.upper - found.lower > narrow_enough * found.upper;
+  return is_wide ? raised(by_batches_either_way(event, question, found, others)) : found;
 }
 
 }  // namespace surety::accounting::privacy_loss

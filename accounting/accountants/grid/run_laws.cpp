@@ -128,7 +128,7 @@ std::vector<CurvePoint> points_above(const ComposedPair& pair) {
 }
 
 /// The entries as atoms, of the highest loss first.
-std::vector<WeighedAtom> atoms_below(const ComposedPair& pair) {
+std::vector<WeighedAtom> atoms_of(const ComposedPair& pair) {
   const ComposedCurve& curve = pair.lower;
   std::vector<WeighedAtom> atoms;
   if (curve.kept.empty()) return atoms;
@@ -185,7 +185,7 @@ FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
   const auto pair = privacy_loss::compose(task.parts, window_of(task, k, s), task.cut, !upper_only);
   FiniteLaw law{points_above(pair), {}};
   const auto take = [&](const ComposedPair& found) {
-    if (auto atoms = atoms_below(found); !atoms.empty()) law.below.push_back(std::move(atoms));
+    if (auto atoms = atoms_of(found); !atoms.empty()) law.below.push_back(std::move(atoms));
   };
   if (!upper_only) take(pair);
   const bool is_choice = std::any_of(task.parts.begin(), task.parts.end(), [](const privacy_loss::ReleaseLaws& part) {
@@ -225,6 +225,18 @@ std::vector<CurvePoint> privacy_loss::curve_above(Parts parts, Delta delta) {
   const Task task = prepared(std::move(parts), delta, share);
   const ApproximateCumulants k{task.parts, task.cut};
   return points_above(compose(task.parts, window_of(task, k, saddle_of(task)), task.cut));
+}
+
+std::vector<WeighedAtom> privacy_loss::atoms_below(Parts parts, Delta delta, double step) {
+  for (auto& part : parts) {
+    const LossLaw law = part.lower.value_or(nothing());
+    part = {law, law, true, part.count};
+  }
+  constexpr double share = 1e-6;
+  Task task = prepared(std::move(parts), delta, share);
+  task.needed = std::min(task.needed, step);
+  const ApproximateCumulants k{task.parts, task.cut};
+  return atoms_of(compose(task.parts, window_of(task, k, tilt_of(k, saddle_of(task))), task.cut, true));
 }
 
 std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others, bool upper_only) {

@@ -73,60 +73,28 @@ struct OrderedMasses {
   }
 };
 
-/// The values from the multiple -margin on.
-class OrderedValues {
- public:
-  OrderedValues(std::size_t margin, std::size_t points, double step) : margin_{margin}, points_{points}, all_(points + 2 * margin, 0.0) {
-    for (std::size_t i = 1; i <= margin; ++i) {
-      const Exact places{static_cast<double>(i)};
-      rest_.push_back(-expm1(-(Lower{Exact{step}} * places)));
-      share_.push_back(exp(-(Upper{Exact{step}} * places)));
-    }
-    mirror();
+/// The values with one choice before all that they are of.
+void choose(MirroredValues& values, std::size_t cells, const OrderedMasses& masses) {
+  const double* const at = values.at_zero();
+  const auto after = [&](std::size_t i, std::size_t j) { return at + static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(j); };
+  const auto about = [&](std::size_t i, std::size_t j) {
+    const double* const hit = after(i, j);
+    return masses.hit[j] * hit[0] + masses.miss[j] * hit[cells];
+  };
+  std::size_t move = 0;
+  for (std::size_t j = 1; j <= cells; ++j) move = about(0, j) > about(0, move) ? j : move;
+  std::vector<double> next(values.points());
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    // Any move is one; the best hardly changes from one point to the next.
+    double most = about(i, move);
+    for (double other; move < cells && (other = about(i, move + 1)) > most; ++move) most = other;
+    for (double other; move > 0 && (other = about(i, move - 1)) > most; --move) most = other;
+    const double* const hit = after(i, move);
+    const Lower worth = Lower{Exact{masses.hit[move]}} * Lower{Exact{hit[0]}} + Lower{Exact{masses.miss[move]}} * Lower{Exact{hit[cells]}};
+    next[i] = std::max(0.0, worth.value());
   }
-
-  /// One choice before all that these are of.
-  void choose(std::size_t cells, const OrderedMasses& masses) {
-    const double* const at = all_.data() + margin_;
-    const auto after = [&](std::size_t i, std::size_t j) { return at + static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(j); };
-    const auto about = [&](std::size_t i, std::size_t j) {
-      const double* const hit = after(i, j);
-      return masses.hit[j] * hit[0] + masses.miss[j] * hit[cells];
-    };
-    std::size_t move = 0;
-    for (std::size_t j = 1; j <= cells; ++j) move = about(0, j) > about(0, move) ? j : move;
-    std::vector<double> next(points_);
-    for (std::size_t i = 0; i < points_; ++i) {
-      // Any move is one; the best hardly changes from one point to the next.
-      double most = about(i, move);
-      for (double other; move < cells && (other = about(i, move + 1)) > most; ++move) most = other;
-      for (double other; move > 0 && (other = about(i, move - 1)) > most; --move) most = other;
-      const double* const hit = after(i, move);
-      const Lower worth =
-          Lower{Exact{masses.hit[move]}} * Lower{Exact{hit[0]}} + Lower{Exact{masses.miss[move]}} * Lower{Exact{hit[cells]}};
-      next[i] = std::max(0.0, worth.value());
-    }
-    std::copy(next.begin(), next.end(), all_.begin() + static_cast<std::ptrdiff_t>(margin_));
-    mirror();
-  }
-
-  [[nodiscard]] std::vector<double> from_zero() const {
-    const auto begin = all_.begin() + static_cast<std::ptrdiff_t>(margin_);
-    return {begin, begin + static_cast<std::ptrdiff_t>(points_)};
-  }
-
- private:
-  void mirror() {
-    for (std::size_t i = 1; i <= margin_; ++i)
-      all_[margin_ - i] = std::max(0.0, (rest_[i - 1] + share_[i - 1] * Lower{Exact{all_[margin_ + i]}}).value());
-  }
-
-  std::size_t margin_;
-  std::size_t points_;
-  std::vector<double> all_;
-  std::vector<Lower> rest_;
-  std::vector<Lower> share_;
-};
+  values.take(next);
+}
 
 }  // namespace
 
@@ -134,33 +102,17 @@ ChoicesInOrder::ChoicesInOrder(const ChoiceCounts& counts, double reach, std::si
   const double largest = counts.rbegin()->first;
   const double cells = std::ceil(largest / reach * static_cast<double>(points));
   const OrderedSteps steps = best_ordered_steps(counts, std::max<std::size_t>(2, size_of(cells)));
-  step_ = steps.step;
   const std::size_t margin = steps.choices.back().cells;
-  OrderedValues values{margin, std::max(size_of(std::ceil(reach / step_)), margin) + 1, step_};
+  MirroredValues values{margin, std::max(size_of(std::ceil(reach / steps.step)), margin) + 1, steps.step, margin};
   // The last choice first.
   for (auto kind = steps.choices.rbegin(); kind != steps.choices.rend(); ++kind) {
-    const OrderedMasses masses{kind->cells, step_};
+    const OrderedMasses masses{kind->cells, steps.step};
     for (std::uint64_t i = 0; i < kind->count; ++i) {
       poll_limit();
-      values.choose(kind->cells, masses);
+      choose(values, kind->cells, masses);
     }
   }
-  values_ = values.from_zero();
-}
-
-double ChoicesInOrder::delta(double epsilon) const {
-  // The curve falls: at a multiple that is no less it is no more.
-  const double places = epsilon / step_;
-  if (!(places < static_cast<double>(values_.size() - 2))) return 0;
-  std::size_t i = size_of(std::floor(places));
-  while (i < values_.size() && (Lower{Exact{step_}} * Exact{static_cast<double>(i)}).value() < epsilon) ++i;
-  return i < values_.size() ? std::clamp(values_[i], 0.0, 1.0) : 0;
-}
-
-double ChoicesInOrder::epsilon(double delta) const {
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < values_.size(); ++i) last = values_[i] > delta ? i : last;
-  return std::max(0.0, (Lower{Exact{step_}} * Exact{static_cast<double>(last)}).value());
+  curve_ = {steps.step, values.from_zero()};
 }
 // Proved so far.
 

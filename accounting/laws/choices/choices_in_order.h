@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include <surety/accounting/laws/choices/choice_game.h>
+#include <surety/accounting/laws/choices/mirrored_values.h>
 
 namespace surety::accounting {
 
@@ -18,13 +18,12 @@ class ChoicesInOrder {
   ChoicesInOrder(const ChoiceCounts& counts, double reach, std::size_t points);
 
   /// At most delta(epsilon) of the choices. \pre epsilon >= 0
-  [[nodiscard]] double delta(double epsilon) const;
+  [[nodiscard]] double delta(double epsilon) const { return curve_.delta(epsilon); }
   /// At most the smallest epsilon >= 0 at which delta(epsilon) is no more than this.
-  [[nodiscard]] double epsilon(double delta) const;
+  [[nodiscard]] double epsilon(double delta) const { return curve_.epsilon(delta); }
 
  private:
-  double step_ = 0;
-  std::vector<double> values_;  ///< at 0, step, 2 step, ...
+  CurveAtSteps curve_;
 };
 
 }  // namespace surety::accounting
