@@ -28,9 +28,8 @@ namespace {
 constexpr double most_tilt_per_step = 40;
 /// The same for the tilts of the ends: log_transform raises it to the 64th power.
 constexpr double most_end_tilt_per_step = 8;
-/// Of a window: fewer cost little, and so few next to nothing beside a long one.
+/// Of a window: fewer cost little, and so few next to nothing beside it.
 constexpr double many_points = 0x1p16;
-constexpr double long_look = 0x1p18;
 constexpr double quick_look = 0x1p14;
 
 /// Whether both are one kind of pair whose numbers are within a relative `tolerance`: Gaussian ones, or atoms.
@@ -104,7 +103,7 @@ class Run {
   /// Whether a look at this step is short. It may not be where a coarse step takes no steep tilt, so that the window is all of the law.
   [[nodiscard]] bool is_quick(const Task& task, double step) const {
     return step * task.right_tilt <= most_end_tilt_per_step && step * task.left_tilt <= most_end_tilt_per_step &&
-           task.cell_range / step <= long_look;
+           task.cell_range / step <= many_points;
   }
 
   /// After some looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
@@ -348,29 +347,37 @@ struct Glance {
   Enclosure answer{0, infinity};
   bool is_all = false;  // rounding would be all that the long one shows
 };
-/// Where rounding would be all, the task is left answered by coarser steps, towards where they gain.
+/// Where rounding would be all, which is believed where a finer look is already wider, the task is left answered by coarse steps, towards where
+/// they gain.
 Glance glance_before(Task& task, const Run& run, double step) {
   const double span = task.largest - task.least;
   const double start = std::min(span / quick_look, task.coarse);
-  if (!task.gives_upper || !(span / step > long_look) || !run.is_quick(task, start)) return {};
+  if (!task.gives_upper || !(span / step > many_points) || !run.is_quick(task, start)) return {};
   Task look = task;
-  Enclosure best = run(look, start);
-  if (!Run::would_drown(look, step)) return {best, false};
-  const auto gains_at = [&](double other) {
-    const auto found = run(look, other);
-    const bool gains = found.upper < best.upper || found.lower > best.lower;
+  Enclosure best{0, infinity};
+  const auto upper_at = [&](double at) {
+    const auto found = run(look, at);
     best = {std::max(best.lower, found.lower), std::min(best.upper, found.upper)};
-    return gains;
+    return found.upper;
   };
-  for (const double factor : {0.5, 2.0}) {
-    double at = start * factor;
-    while (at > step && at <= task.coarse && gains_at(at)) at *= factor;
-    if (at != start * factor) break;  // it gained on this side
+  double before = infinity;
+  for (double at = start; at > step; at /= 2) {
+    const double upper = upper_at(at);
+    if (!Run::would_drown(look, step) || upper == before) return {best, false};
+    if (!(upper > before)) {
+      before = upper;
+      continue;
+    }
+    for (double coarser = 2 * start; coarser <= task.coarse; coarser *= 2) {
+      const double known = best.upper;
+      if (!(upper_at(coarser) < known)) break;
+    }
+    task = std::move(look);
+    task.answer = best;
+    task.width = run.width(task, best);
+    return {best, true};
   }
-  task = std::move(look);
-  task.answer = best;
-  task.width = run.width(task, best);
-  return {best, true};
+  return {best, false};
 }
 
 /// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
@@ -401,6 +408,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   if (glance.is_all) return;
   task.answer = run(task, first);
   task.width = run.width(task, task.answer);
+  bool widens = task.answer.upper > glance.answer.upper;
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task) && !run.is_settled(task); ++attempt) {
     if (run.has_seen_enough(task, largest.upper)) break;
     // At a step that should do, one that does not help meets rounding.
@@ -419,7 +427,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
     const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
     const double next = task.step * std::clamp(factor, least, 0.9);
-    if (Run::would_drown(task, next)) break;
+    if (widens && Run::would_drown(task, next)) break;
     const double old_step = task.step;
     const auto old = task.answer;
     Enclosure found{0, 0};
@@ -432,12 +440,15 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
         if (task.width > task.wanted) task.refused = error;
         break;
       }
+      // There would be nothing but rounding to be seen.
+      if (error.code() == ErrorCode::memory && Run::would_drown(task, next)) break;
       // Of delta more digits were wanted than there is memory for.
       const bool is_narrow = question.epsilon && std::log(old.upper / old.lower) <= task.wanted * task.slope;
       // Sums of ratios take no finer step than they have time for: what the last one gave is an answer.
       if (error.code() != ErrorCode::unsupported && !(error.code() == ErrorCode::memory && is_narrow)) throw;
       break;
     }
+    widens = found.upper > old.upper;
     // A lower law that the grid makes rises as that grows finer.
     const double risen = std::max(old.lower, found.lower);
     task.answer = {risen, task.gives_upper ? std::min(old.upper, found.upper) : std::max(risen, std::min(old.upper, found.upper))};
@@ -582,24 +593,34 @@ Enclosure with_joint_epochs(Enclosure found, PrivacyLoss accountant, const Event
 /// spread, and what many fine ones err by is more than that. They are shares of an epsilon, which is best seen next to a grid point.
 Enclosure at_coarse_steps(Enclosure found, PrivacyLoss accountant, const Event& event, const Given& question, const LeafCurves& others) {
   constexpr double near = 48;  // so many steps from 0 it counts whether one is next to a grid point
+  constexpr double gain = 1e-3;
   accountant.upper_only = true;
   const auto directions = both_directions(event, others, 1, Reach::middle, true);
-  const auto gains_with = [&](double steps) {
-    const double before = found.upper;
-    accountant.step = question.epsilon.value_or(before) / steps;
+  const auto upper_with = [&](double steps) {
+    accountant.step = question.epsilon.value_or(found.upper) / steps;
+    double upper = infinity;
     try {
-      const double upper = answer_of(accountant, event, question, Reach::middle, others, directions).upper;
-      found.upper = std::clamp(upper, found.lower, before);
+      upper = answer_of(accountant, event, question, Reach::middle, others, directions).upper;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     }
-    return found.upper < before;
+    found.upper = std::clamp(upper, found.lower, found.upper);
+    return upper;
   };
-  bool gains = false;
-  for (double steps = 1; steps <= near; steps = std::max(steps + 1, std::floor(1.15 * steps))) gains = gains_with(steps);
-  // Finer than the best one they only widen.
-  for (double steps = 2 * near; gains; steps *= 2) gains = gains_with(steps);
-  return found;
+  double before = infinity;
+  double last = infinity;
+  while (found.upper < (1 - gain) * before) {
+    before = found.upper;
+    for (double steps = 1; steps <= near; steps = std::max(steps + 1, std::floor(1.15 * steps))) last = upper_with(steps);
+    // Of a given epsilon all are the same again.
+    if (question.epsilon) break;
+  }
+  // On to finer ones while they narrow.
+  for (double steps = 2 * near;; steps *= 2) {
+    const double upper = upper_with(steps);
+    if (!(upper < last)) return found;
+    last = upper;
+  }
 }
 
 /// By the grid in the middle of the curve, or in its tail.
