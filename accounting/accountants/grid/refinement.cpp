@@ -98,7 +98,10 @@ class Run {
 
   /// Whether rounding would be more than all of delta at a finer step, so that such a look says less than the last one: there are that many more
   /// entries, each off by no less.
-  [[nodiscard]] static bool would_drown(const Task& task, double finer) { return task.rounding * task.step > finer; }
+  [[nodiscard]] static bool would_drown(const Task& task, double finer) {
+    // How far a lower end is narrowed hangs on an upper one of another law.
+    return task.gives_upper == task.gives_lower && task.rounding * task.step > finer;
+  }
 
   /// Whether a look at this step is short. It may not be where a coarse step takes no steep tilt, so that the window is all of the law.
   [[nodiscard]] bool is_quick(const Task& task, double step) const {
@@ -352,7 +355,7 @@ struct Glance {
 Glance glance_before(Task& task, const Run& run, double step) {
   const double span = task.largest - task.least;
   const double start = std::min(span / quick_look, task.coarse);
-  if (!task.gives_upper || !(span / step > many_points) || !run.is_quick(task, start)) return {};
+  if (!task.gives_upper || !task.gives_lower || !(span / step > many_points) || !run.is_quick(task, start)) return {};
   Task look = task;
   Enclosure best{0, infinity};
   const auto upper_at = [&](double at) {
@@ -591,26 +594,34 @@ Enclosure with_joint_epochs(Enclosure found, PrivacyLoss accountant, const Event
 
 /// The same with the smallest upper end of coarse steps, each of which is sound: where nearly every round shows next to nothing, cells add little
 /// spread, and what many fine ones err by is more than that. They are shares of an epsilon, which is best seen next to a grid point.
-Enclosure at_coarse_steps(Enclosure found, PrivacyLoss accountant, const Event& event, const Given& question, const LeafCurves& others) {
+Enclosure at_coarse_steps(Enclosure found, const PrivacyLoss& accountant, const Event& event, const Given& question,
+                          const LeafCurves& others) {
   constexpr double near = 48;  // so many steps from 0 it counts whether one is next to a grid point
   constexpr double gain = 1e-3;
-  accountant.upper_only = true;
+  constexpr std::size_t most_bytes = std::size_t{1} << 23;
+  PrivacyLoss quick = accountant;
+  quick.upper_only = true;
+  quick.memory = std::min(accountant.memory, most_bytes);
   const auto directions = both_directions(event, others, 1, Reach::middle, true);
+  // Without the record every loss is above a small one: that direction, where it is another one, is looked at by itself.
+  BothDirections with = directions;
+  with.symmetric = true;
+  double best = found.upper;
   const auto upper_with = [&](double steps) {
-    accountant.step = question.epsilon.value_or(found.upper) / steps;
+    quick.step = question.epsilon.value_or(best) / steps;
     double upper = infinity;
     try {
-      upper = answer_of(accountant, event, question, Reach::middle, others, directions).upper;
+      upper = answer_of(quick, event, question, Reach::middle, others, with).upper;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     }
-    found.upper = std::clamp(upper, found.lower, found.upper);
+    best = std::clamp(upper, found.lower, best);
     return upper;
   };
   double before = infinity;
   double last = infinity;
-  while (found.upper < (1 - gain) * before) {
-    before = found.upper;
+  while (best < (1 - gain) * before) {
+    before = best;
     for (double steps = 1; steps <= near; steps = std::max(steps + 1, std::floor(1.15 * steps))) last = upper_with(steps);
     // Of a given epsilon all are the same again.
     if (question.epsilon) break;
@@ -618,9 +629,35 @@ Enclosure at_coarse_steps(Enclosure found, PrivacyLoss accountant, const Event& 
   // On to finer ones while they narrow.
   for (double steps = 2 * near;; steps *= 2) {
     const double upper = upper_with(steps);
-    if (!(upper < last)) return found;
+    if (!(upper < last)) break;
     last = upper;
   }
+  if (!(best < found.upper)) {
+    // Where all of these were left out, a few that take long.
+    quick.memory = accountant.memory;
+    with = directions;
+    for (const double steps : {5.0, 10.0, 20.0, 50.0}) {
+      const double known = best;
+      if (!(upper_with(steps) < known) && known < found.upper) break;
+    }
+    return {found.lower, best};
+  }
+  if (directions.symmetric) return {found.lower, best};
+  BothDirections without = directions;
+  without.remove = directions.add;
+  without.symmetric = true;
+  double other = question.delta ? largest_of(directions.add).upper : infinity;
+  if (other > best) {
+    PrivacyLoss rough = accountant;
+    rough.upper_only = true;
+    rough.width = 0.1 * question.epsilon.value_or(found.upper);
+    try {
+      other = std::min(other, answer_of(rough, event, question, Reach::middle, others, std::move(without)).upper);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+    }
+  }
+  return {found.lower, std::min(found.upper, std::max(best, other))};
 }
 
 /// By the grid in the middle of the curve, or in its tail.
