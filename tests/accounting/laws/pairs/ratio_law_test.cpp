@@ -328,7 +328,7 @@ TEST(SumOfLogarithms, AreLongOnlyWhileTheyShowMore) {
   EXPECT_GT(points_of_sum(0.57, 1130, each_in_some_round(2, 1130), 0.2 * 2 / 1130, 1e-3, false), 2e5);
   const Limit work{{}};
   const auto found = answer("users(2, allocated(1130, gaussian(0.57)))", 1e-6, 1e-2);
-  EXPECT_LT(work.polls(), 150000U);
+  EXPECT_LT(work.polls(), 85000U);
   EXPECT_GT(found.lower, 3.955);
 }
 
