@@ -296,7 +296,7 @@ BestAnswer best_of(const Event& event, std::vector<Opinion> opinions) {
   const Enclosure value{highest->value->lower, lowest->value->upper};
   const auto accountant = lowest->accountant;
   for (auto& opinion : opinions) {
-    if (opinion.value) opinion.rests_on = rests_on(opinion.accountant, event);
+    if (opinion.value && opinion.rests_on.empty()) opinion.rests_on = rests_on(opinion.accountant, event);
   }
   return {value, accountant, std::move(opinions)};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include <surety/accounting/accountants/grid/run_laws.h>
 #include <surety/accounting/answers/asking.h>
+#include <surety/accounting/answers/by_parts.h>
 #include <surety/accounting/answers/loss_tests.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
@@ -116,6 +118,36 @@ Enclosure with_lower_end(const Event& event, const Question& question, const Enc
   return {lower, value.upper};
 }
 
+/// What all that may be asked about these parts rests on.
+std::vector<std::string_view> rest_on(const std::vector<Event>& parts) {
+  auto all = rests_on(Composition::Basic::name, parts.front());
+  for (const auto& part : parts) {
+    for (const auto accountant : asked_names) {
+      for (const auto name : rests_on(accountant, part)) {
+        if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+      }
+    }
+  }
+  return all;
+}
+
+/// Where all that is known is wide, with basic composition of the event's parts.
+BestAnswer with_parts(const Event& event, const Question& question, const Effort& effort, BestAnswer found) {
+  const auto parts = few_parts(event);
+  if (!parts || !may_add_up_to_less(*parts, question, found.value)) return found;
+  const auto upper = by_parts(*parts, question, [&](const Event& part, const Question& at) { return quick(part, at, effort); });
+  if (!upper || !(*upper < found.value.upper)) return found;
+  found.opinions.at(place_of<Composition::Basic>) = {Composition::Basic::name, Enclosure{0, *upper}, {}, rest_on(*parts)};
+  const double lower = found.value.lower;
+  found = best_of(event, std::move(found.opinions));
+  if (lower > found.value.upper) {
+    throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: it costs at least {}, its parts together at most {}",
+                                                 describe(event), lower, found.value.upper)};
+  }
+  found.value.lower = std::max(lower, found.value.lower);
+  return found;
+}
+
 BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
   GridRequest grid;
@@ -126,7 +158,7 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
   look_closer(event, question, effort, grid, opinions);
   auto found = answer_of(event, std::move(opinions));
   found.value = with_lower_end(event, question, with_one_record(event, question, effort, found.value));
-  return found;
+  return with_parts(event, question, effort, std::move(found));
 }
 
 /// The same bounds, but nobody is asked once they are as narrow as could matter.

@@ -104,8 +104,10 @@ constexpr AccountantRow row<Composition::Advanced>{
     Composition::Advanced::name, "the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only.",
     composition_rests_on, "us"};
 template <>
-constexpr AccountantRow row<Composition::Basic>{Composition::Basic::name, "epsilons add up, and so do deltas. An upper bound only.",
-                                                composition_rests_on, "us"};
+constexpr AccountantRow row<Composition::Basic>{
+    Composition::Basic::name,
+    "epsilons add up, and so do deltas: of promises, and of different parts that each are known at a share of delta. An upper bound only.",
+    composition_rests_on, "us"};
 
 template <class>
 constexpr std::array<AccountantRow, accountants_asked> rows{};

@@ -28,8 +28,9 @@ namespace {
 constexpr double most_tilt_per_step = 40;
 /// The same for the tilts of the ends: log_transform raises it to the 64th power.
 constexpr double most_end_tilt_per_step = 8;
-/// Of a window: fewer cost little.
+/// Of a window: fewer cost little, and so few next to nothing beside it.
 constexpr double many_points = 0x1p16;
+constexpr double quick_look = 0x1p14;
 
 /// Whether both are one kind of pair whose numbers are within a relative `tolerance`: Gaussian ones, or atoms.
 bool alike(const LossLaw& x, const LossLaw& y, double tolerance) {
@@ -60,6 +61,7 @@ class Run {
       task.whole_window = true;  // the guess where epsilon lies was wrong: all of the law is looked at from now on
     }
     if (question_.epsilon && task.follows_step) task.fall = fall_at(pair, *question_.epsilon, found.upper, 0.01 / task.slope);
+    task.rounding = share_of_rounding(pair.upper, found.upper);
     return found;
   }
 
@@ -94,6 +96,19 @@ class Run {
     return !task.cheap && excess_of_lower(task, upper) <= 1;
   }
 
+  /// Whether rounding would be more than all of delta at a finer step, so that such a look says less than the last one: there are that many more
+  /// entries, each off by no less.
+  [[nodiscard]] static bool would_drown(const Task& task, double finer) {
+    // How far a lower end is narrowed hangs on an upper one of another law.
+    return task.gives_upper == task.gives_lower && task.rounding * task.step > finer;
+  }
+
+  /// Whether a look at this step is short. It may not be where a coarse step takes no steep tilt, so that the window is all of the law.
+  [[nodiscard]] bool is_quick(const Task& task, double step) const {
+    return step * task.right_tilt <= most_end_tilt_per_step && step * task.left_tilt <= most_end_tilt_per_step &&
+           task.cell_range / step <= many_points;
+  }
+
   /// After some looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
   void refuse_what_will_not_fit(const Task& task) const {
     if (!task.follows_step || task.gives_upper == task.gives_lower || !question_.delta) return;
@@ -101,6 +116,14 @@ class Run {
   }
 
  private:
+  /// What share of delta rounding is where the upper end lies; 0 where that is not in the window.
+  [[nodiscard]] double share_of_rounding(const ComposedCurve& curve, double upper) const {
+    const long double at = question_.delta ? upper : *question_.epsilon;
+    const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > at; });
+    if (j == curve.size()) return 0;
+    const auto share = static_cast<double>(curve.sum(j, 0).rounding) / question_.delta.value_or(upper);
+    return share > 0 ? std::min(share, 1.0) : 0;
+  }
   /// How steeply the logarithm of the upper curve falls; 0 where it does not say.
   [[nodiscard]] static double fall_at(const ComposedPair& pair, double epsilon, double delta, double distance) {
     const double fall = std::log(delta / delta_of(pair, epsilon + distance).upper) / distance;
@@ -322,6 +345,44 @@ bool are_infinite_beyond(const Parts& parts, double delta) {
   return -std::expm1(log_finite) > delta;
 }
 
+/// What a look at next to no cost says before a long one.
+struct Glance {
+  Enclosure answer{0, infinity};
+  bool is_all = false;  // rounding would be all that the long one shows
+};
+/// Where rounding would be all, which is believed where a finer look is already wider, the task is left answered by coarse steps, towards where
+/// they gain.
+Glance glance_before(Task& task, const Run& run, double step) {
+  const double span = task.largest - task.least;
+  const double start = std::min(span / quick_look, task.coarse);
+  if (!task.gives_upper || !task.gives_lower || !(span / step > many_points) || !run.is_quick(task, start)) return {};
+  Task look = task;
+  Enclosure best{0, infinity};
+  const auto upper_at = [&](double at) {
+    const auto found = run(look, at);
+    best = {std::max(best.lower, found.lower), std::min(best.upper, found.upper)};
+    return found.upper;
+  };
+  double before = infinity;
+  for (double at = start; at > step; at /= 2) {
+    const double upper = upper_at(at);
+    if (!Run::would_drown(look, step) || upper == before) return {best, false};
+    if (!(upper > before)) {
+      before = upper;
+      continue;
+    }
+    for (double coarser = 2 * start; coarser <= task.coarse; coarser *= 2) {
+      const double known = best.upper;
+      if (!(upper_at(coarser) < known)) break;
+    }
+    task = std::move(look);
+    task.answer = best;
+    task.width = run.width(task, best);
+    return {best, true};
+  }
+  return {best, false};
+}
+
 /// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
 void refine(Task& task, const Run& run, const Largest& largest, const Given& question) {
   // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
@@ -346,8 +407,11 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
       step *= std::clamp(std::sqrt(0.85 / run.excess_of_lower(task, largest.upper)), 0.1, 0.5);
     }
   }
+  const Glance glance = glance_before(task, run, first);
+  if (glance.is_all) return;
   task.answer = run(task, first);
   task.width = run.width(task, task.answer);
+  bool widens = task.answer.upper > glance.answer.upper;
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task) && !run.is_settled(task); ++attempt) {
     if (run.has_seen_enough(task, largest.upper)) break;
     // At a step that should do, one that does not help meets rounding.
@@ -365,24 +429,29 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     }
     // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
     const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
+    const double next = task.step * std::clamp(factor, least, 0.9);
+    if (widens && Run::would_drown(task, next)) break;
     const double old_step = task.step;
     const auto old = task.answer;
     Enclosure found{0, 0};
     try {
       if (attempt > 0) run.refuse_what_will_not_fit(task);
-      found = run(task, task.step * std::clamp(factor, least, 0.9));
+      found = run(task, next);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {
         // Its upper end is of second order, and tests may narrow the lower one. One that had moved no more is as narrow as it was to be.
         if (task.width > task.wanted) task.refused = error;
         break;
       }
+      // There would be nothing but rounding to be seen.
+      if (error.code() == ErrorCode::memory && Run::would_drown(task, next)) break;
       // Of delta more digits were wanted than there is memory for.
       const bool is_narrow = question.epsilon && std::log(old.upper / old.lower) <= task.wanted * task.slope;
       // Sums of ratios take no finer step than they have time for: what the last one gave is an answer.
       if (error.code() != ErrorCode::unsupported && !(error.code() == ErrorCode::memory && is_narrow)) throw;
       break;
     }
+    widens = found.upper > old.upper;
     // A lower law that the grid makes rises as that grows finer.
     const double risen = std::max(old.lower, found.lower);
     task.answer = {risen, task.gives_upper ? std::min(old.upper, found.upper) : std::max(risen, std::min(old.upper, found.upper))};
@@ -398,6 +467,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     hopeless = !(task.width < 0.9 * before) && !task.follows_step && !task.first_order;
     if (!hopeless) last_gain = attempt;
   }
+  task.answer = {std::max(task.answer.lower, glance.answer.lower), std::min(task.answer.upper, glance.answer.upper)};
 }
 
 /// Raises the lower end by the lower laws that are best at other tilts, while it rises.
@@ -448,6 +518,9 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
   const auto take = [&](Task& task) {
     try {
       if (accountant.step > 0) {
+        // What is known without a look.
+        if (question.delta) task.answer.upper = task.most;
+        if (largest.outweighs(task)) return;
         task.answer = run(task, accountant.step);
         if (task.whole_window) task.answer = run(task, accountant.step);
       } else {
@@ -519,27 +592,72 @@ Enclosure with_joint_epochs(Enclosure found, PrivacyLoss accountant, const Event
   }
 }
 
-/// The same with the smallest upper end of a few coarse steps, each of which is sound: where nearly every round shows next to nothing, cells add
-/// little spread, and what many fine ones err by is more than that. `counted`: what counts of rare rounds say, 0 where they are not what is asked.
-Enclosure at_coarse_steps(Enclosure found, double counted, PrivacyLoss accountant, const Event& event, const Given& question,
+/// The same with the smallest upper end of coarse steps, each of which is sound: where nearly every round shows next to nothing, cells add little
+/// spread, and what many fine ones err by is more than that. They are shares of an epsilon, which is best seen next to a grid point.
+Enclosure at_coarse_steps(Enclosure found, const PrivacyLoss& accountant, const Event& event, const Given& question,
                           const LeafCurves& others) {
-  if (!(counted > 0)) return found;
-  accountant.upper_only = true;
-  const double scale = question.epsilon ? *question.epsilon : found.upper;
-  bool has_gained = false;
-  for (const double share : {0.2, 0.1, 0.05, 0.02}) {
-    const double least = found.upper;
-    accountant.step = share * scale;
+  constexpr double near = 48;  // so many steps from 0 it counts whether one is next to a grid point
+  constexpr double gain = 1e-3;
+  constexpr std::size_t most_bytes = std::size_t{1} << 23;
+  PrivacyLoss quick = accountant;
+  quick.upper_only = true;
+  quick.memory = std::min(accountant.memory, most_bytes);
+  const auto directions = both_directions(event, others, 1, Reach::middle, true);
+  // Without the record every loss is above a small one: that direction, where it is another one, is looked at by itself.
+  BothDirections with = directions;
+  with.symmetric = true;
+  double best = found.upper;
+  const auto upper_with = [&](double steps) {
+    quick.step = question.epsilon.value_or(best) / steps;
+    double upper = infinity;
     try {
-      found.upper = std::clamp(answer_of(accountant, event, question, Reach::middle, others).upper, found.lower, found.upper);
+      upper = answer_of(quick, event, question, Reach::middle, others, with).upper;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     }
-    // Finer than the best one they only widen.
-    if (has_gained && !(found.upper < least)) break;
-    has_gained = has_gained || found.upper < least;
+    best = std::clamp(upper, found.lower, best);
+    return upper;
+  };
+  double before = infinity;
+  double last = infinity;
+  while (best < (1 - gain) * before) {
+    before = best;
+    for (double steps = 1; steps <= near; steps = std::max(steps + 1, std::floor(1.15 * steps))) last = upper_with(steps);
+    // Of a given epsilon all are the same again.
+    if (question.epsilon) break;
   }
-  return found;
+  // On to finer ones while they narrow.
+  for (double steps = 2 * near;; steps *= 2) {
+    const double upper = upper_with(steps);
+    if (!(upper < last)) break;
+    last = upper;
+  }
+  if (!(best < found.upper)) {
+    // Where all of these were left out, a few that take long.
+    quick.memory = accountant.memory;
+    with = directions;
+    for (const double steps : {5.0, 10.0, 20.0, 50.0}) {
+      const double known = best;
+      if (!(upper_with(steps) < known) && known < found.upper) break;
+    }
+    return {found.lower, best};
+  }
+  if (directions.symmetric) return {found.lower, best};
+  BothDirections without = directions;
+  without.remove = directions.add;
+  without.symmetric = true;
+  double other = question.delta ? largest_of(directions.add).upper : infinity;
+  if (other > best) {
+    PrivacyLoss rough = accountant;
+    rough.upper_only = true;
+    rough.width = 0.1 * question.epsilon.value_or(found.upper);
+    try {
+      other = std::min(other, answer_of(rough, event, question, Reach::middle, others, std::move(without)).upper);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+    }
+  }
+  return {found.lower, std::min(found.upper, std::max(best, other))};
 }
 
 /// By the grid in the middle of the curve, or in its tail.
@@ -549,8 +667,8 @@ Enclosure answer_of_grids(const PrivacyLoss& accountant, const Event& event, con
     // Of rare rounds no tilt makes a narrow grid.
     if (accountant.upper_only || accountant.step > 0 || found.lower > 0.5 * found.upper) return found;
     const double counted = by_counted_rounds(event, question);
-    return at_coarse_steps({std::min(std::max(found.lower, counted), found.upper), found.upper}, counted, accountant, event, question,
-                           others);
+    if (!(counted > 0)) return found;
+    return at_coarse_steps({std::min(std::max(found.lower, counted), found.upper), found.upper}, accountant, event, question, others);
   }
   std::optional<Enclosure> found;
   if (question.epsilon || *question.delta >= far_tail) {

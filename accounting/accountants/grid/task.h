@@ -43,7 +43,8 @@ struct Task {
   Enclosure answer{0, infinity};
   double width = infinity;
   double step = 0;
-  bool cheap = true;  // the last run was so short that more of them cost little
+  double rounding = 0;  // of delta, the share that rounding was in the last run
+  bool cheap = true;    // the last run was so short that more of them cost little
   bool whole_window = false;
   bool follows_step = false;       // a law is itself a bound that the grid makes
   bool first_order = false;        // a law has atoms that fit no grid

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -108,44 +109,57 @@ struct Masses {
   double q_most = std::numeric_limits<double>::infinity();
 };
 
-class Sum {
- public:
-  Sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd)
-      : rounds_{rounds}, all_{all} {
-    const Term term{on_grid(1 / multiplier), rate, is_odd};
-    std::size_t shifts = 0;
+/// How many points a grid takes, whichever bound on them there is; 0 where digits do not suffice.
+struct Grid {
+  Term term;
+  std::size_t shifts = 0;
+  double highest = 0;
+  std::vector<Centre> places;
+  double span = 0;
+  double points = 0;
+
+  Grid(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd)
+      : term{on_grid(1 / multiplier), rate, is_odd} {
     for (const auto& one : all) shifts = std::max(shifts, one.rounds_with.size());
     const double most = term.mu * static_cast<double>(shifts);
     if (!(term.mu > 0 && most <= largest_shift) || rounds > most_rounds) return;
-    const double highest = on_grid(most + 15);
-    const double range = term.at(highest) - (is_odd ? -term.at(highest) : std::log1p(-rate));
+    highest = on_grid(most + 15);
     const auto count = static_cast<double>(rounds);
     const Cumulants k{term, count, all};
     const double deviation = std::sqrt(k.of_q(0).variance);
-    if (!(deviation > 1e-9 && std::isfinite(range))) return;
-    const auto places = centres(k, 50 + 50 / deviation);
-    double span = 0;
+    if (!(deviation > 1e-9 && std::isfinite(range()))) return;
+    places = centres(k, 50 + 50 / deviation);
     double spread = 0;
     for (std::size_t i = 0; i < 4; ++i) {
       span = std::max(span, 1.02 * places[i].span);
       spread = std::max(spread, places[i].deviation);
     }
     // Rounding adds the variance of a uniform number to that of each term.
-    const double points = span / spread * std::sqrt(count / (12 * blur));
-    if (!(points < 1e12)) return;
-    size_ = std::clamp(std::bit_ceil(static_cast<std::size_t>(points) + 1), fewest_points, most_points);
-    const double step = span / static_cast<double>(size_);
+    const double wanted = span / spread * std::sqrt(count / (12 * blur));
+    if (wanted < 1e12) points = wanted;
+  }
+  /// Of one term.
+  [[nodiscard]] double range() const { return term.at(highest) - (term.is_odd ? -term.at(highest) : std::log1p(-term.rate)); }
+};
+
+class Sum {
+ public:
+  Sum(const Grid& grid, std::uint64_t rounds, const std::vector<DealtRecords>& all) : rounds_{rounds}, all_{all} {
+    if (grid.points == 0) return;
+    size_ = std::clamp(std::bit_ceil(static_cast<std::size_t>(grid.points) + 1), fewest_points, most_points);
+    const bool is_odd = grid.term.is_odd;
+    const double step = grid.span / static_cast<double>(size_);
     // A term has not many more values than the sum.
-    if (!(range / step < 8 * static_cast<double>(size_))) return;
-    const Cells cells{term, highest, step};
+    if (!(grid.range() / step < 8 * static_cast<double>(size_))) return;
+    const Cells cells{grid.term, grid.highest, step};
     std::vector<TermLaw> with;
     std::vector<TermLaw> without;
-    for (std::size_t b = 0; b <= shifts; ++b) {
-      const double shift = term.mu * static_cast<double>(b);
+    for (std::size_t b = 0; b <= grid.shifts; ++b) {
+      const double shift = grid.term.mu * static_cast<double>(b);
       with.push_back(cells.shifted(shift));
       without.push_back(is_odd && b > 0 ? cells.shifted(-shift) : b > 0 ? without.front() : with.front());
     }
-    for (const auto& place : places) look_at(place, cells, with, without);
+    for (const auto& place : grid.places) look_at(place, cells, with, without);
   }
 
   [[nodiscard]] SumLaws laws() const {
@@ -307,15 +321,24 @@ class Sum {
 
 namespace {
 
-SumLaws kept_sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd) {
-  using Key = std::tuple<double, std::uint64_t, std::vector<std::vector<std::uint64_t>>, double, double, bool>;
-  static auto& kept = *new LastFew<Key, SumLaws>;
+using Key = std::tuple<double, std::uint64_t, std::vector<std::vector<std::uint64_t>>, double, double, bool>;
+Key key_of(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd) {
   std::vector<std::vector<std::uint64_t>> ways;
   for (const auto& one : all) ways.push_back(one.rounds_with);
-  return kept.of(Key{multiplier, rounds, std::move(ways), rate, blur, is_odd}, [&] {
+  return Key{multiplier, rounds, std::move(ways), rate, blur, is_odd};
+}
+std::shared_ptr<const Grid> kept_grid(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate,
+                                      double blur, bool is_odd) {
+  static auto& kept = *new LastFew<Key, std::shared_ptr<const Grid>>;
+  return kept.of(key_of(multiplier, rounds, all, rate, blur, is_odd),
+                 [&] { return std::make_shared<const Grid>(multiplier, rounds, all, rate, blur, is_odd); });
+}
+SumLaws kept_sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd) {
+  static auto& kept = *new LastFew<Key, SumLaws>;
+  return kept.of(key_of(multiplier, rounds, all, rate, blur, is_odd), [&] {
     const StandardFloatingPoint environment;
     try {
-      return Sum{multiplier, rounds, all, rate, blur, is_odd}.laws();
+      return Sum{*kept_grid(multiplier, rounds, all, rate, blur, is_odd), rounds, all}.laws();
     } catch (const Error& error) {
       // Too little noise for the digits of its masses.
       if (error.code() != ErrorCode::unsupported) throw;
@@ -326,6 +349,10 @@ SumLaws kept_sum(double multiplier, std::uint64_t rounds, const std::vector<Deal
 
 }  // namespace
 
+double points_of_sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur, bool is_odd) {
+  const StandardFloatingPoint environment;
+  return kept_grid(multiplier, rounds, all, rate, blur, is_odd)->points;
+}
 SumLaws sum_of_logarithms(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur) {
   return kept_sum(multiplier, rounds, all, rate, blur, false);
 }

@@ -33,4 +33,8 @@ struct SumLaws {
 [[nodiscard]] AtomsBase sum_of_differences(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate,
                                            double blur);
 
+/// How many points, unless there is a bound on them, either of these takes, the latter `is_odd`: what it costs. 0 where digits do not suffice.
+[[nodiscard]] double points_of_sum(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& all, double rate, double blur,
+                                   bool is_odd);
+
 }  // namespace surety::accounting

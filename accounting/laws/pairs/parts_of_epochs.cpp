@@ -30,7 +30,25 @@ namespace {
 constexpr double coarse_blur = 1e-3;
 constexpr double fine_blur = 2e-5;
 /// Shares of the mean number of participations in a round that are tried as rates.
-constexpr double rates_of_sums[] = {0.1, 0.2, 0.35, 0.5, 0.65, 0.8};
+constexpr double rates_of_sums[] = {0.8, 0.65, 0.5, 0.35, 0.2, 0.1};
+/// A coarse look at more points takes longer than the fine one often does.
+constexpr double long_sum = 0x1p15;
+
+/// Looks at sums of the rates, from the largest on, each of which takes more points than the last; long ones only while what they show rises.
+/// `shown_at(rate)`: that. \pre 0 < mean, of participations in a round.
+template <class Shown>
+void look_at_rates(double multiplier, std::uint64_t rounds, const std::vector<DealtRecords>& ways, double mean, bool is_odd,
+                   const Shown& shown_at) {
+  double last = -infinity;
+  bool rises = true;
+  for (const double share : rates_of_sums) {
+    const double rate = share * mean;
+    if (!rises && points_of_sum(multiplier, rounds, ways, rate, coarse_blur, is_odd) > long_sum) return;
+    const double shown = shown_at(rate);
+    rises = !(shown < last);
+    last = shown;
+  }
+}
 
 /// Points of the curve of a replaced epoch that are joined by chords, and the step of the sums that give them.
 constexpr std::size_t most_chords = 200;
@@ -247,13 +265,15 @@ void PartsOfEvent::from_below(double multiplier, std::uint64_t rounds, double ti
   LossLaw removed = sum;
   LossLaw added = sum;
   double best = tilted_mean({{sum, sum, true, 1}});
-  const auto is_better = [&](const LossLaw& law) {
+  const auto shown_by = [&](const LossLaw& law) {
     out_.has_choice = true;
-    const double mean = tilted_mean({{law, law, true, 1}});
-    if (mean > best) best = mean;
-    return mean == best;
+    return tilted_mean({{law, law, true, 1}});
   };
-  if (seen && is_better(LossLaw{*seen})) {
+  const auto is_better = [&](double shown) {
+    if (shown > best) best = shown;
+    return shown == best;
+  };
+  if (seen && is_better(shown_by(LossLaw{*seen}))) {
     removed = LossLaw{*seen};
     added = LossLaw{*seen, Mixing::add};
   }
@@ -261,11 +281,13 @@ void PartsOfEvent::from_below(double multiplier, std::uint64_t rounds, double ti
     // A coarse look says at which rate.
     const double mean = times / static_cast<double>(rounds);
     double chosen = 0;
-    for (const double share : rates_of_sums) {
-      const double rate = share * std::min(mean, 1.0);
+    look_at_rates(multiplier, rounds, ways, std::min(mean, 1.0), false, [&](double rate) {
       const auto laws = sum_of_logarithms(multiplier, rounds, ways, rate, coarse_blur);
-      if (!laws.removed.atoms.empty() && !laws.added.atoms.empty() && is_better(LossLaw{laws.removed})) chosen = rate;
-    }
+      if (laws.removed.atoms.empty() || laws.added.atoms.empty()) return -infinity;
+      const double shown = shown_by(LossLaw{laws.removed});
+      if (is_better(shown)) chosen = rate;
+      return shown;
+    });
     if (chosen > 0) {
       const auto laws = sum_of_logarithms(multiplier, rounds, ways, chosen, fine_blur);
       removed = LossLaw{laws.removed};
@@ -304,17 +326,17 @@ void PartsOfEvent::users_of_epoch(std::uint64_t records, const Event::Allocated&
 AtomsBase shown_by_replaced_epoch(double multiplier, std::uint64_t rounds, std::uint64_t participations, double s) {
   const auto ways = in_so_many_rounds(participations);
   const double mean = static_cast<double>(participations) / static_cast<double>(rounds);
-  double best = 0;
+  double best = -infinity;
   double chosen = 0;
-  for (const double share : rates_of_sums) {
-    const auto law = sum_of_differences(multiplier, rounds, ways, share * mean, coarse_blur);
-    if (law.atoms.empty()) continue;
+  look_at_rates(multiplier, rounds, ways, mean, true, [&](double rate) {
+    const auto law = sum_of_differences(multiplier, rounds, ways, rate, coarse_blur);
+    if (law.atoms.empty()) return -infinity;
     const LossLaw coarse{law};
-    const double found = tilted_mean_at(s, {{coarse, coarse, true, 1}});
-    if (chosen > 0 && found <= best) continue;
-    best = found;
-    chosen = share * mean;
-  }
+    const double shown = tilted_mean_at(s, {{coarse, coarse, true, 1}});
+    if (shown > best) chosen = rate;
+    best = std::max(best, shown);
+    return shown;
+  });
   return chosen > 0 ? sum_of_differences(multiplier, rounds, ways, chosen, fine_blur) : AtomsBase{{}, 0, 0};
 }
 

@@ -5,6 +5,7 @@
 
 #include <surety/accounting/accountants/grid/counted_rounds.h>
 #include <surety/accounting/answers/asked.h>
+#include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -42,11 +43,22 @@ TEST(CountedRounds, KnowsRoundsThatNoGridDoes) {
 // From above by coarse steps: fine ones give 6.28, and 7.9e-11 at 5.
 TEST(CountedRounds, AreBoundedFromAboveByCoarseSteps) {
   const Event rare = parse_event("repeat(1000000, poisson(1e-9, gaussian(0.3)))", Adjacency::add_or_remove_one);
+  const Limit work{{}};
   const auto found = epsilon(PrivacyLoss{.width = 1e-2}, rare, Delta{1e-12});
+  // The other direction, which has no loss above .001, is composed at none of these steps.
+  EXPECT_LT(work.polls(), 50000U);
   EXPECT_GT(found.lower, 4.268);
-  EXPECT_LT(found.upper, 4.4);
+  EXPECT_LT(found.upper, 4.305);
   const auto at_5 = delta(PrivacyLoss{.width = 1e-2}, rare, Epsilon{5});
   EXPECT_LT(at_5.upper, 1.05 * at_5.lower);
+}
+
+// Where rounding would be all that a fine grid shows, one of 16,000 points says so, and is the answer: the finer one has no room for itself.
+TEST(CountedRounds, AskNoGridThatWouldDrown) {
+  const Event rare = parse_event("repeat(1000000, poisson(1e-7, gaussian(0.3)))", Adjacency::add_or_remove_one);
+  const auto found = epsilon(PrivacyLoss{.width = 1e-3}, rare, Delta{1e-14});
+  EXPECT_GT(found.lower, 13.40);
+  EXPECT_LT(found.upper, 13.4220);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <surety/accounting/laws/pairs/allocated_sum.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
 #include <surety/base/numbers/ball.h>
+#include <surety/base/numbers/limit.h>
 #include <surety/base/text/error.h>
 
 #include <support/allocated_truth.h>
@@ -320,6 +321,15 @@ TEST(SumOfLogarithms, IsNearlyAllThatAnEpochShows) {
     EXPECT_LT(found.lower, truth + 1e-4) << event;
     EXPECT_GT(found.lower, 0.99 * truth) << event;
   }
+}
+
+// Sums of the smaller rates would take most of the question's work, and show less.
+TEST(SumOfLogarithms, AreLongOnlyWhileTheyShowMore) {
+  EXPECT_GT(points_of_sum(0.57, 1130, each_in_some_round(2, 1130), 0.2 * 2 / 1130, 1e-3, false), 2e5);
+  const Limit work{{}};
+  const auto found = answer("users(2, allocated(1130, gaussian(0.57)))", 1e-6, 1e-2);
+  EXPECT_LT(work.polls(), 85000U);
+  EXPECT_GT(found.lower, 3.955);
 }
 
 // Bounds from below are laws of what the epoch shows: their masses under both distributions are at most 1.
