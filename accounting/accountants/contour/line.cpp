@@ -44,12 +44,14 @@ class Rotations {
   static constexpr double per_turn = 2 * library + 3;
   static constexpr double per_shifted_turn = 3 * library + 6;
 
+  /// How many steps a sine and a cosine last where rotations may add `allowed` to the error.
+  [[nodiscard]] static std::size_t stride(double allowed, double per_turn) {
+    return size_of(std::clamp(allowed / share_of_units(per_turn / 2), 1.0, 256.0));
+  }
+
   /// Rotations may add `allowed` to the error.
   Rotations(const NodeGrid& grid, const Terms& terms, double step, double allowed)
-      : grid_{grid},
-        terms_{terms},
-        per_turn_{grid.shift > 0 ? per_shifted_turn : per_turn},
-        stride_{size_of(std::clamp(allowed / share_of_units(per_turn_ / 2), 1.0, 256.0))} {
+      : grid_{grid}, terms_{terms}, per_turn_{grid.shift > 0 ? per_shifted_turn : per_turn}, stride_{stride(allowed, per_turn_)} {
     const std::size_t nodes = terms.f.size();
     real_.resize(nodes);
     imaginary_.resize(nodes);
@@ -412,7 +414,8 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
   const double w = power(direction, s_);
   const double farthest = static_cast<double>(last_) * step_;
   const double digits = std::max(0.5, digits_for(loss, tolerance));
-  Sums sums{step_, direction, w, digits, 0.1 * tolerance / loss.releases, last_};
+  const double allowed = 0.1 * tolerance / loss.releases;
+  Sums sums{step_, direction, w, digits, allowed, last_};
   for (std::size_t k = 1; k <= last_; ++k) {
     const double t = static_cast<double>(k) * step_;
     auto& sum = sums.of[k];
@@ -420,11 +423,14 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
     sum.phase = loss.mu_squared * t * (2 * s_ + 1) / 2;
     sum.rounding = share_of_units(4.0) * (std::abs(static_cast<double>(sum.log_size)) + std::abs(static_cast<double>(sum.phase)));
   }
-  // Whether it is too much is known before anything of it is done.
+  // Whether it is too much is known before anything of it is done. A sine and a cosine take as long as some ten rotations.
+  const auto stride = static_cast<double>(Rotations::stride(allowed, Rotations::per_shifted_turn));
+  const double each = 1 + 10 / stride;
   double work = 0;
   for (const auto& part : loss.parts) {
     const auto range = range_of(part, w, digits);
-    work += (range.high - range.low) / step_for(part.mu, std::min(farthest, unshifted(part)), w, digits) * static_cast<double>(last_);
+    work +=
+        (range.high - range.low) / step_for(part.mu, std::min(farthest, unshifted(part)), w, digits) * static_cast<double>(last_) * each;
   }
   const auto parts = static_cast<double>(loss.parts.size());
   if (!(work < (parts < many_parts ? most_work : most_work_of_many))) throw Unsuitable{"its contour needs too many points"};
