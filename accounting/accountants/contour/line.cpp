@@ -45,8 +45,8 @@ class Rotations {
   static constexpr double per_shifted_turn = 3 * library + 6;
 
   /// How many steps a sine and a cosine last where rotations may add `allowed` to the error.
-  [[nodiscard]] static std::size_t stride(double allowed, double per_turn) {
-    return size_of(std::clamp(allowed / share_of_units(per_turn / 2), 1.0, 256.0));
+  [[nodiscard]] static std::size_t stride(double allowed, double units) {
+    return size_of(std::clamp(allowed / share_of_units(units / 2), 1.0, 256.0));
   }
 
   /// Rotations may add `allowed` to the error.
