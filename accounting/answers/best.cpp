@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -135,8 +136,13 @@ std::vector<std::string_view> rest_on(const std::vector<Event>& parts) {
 BestAnswer with_parts(const Event& event, const Question& question, const Effort& effort, BestAnswer found) {
   const auto parts = few_parts(event);
   if (!parts || !may_add_up_to_less(*parts, question, found.value)) return found;
-  const auto upper = by_parts(*parts, question, [&](const Event& part, const Question& at) { return quick(part, at, effort); });
-  if (!upper || !(*upper < found.value.upper)) return found;
+  // Of an epsilon whose ends are that far apart a few digits are enough.
+  constexpr double share = 1e-4;
+  Effort rough = effort;
+  if (std::holds_alternative<Delta>(question)) rough.width = std::max(rough.width, share * found.value.lower);
+  const auto ask = [&](const Event& part, const Question& at) { return quick(part, at, rough); };
+  const auto upper = by_parts(*parts, question, ask, found.value.upper);
+  if (!upper) return found;
   found.opinions.at(place_of<Composition::Basic>) = {Composition::Basic::name, Enclosure{0, *upper}, {}, rest_on(*parts)};
   const double lower = found.value.lower;
   found = best_of(event, std::move(found.opinions));

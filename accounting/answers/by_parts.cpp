@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <variant>
 
 #include <surety/accounting/answers/loss_tests.h>
@@ -41,15 +42,15 @@ double most_joined(const Event& part) {
   return sum.value();
 }
 
-/// The sum of what the parts cost, which spend no more than is given.
-double sum_at(const Spending& spending, double given, const std::function<double(std::size_t part, double spent)>& cost) {
+/// The sum of what the parts cost, which spend no more than is given; or a part of it that is no less than `below`.
+double sum_at(const Spending& spending, double given, double below, const std::function<double(std::size_t part, double spent)>& cost) {
   Upper sum{0};
   Lower left{Exact{given}};
   for (std::size_t i = 0; i < spending.size(); ++i) {
     const double spent = std::max(0.0, std::min(spending[i], left.value()));
     left = left - Exact{spent};
     if (const double one = cost(i, spent); one > 0) sum += Exact{one};
-    if (!(sum.value() < infinity)) break;
+    if (!(sum.value() < below)) break;
   }
   return sum.value();
 }
@@ -132,18 +133,28 @@ bool may_add_up_to_less(const std::vector<Event>& parts, const Question& questio
 }
 
 std::optional<double> by_parts(const std::vector<Event>& parts, const Question& question,
-                               const std::function<Enclosure(const Event& part, const Question& at)>& ask) {
+                               const std::function<Enclosure(const Event& part, const Question& at)>& ask, double below) {
   const auto* delta = std::get_if<Delta>(&question);
   const double given = delta != nullptr ? delta->value() : std::get<Epsilon>(question).value();
   try {
     const Asked asked{parts, question, ask};
+    const auto is_too_much = [below](double sum) { return below < infinity && sum >= below; };
+    // With all of what is given a part costs least. The dearest ones first.
+    std::vector<std::pair<double, std::size_t>> dearest;
+    for (std::size_t i = 0; i < parts.size(); ++i) dearest.emplace_back(lower_end(tests_of(parts[i]), question), i);
+    std::sort(dearest.rbegin(), dearest.rend());
+    double least_sum = 0;
+    for (const auto& [known, part] : dearest) {
+      least_sum += asked.cost(part, given);
+      if (is_too_much(least_sum)) return std::nullopt;
+    }
     auto all = among_all(parts.size(), given);
     asked.add_by_need(given, all);
-    double least = delta != nullptr ? infinity : 1;
+    double least = delta != nullptr ? below : std::min(below, 1.0);
     for (const auto& spending : all) {
-      least = std::min(least, sum_at(spending, given, [&](std::size_t part, double spent) { return asked.cost(part, spent); }));
+      least = std::min(least, sum_at(spending, given, least, [&](std::size_t part, double spent) { return asked.cost(part, spent); }));
     }
-    return least;
+    return is_too_much(least) ? std::nullopt : std::optional{least};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     return std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,9 +21,10 @@ namespace surety::accounting {
 [[nodiscard]] bool may_add_up_to_less(const std::vector<Event>& parts, const Question& question, const Enclosure& known);
 
 /// At most epsilon(delta), or delta(epsilon), of all parts together: the sum over the parts, each at its share of what is given, for the best of
-/// several shares. `ask`: an enclosure for a part. Nothing where a part has no answer.
+/// several shares. `ask`: an enclosure for a part. Nothing where a part has no answer, and where that is not less than `below`.
 /// \complexity some questions a part. \source docs/proofs/composition.md#by-parts.
 [[nodiscard]] std::optional<double> by_parts(const std::vector<Event>& parts, const Question& question,
-                                             const std::function<Enclosure(const Event& part, const Question& at)>& ask);
+                                             const std::function<Enclosure(const Event& part, const Question& at)>& ask,
+                                             double below = std::numeric_limits<double>::infinity());
 
 }  // namespace surety::accounting
