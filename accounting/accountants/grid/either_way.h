@@ -24,7 +24,7 @@ struct EitherWayLaws {
 /// At most delta(epsilon) of so many blocks and what is shown after them, at multiples of a step. \param tilt s of e^(s loss), by which losses count for the
 /// answer. Any step, number of points and tilt is sound.
 /// \pre step > 0, points >= 2, and all that the laws are of may be shown with the roles of the neighbours changed.
-/// \complexity O(blocks x points x atoms' cells), some .3 ns each. \source docs/proofs/choices.md#either-way
+/// \complexity O(blocks x points x places that the block's atoms are merged to). \source docs/proofs/choices.md#either-way
 [[nodiscard]] CurveAtSteps either_way(const EitherWayLaws& laws, std::uint64_t blocks, double step, std::size_t points, double tilt,
                                       const EitherWayTerms& terms = {});
 

@@ -13,7 +13,7 @@ namespace surety::accounting::privacy_loss {
 [[nodiscard]] double by_choices_in_order(const Event& event, const Given& question);
 
 /// What batches of fixed size under replace-one cost at least if the others are, round by round, as either record; 0 where there are fewer than two, or
-/// where nothing is known of what they are among. \param found what is known, to look near. \complexity about .3 s. \source docs/proofs/choices.md#either-way
+/// where nothing is known of what they are among. \param found what is known, to look near. \complexity two games of at most 350 blocks on 4,000 multiples. \source docs/proofs/choices.md#either-way
 [[nodiscard]] double by_batches_either_way(const Event& event, const Given& question, const Enclosure& found, const LeafCurves& others);
 
 }  // namespace surety::accounting::privacy_loss
