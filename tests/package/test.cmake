@@ -106,23 +106,28 @@ elseif(part STREQUAL old_paths)
 
 elseif(part STREQUAL embedded)
   # The example of an embedded sampler: a project of its own, whose program needs nothing of the ledger, of data sets or of files.
-  # It is configured where none of what only other libraries need can be found.
-  run(${CMAKE_COMMAND} -G Ninja -S ${source}/examples/embed_sampler -B ${folder}/embed_sampler -D CMAKE_CXX_COMPILER=${compiler}
-      -D CMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -D CMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
-      -D CMAKE_DISABLE_FIND_PACKAGE_BZip2=ON -D CMAKE_DISABLE_FIND_PACKAGE_Zstd=ON
-      -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON -D CMAKE_DISABLE_FIND_PACKAGE_Threads=ON -D CMAKE_DISABLE_FIND_PACKAGE_CLI11=ON
-      -D CMAKE_PREFIX_PATH=${folder}/installed -D "CMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror")
-  run(${CMAKE_COMMAND} --build ${folder}/embed_sampler --parallel 1)
-  execute_process(COMMAND ninja -C ${folder}/embed_sampler -t deps OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
+  # The command that its first line shows builds it, where none of what only other libraries need can be found.
+  file(COPY ${source}/examples/embed_sampler DESTINATION ${folder})
+  file(STRINGS ${source}/examples/embed_sampler/CMakeLists.txt command LIMIT_COUNT 1)
+  string(REGEX REPLACE "^# A project of its own: cmake " "" command "${command}")
+  string(REPLACE "<where Surety is installed>" "${folder}/installed" command "${command}")
+  set(hidden)
+  foreach(package IN ITEMS SQLite3 nlohmann_json ZLIB BZip2 Zstd Boost Threads CLI11)
+    string(APPEND hidden " -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON")
+  endforeach()
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -E env CXX=${compiler} "CXXFLAGS=-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror" sh -c "cmake${hidden} ${command}"
+    WORKING_DIRECTORY ${folder}/embed_sampler COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ninja -C ${folder}/embed_sampler/build -t deps OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCH "[^ \n]*(sqlite3|zlib|zstd|bzlib|nlohmann|boost|CLI)[^ \n]*[.]h[^ \n]*" unneeded "${headers}")
   if(unneeded OR NOT headers MATCHES "surety/mechanisms")
     message(FATAL_ERROR "embed_sampler includes ${unneeded}, which a sampler does not need")
   endif()
-  execute_process(COMMAND ${folder}/embed_sampler/embed_sampler OUTPUT_VARIABLE noise COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${folder}/embed_sampler/build/embed_sampler OUTPUT_VARIABLE noise COMMAND_ERROR_IS_FATAL ANY)
   if(NOT noise MATCHES "^(-?[0-9]+\n)+$")
     message(FATAL_ERROR "embed_sampler printed no integers but: ${noise}")
   endif()
-  execute_process(COMMAND readelf --dynamic ${folder}/embed_sampler/embed_sampler OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND readelf --dynamic ${folder}/embed_sampler/build/embed_sampler OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
   if(NOT needed MATCHES "libmpfr" OR needed MATCHES "libsqlite3|libz[.]|libzstd|libbz2")
     message(FATAL_ERROR "embed_sampler needs other libraries than the sampler's: ${needed}")
   endif()
