@@ -22,7 +22,7 @@ std::string line(const std::string& name, const Row& row, double reference) {
   const std::size_t cut = name.rfind('/');
   const std::string head = fmt::format("| {} | {} |", name.substr(0, cut), name.substr(cut + 1));
   if (row.run.value("error_occurred", false)) return fmt::format("{} **{}** | | | |\n", head, row.run.value("error_message", "failed"));
-  const double lower = row.run.value("lower", 0.0), upper = row.run["upper"];
+  const double lower = row.run.value("lower", 0.0), upper = row.run.at("upper").get<double>();
   const std::string width = lower > 0 ? fmt::format("{:.2g}", upper - lower) : "";
   return fmt::format("{} [{:.10g}{}, {:.10g}{}] | {}{} | {:.3g}{} | {:.3g} |\n", head, lower,
                      target(row.run, "target_lower", "{:.8g}", lower, true), upper, target(row.run, "target_upper", "{:.8g}", upper), width,

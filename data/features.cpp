@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
 #include <surety/data/text_reader.h>
@@ -107,8 +108,8 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
     const auto& ends = json["bounds"];
     if (!ends.is_array() || ends.size() != 2 || !ends[0].is_number() || !ends[1].is_number()) invalid("bounds are not two numbers");
     if (has_to && json["to"] != nlohmann::json{-1, 1}) invalid("what bounds are scaled to is not [-1, 1]");
-    const double lower = ends[0].get<double>();
-    const double upper = ends[1].get<double>();
+    const double lower = accounting::number_of(ends[0], "lower bound of a column");
+    const double upper = accounting::number_of(ends[1], "upper bound of a column");
     return has_to ? ColumnMap{Bounds{lower, upper}} : ColumnMap{BoundsToUnitInterval{lower, upper}};
   }
   accounting::require_fields(json, {"categories"}, "column map");
@@ -116,7 +117,7 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
   if (!json["categories"].is_array()) invalid("categories are not a list");
   for (const auto& name : json["categories"]) {
     if (!name.is_string()) invalid("a category is not a text");
-    categories.names.push_back(name.get<std::string>());
+    categories.names.push_back(accounting::text_of(name, "a category"));
   }
   return categories;
 }
@@ -130,13 +131,13 @@ Column column_from_json(const nlohmann::json& json) {
   accounting::require_fields(json, known, "column");
   if (has_missing && !json["missing"].is_string()) invalid("what a missing cell of a column counts as is not a text");
   if (!json["name"].is_string()) invalid("a column's name is not a text");
-  Column column{json["name"].get<std::string>(), column_map_from_json(json["map"])};
-  if (has_missing) column.missing = json["missing"].get<std::string>();
+  Column column{accounting::text_of(json["name"], "a column's name"), column_map_from_json(json["map"])};
+  if (has_missing) column.missing = accounting::text_of(json["missing"], "missing of a column");
   if (has_knots) {
     if (!json["knots"].is_number_unsigned() || json["knots"] < 2 || json["knots"] > most_knots) {
       invalid(fmt::format("the number of a column's knots is not a whole number from 2 to {}", most_knots));
     }
-    column.knots = json["knots"].get<std::uint32_t>();
+    column.knots = static_cast<std::uint32_t>(accounting::whole_number_of(json["knots"], "knots of a column", most_knots));
   }
   return column;
 }
@@ -147,14 +148,14 @@ std::vector<ColumnPair> pairs_from_json(const nlohmann::json& json) {
   std::vector<ColumnPair> pairs;
   for (const auto& one : json) {
     if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_string()) invalid("a pair is not two names of columns");
-    pairs.push_back({one[0].get<std::string>(), one[1].get<std::string>()});
+    pairs.push_back({accounting::text_of(one[0], "a column of a pair"), accounting::text_of(one[1], "a column of a pair")});
   }
   return pairs;
 }
 
 bool flag_from_json(const nlohmann::json& json, std::string_view field) {
   if (!json[field].is_boolean()) invalid(fmt::format("{} is not true or false", field));
-  return json[field].get<bool>();
+  return accounting::truth_of(json[field], field);
 }
 
 }  // namespace
@@ -448,11 +449,9 @@ FeatureMap feature_map_from_json(const nlohmann::json& json) {
   if (has_pairs) known.emplace_back("pairs");
   accounting::require_fields(json, known, "features");
   if (is_sparse) {
-    const auto& count = json["sparse_features"];
-    if (!count.is_number_unsigned() || count.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
-      invalid("count of sparse features is not a whole number in range");
-    }
-    map.inputs = SparseFeatures{count.get<std::uint32_t>()};
+    const auto count =
+        accounting::whole_number_of(json["sparse_features"], "count of sparse features", std::numeric_limits<std::uint32_t>::max());
+    map.inputs = SparseFeatures{static_cast<std::uint32_t>(count)};
   } else {
     if (!json["columns"].is_array()) invalid("columns are not a list");
     NamedColumns columns;
@@ -464,7 +463,7 @@ FeatureMap feature_map_from_json(const nlohmann::json& json) {
   if (has_scale) {
     // The number 1 says nothing and is never written, so that equal maps are equal texts.
     if (!json["row_scale"].is_number() || json["row_scale"] == 1) invalid("the scale of rows is not a number other than 1");
-    map.row_scale = json["row_scale"].get<double>();
+    map.row_scale = accounting::number_of(json["row_scale"], "scale of rows");
   }
   if (has_pairs) map.pairs = pairs_from_json(json["pairs"]);
   map.validate();

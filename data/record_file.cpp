@@ -18,6 +18,8 @@
 
 #include <xxhash.h>
 
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
@@ -62,7 +64,7 @@ nlohmann::json to_json(const RecordFileDescription& description) {
 
 RecordFileDescription description_of(const nlohmann::json& json) {
   RecordFileDescription description{.features = feature_map_from_json(json.at("features")), .label = std::nullopt};
-  if (!json.at("label").is_null()) description.label = parse_label_rule(json.at("label").get<std::string>());
+  if (!json.at("label").is_null()) description.label = parse_label_rule(accounting::text_of(json.at("label"), "label"));
   return description;
 }
 
@@ -80,12 +82,9 @@ RecordFileText::RecordFileText(const RecordFileDescription& description)
   if (description.label && !description.label->classes.empty()) {
     invalid("the label is one of several classes, must be a number or a comparison in a record file");
   }
-  std::string text;
-  try {
-    text = to_json(description).dump();
-  } catch (const nlohmann::json::exception&) {
-    invalid("a name of the features or of the label is not UTF-8, must be for a record file");
-  }
+  const auto text = accounting::translating_json_errors(
+      "record file", [&] { return to_json(description).dump(); },
+      "a name of the features or of the label is not UTF-8, must be for a record file");
   bytes_.assign(magic.begin(), magic.end());
   for (const std::uint64_t number :
        {order_mark, known_version, std::uint64_t{features_}, std::uint64_t{records_in_block_}, std::uint64_t{text.size()}}) {
@@ -170,9 +169,11 @@ RecordFile::RecordFile(std::filesystem::path path) : path_{std::move(path)} {
     checksum_ = word_at(tail, 3);
     if (checksum_of(checksums_, 0) != word_at(tail, 2)) refuse("is damaged in its checksums");
     try {
-      description_ = description_of(nlohmann::json::parse(
-          head.begin() + head_words * word, head.begin() + static_cast<std::ptrdiff_t>(head_words * word + description_bytes)));
-    } catch (const std::exception&) {
+      constexpr int deepest = 8;
+      const std::string_view text{head.data() + head_words * word, description_bytes};
+      description_ = accounting::translating_json_errors(
+          "description", [&] { return description_of(accounting::parse_strict_json(text, deepest, "description")); });
+    } catch (const Error&) {
       refuse("is damaged in what it says of itself");
     }
     if (description_.features.features() != features_) refuse("is damaged in what it says of itself");

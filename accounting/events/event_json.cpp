@@ -8,6 +8,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/event_fields.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/numbers/floating_point.h>
 
@@ -54,14 +55,14 @@ class JsonReader : public FieldReader {
       std::replace(said.begin(), said.end(), '_', ' ');
       throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a number", said, value.type_name())};
     }
-    return value.get<double>();
+    return accounting::number_of(value, field);
   }
 
   Count whole(const char* field) override {
     if (!has(field)) invalid(fmt::format("event: field '{}' is missing", field));
     const auto& value = fields_[field];
     if (!value.is_number_unsigned()) refuse_whole(field, value.dump());
-    return whole_from(value.get<std::uint64_t>(), field);
+    return whole_from(accounting::whole_number_of(value, field), field);
   }
 
   std::optional<Count> whole_if_said(const char* field) override {
@@ -80,7 +81,7 @@ class JsonReader : public FieldReader {
     const auto number = [&](const nlohmann::json& value) {
       if (value.is_string() && value == infinite) return std::numeric_limits<double>::infinity();
       if (!value.is_number()) refuse();
-      return value.get<double>();
+      return accounting::number_of(value, field);
     };
     if (!values.is_array()) refuse();
     std::vector<NumberPair> found;
@@ -95,7 +96,7 @@ class JsonReader : public FieldReader {
   std::string word(const char* field) override {
     const auto& value = fields_[field];
     if (!value.is_string()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a text", field, value.type_name())};
-    return value.get<std::string>();
+    return accounting::text_of(value, field);
   }
 
   Event event() override { return read(fields_["event"], adjacency(), depth_ + 1); }
@@ -152,13 +153,15 @@ Event event_from_json(std::string_view text) {
   const accounting::StandardFloatingPoint environment;
   // Each level of an event is at most three levels of JSON.
   const auto json = accounting::parse_strict_json(text, 3 * Event::max_depth + 3, "event");
-  accounting::require_fields(json, {"version", "adjacency", "event"}, "event");
-  if (!json["version"].is_number_integer() || json["version"] != json_version) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("event: version is {}, must be {}", one_line(json["version"].dump()), json_version)};
-  }
-  if (!json["adjacency"].is_string()) throw Error{ErrorCode::invalid_argument, "event: adjacency must be a string"};
-  return JsonReader::read(json["event"], parse_adjacency(json["adjacency"].get<std::string>()), 1);
+  return accounting::translating_json_errors("event", [&] {
+    accounting::require_fields(json, {"version", "adjacency", "event"}, "event");
+    if (!json["version"].is_number_integer() || json["version"] != json_version) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("event: version is {}, must be {}", one_line(json["version"].dump()), json_version)};
+    }
+    if (!json["adjacency"].is_string()) throw Error{ErrorCode::invalid_argument, "event: adjacency must be a string"};
+    return JsonReader::read(json["event"], parse_adjacency(accounting::text_of(json["adjacency"], "event: adjacency")), 1);
+  });
 }
 
 }  // namespace surety

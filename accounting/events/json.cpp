@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/units.h>
 
 namespace surety::accounting {
@@ -52,8 +53,8 @@ nlohmann::json parse(std::string_view text, int max_depth, std::string_view what
     if (depth > max_depth) refuse(fmt::format("nested deeper than {} levels", max_depth));
     if (event == Token::object_start) around.begin();
     if (event == Token::object_end) around.end();
-    if (event == Token::key && !around.take(parsed.get<std::string>())) {
-      refuse(fmt::format("field '{}' appears twice", one_line(parsed.get<std::string>())), true);
+    if (event == Token::key && !around.take(text_of(parsed, "a key"))) {
+      refuse(fmt::format("field '{}' appears twice", one_line(text_of(parsed, "a key"))), true);
     }
     return true;
   };

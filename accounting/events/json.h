@@ -21,7 +21,7 @@ namespace surety {
 [[nodiscard]] nlohmann::json to_json(const UnitOfPrivacy& unit);
 /// The same for reports: a rule that is not said is what it is taken for, beside "rule_is_said": false.
 [[nodiscard]] nlohmann::json reported_json(const UnitOfPrivacy& unit);
-/// The inverse of `to_json`. \throws Error{invalid_argument}, or what the JSON library throws for fields of other types.
+/// The inverse of `to_json`. \throws Error{invalid_argument}
 [[nodiscard]] UnitOfPrivacy unit_from_json(const nlohmann::json& json);
 
 }  // namespace surety

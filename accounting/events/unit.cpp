@@ -6,8 +6,6 @@
 #include <array>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/safe_text.h>
 
@@ -15,13 +13,7 @@ namespace surety {
 namespace {
 
 bool is_printable_text(const std::string& text) {
-  if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) return false;
-  try {
-    static_cast<void>(nlohmann::json(text).dump());
-    return true;
-  } catch (const nlohmann::json::exception&) {  // not UTF-8
-    return false;
-  }
+  return is_utf8(text) && std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 constexpr accounting::Words<EmptyUnit, 2> empty_units{

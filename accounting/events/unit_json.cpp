@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/text/safe_text.h>
 
 namespace surety {
@@ -13,31 +14,28 @@ namespace {
 /// The one way to compare names, as it is written down.
 constexpr std::string_view by_bytes = "bytes";
 
-/// A whole number from a field of JSON. \throws Error{invalid_argument} naming `what` it is.
-std::uint64_t whole_number(const nlohmann::json& json, std::string_view what) {
-  if (!json.is_number_unsigned()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is no whole number", what)};
-  return json.get<std::uint64_t>();
-}
+using accounting::text_of;
+using accounting::whole_number_of;
 
 OwnerRule rule_from_json(const nlohmann::json& json) {
   if (json.at("names") != by_bytes) {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("names of a unit are compared by {}, must be by {}", one_line(json.at("names").dump()), by_bytes)};
   }
-  OwnerRule rule{.empty = parse_empty_unit(json.at("empty").get<std::string>())};
-  const auto delimiter = json.at("delimiter").get<std::string>();
+  OwnerRule rule{.empty = parse_empty_unit(text_of(json.at("empty"), "rule of a unit for rows without a name"))};
+  const auto delimiter = text_of(json.at("delimiter"), "delimiter of a unit");
   if (delimiter.size() != 1) {
     throw Error{ErrorCode::invalid_argument, fmt::format("delimiter of a unit is '{}', must be one character", one_line(delimiter))};
   }
   rule.delimiter = delimiter.front();
   if (const auto& place = json.at("place"); !place.is_null()) {
     accounting::require_fields(place, {"column", "columns"}, "place of a unit's column");
-    rule.place = {.column = whole_number(place.at("column"), "place of a unit's column"),
-                  .columns = whole_number(place.at("columns"), "number of columns beside a unit's")};
+    rule.place = {.column = whole_number_of(place.at("column"), "place of a unit's column"),
+                  .columns = whole_number_of(place.at("columns"), "number of columns beside a unit's")};
   }
   rule.record_bytes.reset();
-  if (const auto& bytes = json.at("record_bytes"); !bytes.is_null()) rule.record_bytes = whole_number(bytes, "longest record of a unit");
-  rule.quoted_lines = whole_number(json.at("quoted_lines"), "line ends in a cell of a unit");
+  if (const auto& bytes = json.at("record_bytes"); !bytes.is_null()) rule.record_bytes = whole_number_of(bytes, "longest record of a unit");
+  rule.quoted_lines = whole_number_of(json.at("quoted_lines"), "line ends in a cell of a unit");
   return rule;
 }
 
@@ -70,8 +68,8 @@ UnitOfPrivacy unit_from_json(const nlohmann::json& json) {
   says_rule
       ? accounting::require_fields(json, {"name", "most", "names", "empty", "delimiter", "place", "record_bytes", "quoted_lines"}, "unit")
       : accounting::require_fields(json, {"name", "most"}, "unit");
-  auto name = json.at("name").get<std::string>();
-  const Count most{whole_number(json.at("most"), "number of rows of a unit")};
+  auto name = text_of(json.at("name"), "name of a unit");
+  const Count most{whole_number_of(json.at("most"), "number of rows of a unit")};
   if (!says_rule)
     return name == UnitOfPrivacy::row ? UnitOfPrivacy{std::move(name), most} : UnitOfPrivacy::without_rule(std::move(name), most);
   if (name == UnitOfPrivacy::row) throw Error{ErrorCode::invalid_argument, "a row has a rule for its owner, must have none"};

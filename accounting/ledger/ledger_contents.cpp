@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 
 namespace surety::accounting {
 
@@ -107,10 +108,10 @@ class Entry {
   void open() const {
     const bool has_unit = fields_.is_object() && fields_.contains("unit");
     has_unit ? require_fields(fields_, {"time", "adjacency", "unit"}, kind_) : require_fields(fields_, {"time", "adjacency"}, kind_);
-    const Adjacency written = parse_adjacency(text_of("adjacency"));
+    const Adjacency written = parse_adjacency(text_in("adjacency"));
     if (has_unit) contents_.unit = unit_from_json(fields_.at("unit"));
     contents_.version = has_unit ? version_of(contents_.unit) : ledger_version_without_unit;
-    contents_.last_time = text_of("time");
+    contents_.last_time = text_in("time");
     contents_.adjacency = written;
     contents_.charged.emplace(written);
     contents_.counted.emplace(written);
@@ -121,19 +122,19 @@ class Entry {
     has_order ? require_fields(fields_, {"time", "epsilon", "delta", "filter", "order"}, kind_)
               : require_fields(fields_, {"time", "epsilon", "delta", "filter"}, kind_);
     require(!contents_.budget && contents_.runs.empty(), "a budget comes after another budget or after a run");
-    Budget written{.target = target_of(fields_), .filter = parse_filter_kind(text_of("filter"))};
-    if (has_order) written.order = RenyiOrder{fields_.at("order").get<double>()};
+    Budget written{.target = target_of(fields_), .filter = parse_filter_kind(text_in("filter"))};
+    if (has_order) written.order = RenyiOrder{number_of(fields_.at("order"), "order")};
     require(has_order == (written.filter == FilterKind::renyi), "an order goes with a filter of kind renyi, and only with it");
     contents_.budget = Filter{written}.budget();
-    contents_.last_time = text_of("time");
+    contents_.last_time = text_in("time");
   }
 
   void reserve() const {
     require_fields(fields_, {"time", "event", "promise", "note", "not_private"}, kind_);
     Plan plan{.event = event_of(fields_.at("event")),
               .unit = contents_.unit,
-              .note = text_of("note"),
-              .not_private = fields_.at("not_private").get<bool>()};
+              .note = text_in("note"),
+              .not_private = truth_of(fields_.at("not_private"), "not_private")};
     if (const auto& promise = fields_.at("promise"); !promise.is_null()) {
       require_fields(promise, {"epsilon", "delta"}, "promise");
       plan.promise = target_of(promise);
@@ -141,16 +142,16 @@ class Entry {
     // Sums of counts that reserve has admitted; what is counted is part of what is charged.
     contents_.charged->add(Releases::of(plan.event));
     contents_.counted->add(Releases::of(plan.event));
-    contents_.last_time = text_of("time");
+    contents_.last_time = text_in("time");
     contents_.runs.push_back(
         {.id = {contents_.runs.size() + 1}, .created = contents_.last_time, .plan = std::move(plan), .settlement = std::nullopt});
   }
 
   void settle() const {
     require_fields(fields_, {"time", "run", "released", "stopping"}, kind_);
-    const auto id = fields_.at("run").get<std::uint64_t>();
+    const auto id = whole_number_of(fields_.at("run"), "run");
     require(id >= 1 && id <= contents_.runs.size(), "an unknown run is settled");
-    Settlement settlement{.time = text_of("time"), .released = std::nullopt, .stopping = parse_stopping(text_of("stopping"))};
+    Settlement settlement{.time = text_in("time"), .released = std::nullopt, .stopping = parse_stopping(text_in("stopping"))};
     if (!fields_.at("released").is_null()) settlement.released = event_of(fields_.at("released"));
     auto& run = contents_.runs[id - 1];
     require_part(run, settlement.released);
@@ -163,10 +164,10 @@ class Entry {
   }
 
  private:
-  [[nodiscard]] std::string text_of(const char* field) const { return fields_.at(field).get<std::string>(); }
+  [[nodiscard]] std::string text_in(const char* field) const { return text_of(fields_.at(field), field); }
   [[nodiscard]] Target target_of(const nlohmann::json& written) const {
-    return {.epsilon = Epsilon{written.at("epsilon").get<double>()},
-            .delta = Delta{written.at("delta").get<double>()},
+    return {.epsilon = Epsilon{number_of(written.at("epsilon"), "epsilon")},
+            .delta = Delta{number_of(written.at("delta"), "delta")},
             .adjacency = *contents_.adjacency};
   }
   [[nodiscard]] Event event_of(const nlohmann::json& written) const {
@@ -213,11 +214,9 @@ void read_on(const LedgerStore& store, LedgerContents& contents) {
       damaged(name, fmt::format("the checksum of entry {} is wrong", next.number));
     }
     try {
-      contents.take(entry.content);
+      translating_json_errors("an entry", [&] { contents.take(entry.content); });
     } catch (const Error& error) {
       if (error.code() == ErrorCode::stopped) throw;
-      damaged(name, fmt::format("entry {}: {}", next.number, error.what()));
-    } catch (const nlohmann::json::exception& error) {
       damaged(name, fmt::format("entry {}: {}", next.number, error.what()));
     }
     contents.entries = next.number;

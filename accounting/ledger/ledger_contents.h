@@ -66,7 +66,7 @@ struct LedgerContents {
   std::map<std::string, Event> known_events;
 
   /// Takes the next entry into account. Leaves everything as it was when it throws.
-  /// \throws Error{invalid_argument} or a JSON exception when it makes no sense there.
+  /// \throws Error{invalid_argument} when it makes no sense there; exceptions of the JSON library are translated where entries are read.
   void take(const std::string& entry);
 };
 

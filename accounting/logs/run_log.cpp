@@ -8,6 +8,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>
 
 namespace surety::accounting {
@@ -34,42 +35,42 @@ std::string shown_value(const nlohmann::json& value) {
   return one_line(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 60);
 }
 
-const nlohmann::json* field_of(const nlohmann::json& log, std::string_view field) {
+const nlohmann::json* found_in(const nlohmann::json& log, std::string_view field) {
   const auto found = log.find(field);
   return found == log.end() ? nullptr : &*found;
 }
 
 template <class Quantity>
 std::optional<Quantity> quantity_in(const nlohmann::json& log, std::string_view field) {
-  const auto* value = field_of(log, field);
+  const auto* value = found_in(log, field);
   if (value == nullptr) return std::nullopt;
   if (!value->is_number()) invalid(fmt::format("{} is {}, must be a number", field, shown_value(*value)));
-  return Quantity{value->get<double>()};
+  return Quantity{number_of(*value, field)};
 }
 
 std::optional<Count> count_in(const nlohmann::json& log, std::string_view field) {
-  const auto* value = field_of(log, field);
+  const auto* value = found_in(log, field);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_number_unsigned() || value->get<std::uint64_t>() == 0) {
+  if (!value->is_number_unsigned() || *value == 0U) {
     invalid(fmt::format("{} is {}, must be a whole number from 1 on, in digits alone", field, shown_value(*value)));
   }
-  return Count{value->get<std::uint64_t>()};
+  return Count{whole_number_of(*value, field)};
 }
 
 std::optional<std::string> text_in(const nlohmann::json& log, std::string_view field) {
-  const auto* value = field_of(log, field);
+  const auto* value = found_in(log, field);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string() || value->get_ref<const std::string&>().size() > longest_text) {
+  if (!value->is_string() || text_of(*value, field).size() > longest_text) {
     invalid(fmt::format("{} is {}, must be a text of at most {} bytes", field, shown_value(*value), longest_text));
   }
-  return value->get<std::string>();
+  return text_of(*value, field);
 }
 
 std::optional<bool> truth_in(const nlohmann::json& log, std::string_view field) {
-  const auto* value = field_of(log, field);
+  const auto* value = found_in(log, field);
   if (value == nullptr) return std::nullopt;
   if (!value->is_boolean()) invalid(fmt::format("{} is {}, must be true or false", field, shown_value(*value)));
-  return value->get<bool>();
+  return truth_of(*value, field);
 }
 
 std::uint64_t quotient_up(Count a, Count b) { return a.value() / b.value() + (a.value() % b.value() == 0 ? 0 : 1); }
@@ -165,7 +166,7 @@ RunLog run_log_from_json(std::string_view text) {
       invalid(fmt::format("unknown field '{}'{}", one_line(item.key(), 60), did_you_mean(item.key(), fields)));
     }
   }
-  const auto* version = field_of(parsed, "version");
+  const auto* version = found_in(parsed, "version");
   if (version == nullptr) invalid("field 'version' is missing");
   if (!version->is_number_unsigned() || *version != log_version) {
     invalid(fmt::format("version is {}, must be {}", shown_value(*version), log_version));

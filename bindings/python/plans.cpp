@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/escaped_text.h>
 #include <surety/jobs/plans/plan_json.h>
@@ -58,7 +59,7 @@ FieldRow row_of(const jobs::Field& field) {
   if (standard) {
     standard = help_in_keywords(*standard);
   } else if (const auto held = jobs::held_by(field); held.is_string() || held.is_number()) {
-    standard = held.is_string() ? held.get<std::string>() : held.dump();
+    standard = held.is_string() ? accounting::text_of(held, field.name()) : held.dump();
   }
   return {keyword(field.name()), help_in_keywords(field.help()), standard, kind_of(field)};
 }

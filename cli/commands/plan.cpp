@@ -10,10 +10,14 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
 #include <surety/data/text_reader.h>
+#include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/small_text.h>
 #include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/release/release_fields.h>
+#include <surety/jobs/train/train_fields.h>
 
 namespace surety::cli {
 namespace {
@@ -49,10 +53,30 @@ void require_name(const std::string& field) {
   jobs::refuse_text("options have an unknown field '{}'", one_line(field));
 }
 
+/// Refuses a value of another type than the field has. One that nobody knows is refused where options are parsed.
+void require_type(std::string_view command, const std::string& name, const nlohmann::json& value) {
+  if (value.is_string()) return;
+  const auto check = [&](jobs::FieldTable& table) {
+    const auto* const field = table.find(name);
+    if (field != nullptr) jobs::require_type(*field, value);
+    return field != nullptr;
+  };
+  if (command == "release") {
+    jobs::ReleaseFields fields;
+    static_cast<void>(check(fields.table()));
+    return;
+  }
+  // A field has the same type in every algorithm that knows it.
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    jobs::TrainFields fields{*algorithm};
+    if (check(fields.table())) return;
+  }
+}
+
 /// "--steps=3"
 void append_option(Arguments& words, const std::string& field, const nlohmann::json& value) {
   if (value.is_boolean()) {
-    if (value.get<bool>()) words.push_back("--" + field);
+    if (accounting::truth_of(value, field)) words.push_back("--" + field);
     return;
   }
   for (const auto& one : value.is_array() ? value : nlohmann::json::array({value})) {
@@ -61,10 +85,11 @@ void append_option(Arguments& words, const std::string& field, const nlohmann::j
 }
 
 /// The words of the plan in this file. \throws PlanError{bad_data}
-Arguments words_of(const nlohmann::json& plan, const std::string& file) {
+Arguments words_of(const nlohmann::json& plan, std::string_view command, const std::string& file) {
   Arguments words;
   for (const auto& [field, value] : plan["options"].items()) {
     require_name(field);
+    require_type(command, field, value);
     if (field == "data") {
       const auto data = jobs::text_in(field, value);
       if (data == "-" && file == "-") jobs::refuse_text("the plan and its data are both standard input, must be two");
@@ -139,7 +164,7 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
   constexpr std::size_t largest_plan = std::size_t{1} << 20;
   const std::string text = jobs::read_text(*file, largest_plan, "a plan");
   PlannedArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
-  const auto of_plan = naming(*file, [&] { return words_of(jobs::parse_plan(text, words.front()), *file); });
+  const auto of_plan = naming(*file, [&] { return words_of(jobs::parse_plan(text, words.front()), words.front(), *file); });
   result.words.insert(result.words.end(), of_plan.begin(), of_plan.end());
   for (std::size_t k = 1; k < words.size(); ++k) {
     if (words[k] == plan_option) {

@@ -97,8 +97,9 @@ void tell_population(TrainingFacts& facts, const std::optional<PopulationInterva
                      const std::string& why_not, const Model& model) {
   nlohmann::json json{{"confidence", confidence.value()}, {"from", nullptr}, {"to", nullptr}};
   if (!found) {
-    json["why_not"] = why_not.empty() ? "the noise is too large for some direction of the features" : why_not;
-    facts.lines.emplace_back("population", "none of the coefficients: " + json["why_not"].get<std::string>());
+    const std::string reason = why_not.empty() ? "the noise is too large for some direction of the features" : why_not;
+    json["why_not"] = reason;
+    facts.lines.emplace_back("population", "none of the coefficients: " + reason);
     facts.fields["population_intervals"] = std::move(json);
     return;
   }

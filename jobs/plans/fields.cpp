@@ -62,6 +62,10 @@ std::string fault_of(const Constraint& constraint, const std::string& text) {
                     constraint);
 }
 
+bool Field::takes_numbers() const noexcept {
+  return is_of_values_ || std::holds_alternative<AnyNumber>(constraint_) || std::holds_alternative<WholeNumber>(constraint_);
+}
+
 void Field::set(const std::string& text) const {
   if (const auto fault = fault_of(constraint_, text); !fault.empty()) refuse_plan("@{} {}", name_, fault);
   const auto set = [&](auto* value) {

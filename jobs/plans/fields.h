@@ -56,6 +56,13 @@ class Field {
     standard_ = std::move(text);
     return *this;
   }
+  /// Whether a plan in JSON may give it as a number. A path or a name is a text: "ledger": 7 is a mistake, not a file called 7.
+  [[nodiscard]] bool takes_numbers() const noexcept;
+  /// Of a text that lists values, one of which a plan may write as a number.
+  Field& is_of_values() {
+    is_of_values_ = true;
+    return *this;
+  }
 
  private:
   std::string name_;
@@ -63,6 +70,7 @@ class Field {
   std::string help_;
   Constraint constraint_;
   std::optional<std::string> standard_;
+  bool is_of_values_ = false;
 };
 
 /// Names of fields that were said of a plan.

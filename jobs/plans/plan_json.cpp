@@ -8,6 +8,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
@@ -27,7 +28,7 @@ const nlohmann::json& member(const nlohmann::json& object, const char* field) {
 double number_in(const nlohmann::json& object, const char* field) {
   const auto& value = member(object, field);
   if (!value.is_number()) refuse_text("target: '{}' is no number", field);
-  return value.get<double>();
+  return accounting::number_of(value, field);
 }
 
 nlohmann::json parse_object(std::string_view text) {
@@ -49,7 +50,7 @@ std::string command_of(std::string_view plan) {
   if (command != "train" && command != "release") {
     refuse_text("command is {}, must be \"train\" or \"release\"", one_line(command.dump()));
   }
-  return command.get<std::string>();
+  return accounting::text_of(command, "command");
 }
 
 nlohmann::json parse_plan(std::string_view text, std::string_view command) {
@@ -72,7 +73,7 @@ nlohmann::json parse_plan(std::string_view text, std::string_view command) {
 Target target_in(const nlohmann::json& plan) {
   return {.epsilon = Epsilon{number_in(plan["target"], "epsilon")},
           .delta = Delta{number_in(plan["target"], "delta")},
-          .adjacency = parse_adjacency(plan["adjacency"].get<std::string>())};
+          .adjacency = parse_adjacency(accounting::text_of(plan["adjacency"], "adjacency"))};
 }
 
 nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target) {
@@ -83,10 +84,26 @@ nlohmann::json plan_json(std::string_view command, nlohmann::json options, const
           {"target", {{"epsilon", target.epsilon.value()}, {"delta", target.delta.value()}}}};
 }
 
+void require_type(const Field& field, const nlohmann::json& value) {
+  const bool is_flag = std::holds_alternative<bool*>(field.value());
+  const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.value());
+  if (value.is_array() && !is_list) refuse_text("options: @{} is a list, must be one value", field.name());
+  const auto require = [&](const nlohmann::json& one) {
+    const bool is_query = one.is_object() && field.name() == "query";
+    if (is_flag ? one.is_boolean() : one.is_string() || is_query || (one.is_number() && field.takes_numbers())) return;
+    refuse_text("options: @{} is {}, must be {}", field.name(), one_line(one.dump()),
+                is_flag                 ? "true or false"
+                : field.takes_numbers() ? "a text or a number"
+                                        : "a text");
+  };
+  if (!value.is_array()) return require(value);
+  for (const auto& one : value) require(one);
+}
+
 std::string text_in(const std::string& field, const nlohmann::json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
-  if (value.is_number()) return fmt::format("{}", value.get<double>());
+  if (value.is_string()) return accounting::text_of(value, field);
+  if (value.is_number_unsigned()) return fmt::format("{}", accounting::whole_number_of(value, field));
+  if (value.is_number()) return fmt::format("{}", accounting::number_of(value, field));
   if (value.is_object() && field == "query") return value.dump();
   refuse_text("options: @{} is {}, must be a text or a number", field, one_line(value.dump()));
 }
@@ -104,16 +121,10 @@ nlohmann::json held_by(const Field& field) {
 }
 
 void set_field(const Field& field, const nlohmann::json& value) {
-  const bool is_flag = std::holds_alternative<bool*>(field.value());
-  if (is_flag != value.is_boolean()) {
-    refuse_text("options: @{} is {}, must be {}", field.name(), one_line(value.dump()), is_flag ? "true or false" : "a text or a number");
-  }
-  if (is_flag) {
-    if (value.get<bool>()) field.set("");
+  require_type(field, value);
+  if (value.is_boolean()) {
+    if (accounting::truth_of(value, field.name())) field.set("");
     return;
-  }
-  if (value.is_array() && !std::holds_alternative<std::vector<std::string>*>(field.value())) {
-    refuse_text("options: @{} is a list, must be one value", field.name());
   }
   for (const auto& one : value.is_array() ? value : nlohmann::json::array({value})) field.set(text_in(field.name(), one));
 }

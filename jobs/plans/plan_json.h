@@ -36,6 +36,8 @@ template <class... Values>
 /// The same text as JSON, with nothing in it that follows from the rest.
 [[nodiscard]] nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target);
 
+/// \throws PlanError{bad_data} for a value of another type than the field has: a number in the place of a path or a name, or a list of one value
+void require_type(const Field& field, const nlohmann::json& value);
 /// What stands in the options of a plan as a text. \throws PlanError{bad_data} for what is neither a text nor a number, nor the object of a query.
 [[nodiscard]] std::string text_in(const std::string& field, const nlohmann::json& value);
 /// What a field holds; null where nothing is said.

@@ -11,6 +11,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/unit.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/escaped_text.h>
@@ -20,6 +21,13 @@
 
 namespace surety::jobs {
 namespace {
+
+using accounting::number_of;
+using accounting::numbers_of;
+using accounting::text_of;
+using accounting::texts_of;
+using accounting::truth_of;
+using accounting::whole_number_of;
 
 constexpr int schema_version = 1;
 constexpr const char* about =
@@ -53,17 +61,17 @@ const nlohmann::json* said(const nlohmann::json& object, const char* field) {
 std::optional<std::string> text_in(const nlohmann::json& object, const char* field, const std::string& what) {
   const auto* const value = said(object, field);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string() || data::trimmed(value->get_ref<const std::string&>()).empty()) {
+  if (!value->is_string() || data::trimmed(text_of(*value, field)).empty()) {
     invalid(fmt::format("{} of {} is {}, must be a text that is not empty, or null", field, what, one_line(value->dump())));
   }
-  return value->get<std::string>();
+  return text_of(*value, field);
 }
 
 std::optional<bool> flag_in(const nlohmann::json& object, const char* field, const std::string& what) {
   const auto* const value = said(object, field);
   if (value == nullptr) return std::nullopt;
   if (!value->is_boolean()) invalid(fmt::format("{} of {} is {}, must be true, false or null", field, what, one_line(value->dump())));
-  return value->get<bool>();
+  return truth_of(*value, field);
 }
 
 SchemaColumn column_from_json(const nlohmann::json& json) {
@@ -78,19 +86,20 @@ SchemaColumn column_from_json(const nlohmann::json& json) {
   }
   if (const auto* const bounds = said(json, "bounds")) {
     const bool are_two = bounds->is_array() && bounds->size() == 2 && (*bounds)[0].is_number() && (*bounds)[1].is_number();
-    if (!are_two || !((*bounds)[0].get<double>() < (*bounds)[1].get<double>())) {
+    const auto ends = are_two ? numbers_of(*bounds, "bounds") : std::vector<double>{};
+    if (!are_two || !(ends[0] < ends[1])) {
       invalid(fmt::format("bounds of {} are {}, must be [lower, upper], ascending, or null", what, one_line(bounds->dump())));
     }
-    column.bounds = {(*bounds)[0].get<double>(), (*bounds)[1].get<double>()};
+    column.bounds = {ends[0], ends[1]};
   }
   if (const auto* const categories = said(json, "categories")) {
     const bool are_texts = categories->is_array() && !categories->empty() &&
                            std::all_of(categories->begin(), categories->end(), [](const auto& one) { return one.is_string(); });
     if (!are_texts) invalid(fmt::format("categories of {} are {}, must be a list of texts or null", what, one_line(categories->dump())));
-    column.categories = categories->get<std::vector<std::string>>();
+    column.categories = texts_of(*categories, "categories");
   }
   if (const auto* const missing = said(json, "missing"); missing != nullptr && missing->is_number()) {
-    column.missing = missing->is_number_float() ? fmt::format("{}", missing->get<double>()) : missing->dump();
+    column.missing = missing->is_number_float() ? fmt::format("{}", number_of(*missing, "missing")) : missing->dump();
   } else {
     column.missing = text_in(json, "missing", what);
   }
@@ -123,8 +132,8 @@ Schema schema_from_json(const nlohmann::json& json) {
   Schema schema;
   // A tab or a blank is a text here.
   if (const auto* const delimiter = said(json, "delimiter")) {
-    if (!delimiter->is_string() || delimiter->get_ref<const std::string&>().empty()) invalid("delimiter of the schema is no text");
-    schema.delimiter = delimiter->get<std::string>();
+    if (!delimiter->is_string() || text_of(*delimiter, "delimiter").empty()) invalid("delimiter of the schema is no text");
+    schema.delimiter = text_of(*delimiter, "delimiter");
   }
   schema.decimal = text_in(json, "decimal", what);
   if (schema.decimal && *schema.decimal != "." && *schema.decimal != ",") {
@@ -143,7 +152,7 @@ Schema schema_from_json(const nlohmann::json& json) {
   if (const auto* const most = said(json, "most")) {
     if (!most->is_number_unsigned())
       invalid(fmt::format("most of the schema is {}, must be a whole number or null", one_line(most->dump())));
-    schema.most = most->get<std::uint64_t>();
+    schema.most = whole_number_of(*most, "most");
   }
   schema.empty_unit = text_in(json, "empty_unit", what);
   if (schema.empty_unit) static_cast<void>(parse_empty_unit(*schema.empty_unit));
@@ -162,7 +171,8 @@ Schema read_schema(const std::string& file) {
   constexpr int deepest_of_schema = 6;
   const std::string text = read_text(file, largest, "a schema");
   try {
-    Schema schema = schema_from_json(accounting::parse_strict_json(text, deepest_of_schema, "schema"));
+    auto schema = accounting::translating_json_errors(
+        "schema", [&] { return schema_from_json(accounting::parse_strict_json(text, deepest_of_schema, "schema")); });
     schema.file = file;
     schema.sha256 = sha256_of(text);
     return schema;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
@@ -361,24 +362,24 @@ class Member {
 
   [[nodiscard]] std::string text() const {
     if (!value_.is_string()) refuse("a text");
-    return value_.get<std::string>();
+    return accounting::text_of(value_, name_);
   }
   [[nodiscard]] double number() const {
     if (!value_.is_number()) refuse("a number");
-    return value_.get<double>();
+    return accounting::number_of(value_, name_);
   }
   [[nodiscard]] std::uint64_t whole() const {
     if (!value_.is_number_unsigned()) refuse("a whole number");
-    return value_.get<std::uint64_t>();
+    return accounting::whole_number_of(value_, name_);
   }
   [[nodiscard]] Bounds bounds() const {
     if (!value_.is_array() || value_.size() != 2 || !value_[0].is_number() || !value_[1].is_number()) refuse("[lower, upper]");
-    return {value_[0].get<double>(), value_[1].get<double>()};
+    return {accounting::number_of(value_[0], name_), accounting::number_of(value_[1], name_)};
   }
   [[nodiscard]] Categories texts() const {
     const auto is_text = [](const nlohmann::json& one) { return one.is_string(); };
     if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_text)) refuse("a list of texts");
-    return {value_.get<std::vector<std::string>>()};
+    return {accounting::texts_of(value_, name_)};
   }
   /// One list of texts; or, of several columns, such a list or bins for each.
   [[nodiscard]] std::vector<Cells> keys() const {
@@ -401,12 +402,14 @@ class Member {
   [[nodiscard]] std::map<std::string, std::string> types() const {
     constexpr std::array<std::string_view, 3> known{"number", "text", "date"};
     const auto is_known = [&](const nlohmann::json& one) {
-      return one.is_string() && std::find(known.begin(), known.end(), one.get_ref<const std::string&>()) != known.end();
+      return one.is_string() && std::find(known.begin(), known.end(), accounting::text_of(one, name_)) != known.end();
     };
     if (!value_.is_object() || !std::all_of(value_.begin(), value_.end(), is_known)) {
       refuse("an object of columns, each number, text or date");
     }
-    return value_.get<std::map<std::string, std::string>>();
+    std::map<std::string, std::string> types;
+    for (const auto& [column, type] : value_.items()) types.emplace(column, accounting::text_of(type, name_));
+    return types;
   }
 
  private:
@@ -579,9 +582,11 @@ void QueryFields::add(FieldTable& table) {
       "clip-unit-sum", clip_unit_sum,
       "Sum, in the place of @bounds: lower,upper, known without looking at the data, to which what all used rows of a unit add up to is clipped");
   table.add("bins", bins, "Histogram: this many cells of equal width between the bounds", WholeNumber{2, most_cells});
-  table.add(
-      "categories", categories,
-      "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
+  table
+      .add(
+          "categories", categories,
+          "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'")
+      .is_of_values();
   table.add(
       "candidates", candidates,
       "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with whole numbers among them where both bounds are",
@@ -593,9 +598,11 @@ void QueryFields::add(FieldTable& table) {
   table.add(
       "by", by,
       "Each statistic for each group of this column, or of up to three: 'sex,region', where @keys, or @key-bounds and @key-bins of one, say which there are. A name with a comma stands in quotes");
-  table.add(
-      "keys", keys,
-      "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. Of a unit @most-keys groups count");
+  table
+      .add(
+          "keys", keys,
+          "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. Of a unit @most-keys groups count")
+      .is_of_values();
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
   table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
   table.add(

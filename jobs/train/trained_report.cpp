@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/numbers/rounded_text.h>
 #include <surety/base/text/report_lines.h>
 #include <surety/jobs/algorithms/algorithm.h>
@@ -20,7 +21,7 @@ std::string table_of(const TrainingFacts::HeldOut& held_out) {
   text += fmt::format("{:<24} {:>10} {:>22}\n", "", "model", "constant prediction");
   for (const auto& [score, values] : held_out.scores.items()) {
     const auto shown = [](const nlohmann::json& value) {
-      return value.is_null() ? std::string{"one class"} : fmt::format("{:.4f}", value.get<double>());
+      return value.is_null() ? std::string{"one class"} : fmt::format("{:.4f}", accounting::number_of(value, "a score"));
     };
     std::string title = score;
     for (auto& c : title) c = c == '_' ? ' ' : c;

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
@@ -54,7 +55,7 @@ WrittenTraining read_train_plan(std::string_view text, NamedRecords named) {
   if (!options.contains("algorithm")) refuse_text("field 'algorithm' is missing");
   const auto& name = options["algorithm"];
   if (!name.is_string()) refuse_text("options: @algorithm is {}, must be a text", one_line(name.dump()));
-  const auto algorithm = algorithm_named(name.get<std::string>());
+  const auto algorithm = algorithm_named(accounting::text_of(name, "algorithm"));
   TrainFields fields{*algorithm};
   SaidFields said;
   for (const auto& [field, value] : options.items()) {

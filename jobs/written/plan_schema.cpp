@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A value that a field takes. Texts of numbers are numbers, too, and the other way round.
+/// A value that a field takes. Texts of numbers are numbers, too.
 json value_schema(const Field& field) {
   const auto with_range = [](const WholeNumber& its) {
     json schema{{"type", {"integer", "string"}}, {"minimum", its.least}};
@@ -32,8 +32,9 @@ json value_schema(const Field& field) {
     return schema;
   };
   if (std::holds_alternative<bool*>(field.value())) return {{"type", "boolean"}};
-  return std::visit(Overload{[](const AnyText&) -> json {
-                               return {{"type", {"string", "number"}}};
+  return std::visit(Overload{[&](const AnyText&) -> json {
+                               if (field.takes_numbers()) return {{"type", {"string", "number"}}};
+                               return {{"type", "string"}};
                              },
                              [](const AnyNumber&) -> json {
                                return {{"type", {"number", "string"}}};

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
 #include <surety/data/row_reader.h>
 #include <surety/data/text_reader.h>
@@ -30,12 +31,12 @@ constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, Smoothe
 
 std::string text_field(const nlohmann::json& json, const char* field) {
   if (!json[field].is_string()) invalid_model(fmt::format("{} is not a text", field));
-  return json[field].get<std::string>();
+  return accounting::text_of(json[field], field);
 }
 
 double number_field(const nlohmann::json& json, const char* field) {
   if (!json[field].is_number()) invalid_model(fmt::format("{} is not a number", field));
-  return json[field].get<double>();
+  return accounting::number_of(json[field], field);
 }
 
 Guarantee guarantee_from_json(const nlohmann::json& json) {
@@ -47,7 +48,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
   return {
       .target = {.epsilon = Epsilon{number_field(json, "epsilon")}, .delta = Delta{number_field(json, "delta")}, .adjacency = adjacency},
       .event = parse_event(text_field(json, "event"), adjacency),
-      .not_private = !json["private"].get<bool>(),
+      .not_private = !accounting::truth_of(json["private"], "private"),
       .unit = has_unit ? unit_from_json(json["unit"]) : UnitOfPrivacy{}};
 }
 
@@ -86,25 +87,17 @@ Model model_from_json(const nlohmann::json& json) {
   if (has_classes_by && json["classes_by"] != name(ClassesBy::softmax)) invalid_model("classes_by is not softmax");
   if (has_centre && !(json["label_centre"].is_number() && json["label_centre"] != 0))
     invalid_model("the label's centre is not a number other than 0");
-  if (!json["weights"].is_array()) invalid_model("weights are not a list");
-  std::vector<double> weights;
-  for (const auto& weight : json["weights"]) {
-    if (!weight.is_number()) invalid_model("a weight is not a number");
-    weights.push_back(weight.get<double>());
-  }
+  auto weights = accounting::numbers_of(json["weights"], "weights");
   std::vector<double> errors;
   if (has_errors) {
     // None at all are not written.
     if (!json["standard_errors"].is_array() || json["standard_errors"].empty())
       invalid_model("standard_errors are not a list of at least one");
-    for (const auto& error : json["standard_errors"]) {
-      if (!error.is_number()) invalid_model("one of standard_errors is not a number");
-      errors.push_back(error.get<double>());
-    }
+    errors = accounting::numbers_of(json["standard_errors"], "standard_errors");
   }
   Model model{.loss = text_field(json, "loss"),
               .label = json["label"].is_null() ? std::nullopt : std::optional{data::parse_label_rule(text_field(json, "label"))},
-              .label_centre = has_centre ? json["label_centre"].get<double>() : 0,
+              .label_centre = has_centre ? accounting::number_of(json["label_centre"], "label_centre") : 0,
               .features = data::feature_map_from_json(json["features"]),
               .weights = std::move(weights),
               .standard_errors = std::move(errors),
@@ -112,13 +105,7 @@ Model model_from_json(const nlohmann::json& json) {
               .guarantee = guarantee_from_json(json["guarantee"])};
   if (has_classes) {
     if (!model.label) invalid_model("it has classes and no label");
-    if (!json["classes"].is_array()) invalid_model("classes are not a list");
-    std::vector<std::string> classes;
-    for (const auto& one : json["classes"]) {
-      if (!one.is_string()) invalid_model("a class is not a text");
-      classes.push_back(one.get<std::string>());
-    }
-    model.label = data::with_classes(*std::move(model.label), std::move(classes));
+    model.label = data::with_classes(*std::move(model.label), accounting::texts_of(json["classes"], "classes"));
   }
   model.validate();
   if (version_of(model) != json["surety_model"]) {
@@ -213,17 +200,15 @@ std::string write_model(const Model& model) {
                        {"adjacency", name(guarantee.target.adjacency)},
                        {"event", describe(guarantee.event)}};
   if (!(guarantee.unit == UnitOfPrivacy{})) json["guarantee"]["unit"] = to_json(guarantee.unit);
-  try {
-    return json.dump() + '\n';
-  } catch (const nlohmann::json::exception&) {
-    invalid_model("a column or category is not UTF-8 text");
-  }
+  return accounting::translating_json_errors(
+      "model", [&] { return json.dump() + '\n'; }, "a column or category is not UTF-8 text");
 }
 
 Model parse_model(std::string_view text, std::string_view name) {
   constexpr int deepest = 8;
   try {
-    return model_from_json(accounting::parse_strict_json(text, deepest, "model"));
+    return accounting::translating_json_errors("model",
+                                               [&] { return model_from_json(accounting::parse_strict_json(text, deepest, "model")); });
   } catch (const Error& error) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(name), error.what())};
   }

@@ -85,8 +85,8 @@ TEST(Account, PrintsTheFieldsOfTheAnswer) {
   const auto outcome = surety(account("repeat(100, gaussian(40))") + Words{"--json"});
   ASSERT_EQ(outcome.code, 0);
   const auto json = outcome.json();
-  const double lower = json["epsilon"]["lower"];
-  const double upper = json["epsilon"]["upper"];
+  const auto lower = json["epsilon"]["lower"].get<double>();
+  const auto upper = json["epsilon"]["upper"].get<double>();
   EXPECT_GT(lower, 0.9);
   EXPECT_LT(upper, 1);
   EXPECT_LE(upper - lower, 1e-12 * upper);

@@ -147,7 +147,7 @@ TEST_F(DataOptions, RowsOfOneScale) {
                      "1",        "--algorithm", "sufficient-statistics"};
   ASSERT_EQ(surety(train(text, "y", mapped + Words{"--rows", "scaled"})).code, 0);
   const auto model = nlohmann::json::parse(contents(path("m")));
-  const double scale = model["features"]["row_scale"];
+  const auto scale = model["features"]["row_scale"].get<double>();
   EXPECT_NEAR(scale, 1 / std::sqrt(3), 1e-15);  // two columns and the constant
   EXPECT_EQ(model["features"]["unit_norm"], false);
   // Age 30 goes to 0.5, town a to (1, 0).

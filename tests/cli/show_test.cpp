@@ -45,7 +45,7 @@ TEST_F(Show, SaysWhatPredictAddsUp) {
   write(path("new.csv"), "age,town\n30,Rome\n60,Oslo\n90,Oslo\n");
   const auto predicted = surety({"predict", path("model.json"), path("new.csv"), "--json"}).json()["predictions"];
   const auto value = [&](std::size_t k) { return json["coefficients"][k]["values"][0].get<double>(); };
-  const double start = json["intercepts"][0];
+  const auto start = json["intercepts"][0].get<double>();
   EXPECT_NEAR(predicted[0], start + 30 * value(0) + value(1), 1e-12);
   EXPECT_NEAR(predicted[1], start + 60 * value(0) + value(2), 1e-12);
   EXPECT_EQ(predicted[2], predicted[1]);

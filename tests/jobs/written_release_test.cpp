@@ -215,7 +215,7 @@ TEST(WrittenReleaseText, IsRefusedWithItsPath) {
   refused([](json& its) { its["confidence"] = true; }, "options: confidence is true, must be a text or a number");
   refused([](json& its) { its["confidence"] = "much"; }, "confidence is 'much', must be a number", argument);
   refused([](json& its) { its["noise"] = "cauchy"; }, "noise is 'cauchy', must be best or laplace or gaussian", argument);
-  refused([](json& its) { its["where"] = {{"a", 1}}; }, "options: where is {\"a\":1}, must be a text or a number");
+  refused([](json& its) { its["where"] = {{"a", 1}}; }, "options: where is {\"a\":1}, must be a text");
   refused([](json& its) { its["bins"] = 1; }, "bins is '1', must be a whole number from 2", argument);
   refused([](json& its) { its["key-bins"] = 3; }, "key-bins is given without by, the column of the groups", argument);
   refused([](json& its) { its["where"] = "age>"; }, "where is 'age>'", argument);

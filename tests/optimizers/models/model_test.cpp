@@ -347,8 +347,8 @@ TEST(Model, OfSeveralClassesSurvivesItsFile) {
   refused([](auto& json) { json["weights"].erase(0); }, "11 weights for 4 features and 3 classes");
   refused([](auto& json) { json["classes"].push_back("red"); }, "class 'red' stands twice");
   refused([](auto& json) { json["classes"] = {"red"}; }, "the number of classes is 1, must be at least 2");
-  refused([](auto& json) { json["classes"][1] = 7; }, "a class is not a text");
-  refused([](auto& json) { json["classes"] = "red"; }, "classes are not a list");
+  refused([](auto& json) { json["classes"][1] = 7; }, "each of classes must be a text (got a number)");
+  refused([](auto& json) { json["classes"] = "red"; }, "classes must be a list (got a text)");
   refused([](auto& json) { json["label"] = "kind==red"; }, "must be a column");
   refused([](auto& json) { json["label"] = nullptr; }, "classes and no label");
   refused([](auto& json) { json["loss"] = "hinge"; }, "loss is hinge, must be logistic for several classes");
@@ -465,7 +465,7 @@ TEST(ReadModel, StandardErrorsAreOfVersionTen) {
   };
   refused(std::vector<double>(17, 1.0), "17 standard_errors for 18 values of additive terms and pairs");
   refused(std::vector<double>(18, -1.0), "one of standard_errors is negative or not finite");
-  refused(std::vector<std::string>(18, "1"), "one of standard_errors is not a number");
+  refused(std::vector<std::string>(18, "1"), "each of standard_errors must be a number (got a text)");
   refused(nlohmann::json::array(), "standard_errors are not a list of at least one");
   refused(1.5, "standard_errors are not a list of at least one");
   auto json = nlohmann::json::parse(text);
