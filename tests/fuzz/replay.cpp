@@ -13,8 +13,13 @@
 
 #include "target.h"
 
+/// Of targets that have one.
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                                                     unsigned int seed);
+
 namespace {
 
+constexpr std::size_t longest = 4096;
 std::string current;
 
 void say_input(int signal) {
@@ -85,12 +90,31 @@ std::string changed(std::string input, const std::vector<std::string>& all, std:
       }
     }
   }
-  constexpr std::size_t longest = 4096;
   if (input.size() > longest) input.resize(longest);
   return input;
 }
 
+std::vector<std::string> kept;
+std::mt19937_64 random_changes{1};
+
+/// By the target's own mutator, which knows its format.
+std::string changed_by_target(std::string input) {
+  const auto size = input.size();
+  input.resize(std::max(size, longest));
+  input.resize(LLVMFuzzerCustomMutator(reinterpret_cast<std::uint8_t*>(input.data()), size, input.size(),
+                                       static_cast<unsigned int>(random_changes())));
+  return input;
+}
+
 }  // namespace
+
+/// As the function of libFuzzer, which mutators call for the bytes in a text.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) {
+  auto bytes = changed({reinterpret_cast<const char*>(data), size}, kept, random_changes);
+  bytes.resize(std::min(bytes.size(), most));
+  std::copy(bytes.begin(), bytes.end(), data);
+  return bytes.size();
+}
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
@@ -98,7 +122,6 @@ int main(int argc, char** argv) {
   std::vector<std::filesystem::path> paths;
   for (const auto& file : std::filesystem::directory_iterator{argv[1]}) paths.push_back(file.path());
   std::sort(paths.begin(), paths.end());
-  std::vector<std::string> kept;
   for (const auto& path : paths) {
     std::ifstream file{path, std::ios::binary};
     kept.emplace_back(std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{});
@@ -109,8 +132,10 @@ int main(int argc, char** argv) {
   }
   for (const auto& input : kept) run(input);
   const std::size_t inputs = std::strtoul(argv[2], nullptr, 10);
-  std::mt19937_64 random{1};
-  for (std::size_t k = kept.size(); k < inputs; ++k) run(changed(kept[static_cast<std::size_t>(random() % kept.size())], kept, random));
+  for (std::size_t k = kept.size(); k < inputs; ++k) {
+    const auto& input = kept[static_cast<std::size_t>(random_changes() % kept.size())];
+    run(LLVMFuzzerCustomMutator != nullptr && k % 2 == 0 ? changed_by_target(input) : changed(input, kept, random_changes));
+  }
   std::printf("%zu inputs, of which %zu are kept\n", std::max(inputs, kept.size()), kept.size());
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <fuzz/json_mutator.h>
 #include <fuzz/target.h>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
@@ -36,6 +37,8 @@ void examine(const Event& event) {
 }
 
 }  // namespace
+
+SURETY_MUTATES_JSON(1)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input input{data, size};

@@ -1,4 +1,5 @@
 // The log of a training run: what is one has readings, each of which is an event that comes back from its text.
+#include <fuzz/json_mutator.h>
 #include <fuzz/target.h>
 
 #include <surety/accounting/events/event.h>
@@ -7,6 +8,8 @@
 
 using namespace surety;
 using namespace surety_fuzz;
+
+SURETY_MUTATES_JSON(1)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input input{data, size};

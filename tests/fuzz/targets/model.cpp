@@ -2,12 +2,15 @@
 #include <cmath>
 #include <vector>
 
+#include <fuzz/json_mutator.h>
 #include <fuzz/target.h>
 
 #include <surety/optimizers/models/model.h>
 
 using namespace surety;
 using namespace surety_fuzz;
+
+SURETY_MUTATES_JSON(0)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input input{data, size};

@@ -1,6 +1,7 @@
 // A plan: what is one becomes words, which the tables of its command take or refuse; and what they took makes the same plan. A program reads it, too.
 #include <nlohmann/json.hpp>
 
+#include <fuzz/json_mutator.h>
 #include <fuzz/target.h>
 
 #include <surety/cli/commands/command.h>
@@ -10,6 +11,8 @@
 
 using namespace surety;
 using namespace surety_fuzz;
+
+SURETY_MUTATES_JSON(1)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const InputFile file;

@@ -1,10 +1,13 @@
 // A schema: what is one says of each column what it said, and a schema that is made of its names is one.
+#include <fuzz/json_mutator.h>
 #include <fuzz/target.h>
 
 #include <surety/jobs/plans/schema.h>
 
 using namespace surety;
 using namespace surety_fuzz;
+
+SURETY_MUTATES_JSON(0)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const InputFile file;
