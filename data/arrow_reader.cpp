@@ -120,9 +120,9 @@ bool ArrowReader::numbers_of_batch(std::size_t position, const std::function<voi
         rows[count] = row;
         count += kept_->is_kept[static_cast<std::size_t>(rows_before_) + row] ? 1 : 0;
       }
-      there = cells_[position]->numbers(std::span{rows}.first(count), numbers.data(), decimal());
+      there = cells_[position]->numbers(std::span{rows}.first(count), numbers.data(), number_format());
     } else {
-      there = cells_[position]->numbers(first, count, numbers.data(), decimal());
+      there = cells_[position]->numbers(first, count, numbers.data(), number_format());
     }
     see(std::span{numbers}.first(there), count);
   }

@@ -1,6 +1,6 @@
 // The rows of an Arrow stream as records, with the meaning of those of a CSV file (csv.h): data_policy.h says what becomes of what is missing or
 // damaged. What is said of how text is written, delimiters and names of columns, says nothing here; only a text that is used as a
-// number has the decimal sign of `CsvFormat`.
+// number is written as `CsvFormat` says.
 //
 // What does not fit is Error{bad_data}, "Arrow stream: ...": in the schema always, in a cell where the form is public, then with its row (from 1).
 #pragma once
@@ -84,8 +84,8 @@ class ArrowReader {
   /// \throws Error{bad_data} "Arrow stream: <reason>", always.
   [[noreturn]] static void refuse_file(std::string_view reason) { ArrowStream::refuse(reason); }
   [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
-  /// What stands before the decimals of a number in a text.
-  [[nodiscard]] char decimal() const noexcept { return policy_.csv.decimal; }
+  /// How a number in a text is written.
+  [[nodiscard]] NumberFormat number_format() const noexcept { return policy_.csv.numbers(); }
 
  private:
   struct Missing {
@@ -97,7 +97,7 @@ class ArrowReader {
   }
   /// The cell is there; a column's that cannot be used so is not.
   [[nodiscard]] bool is_there(std::size_t position) const { return !is_damaged_ && !cells_[position]->is_null(place_); }
-  [[nodiscard]] ParsedNumber parsed(std::size_t position) const { return cells_[position]->number(place_, policy_.csv.decimal); }
+  [[nodiscard]] ParsedNumber parsed(std::size_t position) const { return cells_[position]->number(place_, policy_.csv.numbers()); }
   [[nodiscard]] const ArrowBatch& batch() const { return kept_ ? held_[next_held_ - 1] : *batch_; }
   /// Says of each row of a batch whether there is nothing in it but an owner.
   void look_for_blanks(const ArrowBatch& batch, std::size_t owner);

@@ -359,15 +359,15 @@ std::optional<std::int64_t> ArrowCells::days(std::size_t row) const noexcept {
   return days >= first && days <= last ? std::optional{days} : std::nullopt;
 }
 
-ParsedNumber ArrowCells::number(std::size_t row, char point) const {
-  if (values_) return values_->number(static_cast<std::size_t>(index(row)), point);
+ParsedNumber ArrowCells::number(std::size_t row, NumberFormat format) const {
+  if (values_) return values_->number(static_cast<std::size_t>(index(row)), format);
   switch (type_.kind) {
     case Kind::boolean: return {bit(data_, first_ + row) ? 1.0 : 0.0, NumberFault::none};
     case Kind::integer: return {static_cast<double>(signed_value(row)), NumberFault::none};
     case Kind::unsigned_integer: return {static_cast<double>(unsigned_value(row)), NumberFault::none};
     case Kind::floating: return finite(floating_value(row));
     case Kind::text:
-    case Kind::text_view: return parse_number(bytes_of_text(row), point);
+    case Kind::text_view: return parse_number(bytes_of_text(row), format);
     case Kind::date: return {static_cast<double>(floor_of(signed_value(row), type_.units)), NumberFault::none};
     case Kind::time: return {static_cast<double>(signed_value(row)) / static_cast<double>(type_.units), NumberFault::none};
     case Kind::decimal:
@@ -487,18 +487,18 @@ void ArrowCells::numbers_or_nan(std::size_t first, std::span<double> out) const 
 }
 
 template <class Rows>
-std::size_t ArrowCells::numbers_of(const Rows& rows, double* out, char point) const {
+std::size_t ArrowCells::numbers_of(const Rows& rows, double* out, NumberFormat format) const {
   std::size_t there = 0;
   if (with_load([&](const auto& load) { there = present(rows, out, load); })) return there;
   for (const std::size_t row : rows) {
     if (is_null(row)) continue;
-    const auto parsed = number(row, point);
+    const auto parsed = number(row, format);
     if (parsed.fault == NumberFault::none) out[there++] = parsed.value;
   }
   return there;
 }
 
-std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* out, char point) const {
+std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* out, NumberFormat format) const {
   if (!values_ && type_.kind == Kind::floating && type_.bytes == 8 && bits_ == nullptr && row_bits_ == nullptr) {
     std::memcpy(out, data_ + 8 * (first_ + first), 8 * count);
     // Of the numbers that are not finite alone such a difference has a bit that is not 0.
@@ -507,10 +507,12 @@ std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* ou
     if (odd == 0) return count;
     return static_cast<std::size_t>(std::remove_if(out, out + count, [](double value) { return !std::isfinite(value); }) - out);
   }
-  return numbers_of(RowsBetween{first, first + count}, out, point);
+  return numbers_of(RowsBetween{first, first + count}, out, format);
 }
 
-std::size_t ArrowCells::numbers(std::span<const std::size_t> rows, double* out, char point) const { return numbers_of(rows, out, point); }
+std::size_t ArrowCells::numbers(std::span<const std::size_t> rows, double* out, NumberFormat format) const {
+  return numbers_of(rows, out, format);
+}
 
 bool ArrowCells::whole_integers(std::size_t first, std::size_t count, std::int64_t* out) const {
   if (!is_whole() || type_.kind != Kind::integer) return false;

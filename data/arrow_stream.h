@@ -101,7 +101,7 @@ class ArrowCells {
   /// Also of a row that is null as a whole. \pre row < size(), here and below
   [[nodiscard]] bool is_null(std::size_t row) const noexcept;
   /// \pre the column can be used so and the cell is not null, here and below
-  [[nodiscard]] ParsedNumber number(std::size_t row, char point = '.') const;
+  [[nodiscard]] ParsedNumber number(std::size_t row, NumberFormat format = {}) const;
   /// Looks into the batch or into `buffer`, which it may fill.
   [[nodiscard]] std::string_view text(std::size_t row, std::string& buffer) const;
   /// Nothing where it is none of the years 0000 to 9999, or a text that is no date.
@@ -109,9 +109,9 @@ class ArrowCells {
 
   /// The finite numbers among the cells of `count` rows, in their order. \return how many: the others are null or damaged.
   /// \pre the column can be used as a number, out has room for `count`. \complexity O(count), without memory for what are no texts and decimals
-  [[nodiscard]] std::size_t numbers(std::size_t first, std::size_t count, double* out, char point = '.') const;
+  [[nodiscard]] std::size_t numbers(std::size_t first, std::size_t count, double* out, NumberFormat format = {}) const;
   /// The same of these rows.
-  [[nodiscard]] std::size_t numbers(std::span<const std::size_t> rows, double* out, char point = '.') const;
+  [[nodiscard]] std::size_t numbers(std::span<const std::size_t> rows, double* out, NumberFormat format = {}) const;
   /// Each row's, NaN where it is null or no finite number; of a dictionary and of what is written as text NaN everywhere: `number` has those.
   void numbers_or_nan(std::size_t first, std::span<double> out) const;
 
@@ -156,7 +156,7 @@ class ArrowCells {
   template <class Rows, class Load>
   std::size_t present(const Rows& rows, double* out, const Load& load) const;
   template <class Rows>
-  std::size_t numbers_of(const Rows& rows, double* out, char point) const;
+  std::size_t numbers_of(const Rows& rows, double* out, NumberFormat format) const;
   template <class Sink>
   void write(std::size_t row, Sink& out) const;
   template <class Sink>

@@ -24,6 +24,12 @@ const DataPolicy& checked(const DataPolicy& policy) {
     invalid("the delimiter of cells is a quote, a line end or no byte of ASCII, must be another one");
   }
   if (policy.csv.decimal != '.' && policy.csv.decimal != ',') invalid("what stands before decimals is neither a point nor a comma");
+  if (const char thousands = policy.csv.thousands; thousands != 0) {
+    if (thousands_separators.find(thousands) == std::string_view::npos) {
+      invalid("what separates thousands is no comma, point, blank, apostrophe or underscore, must be one of them");
+    }
+    if (thousands == policy.csv.decimal) invalid("what separates thousands also stands before decimals, must be another character");
+  }
   std::set<std::string_view> names;
   for (const auto& name : policy.csv.columns) {
     if (trimmed(name).empty()) invalid("a column has no name");
@@ -186,7 +192,7 @@ const std::string& CsvReader::text(const std::vector<std::string>& cells, std::s
 }
 
 std::optional<double> CsvReader::number(const std::vector<std::string>& cells, std::size_t position, std::string_view advice) const {
-  const auto [value, fault] = parse_number(cells[position], policy_.csv.decimal);
+  const auto [value, fault] = parse_number(cells[position], policy_.csv.numbers());
   if (fault == NumberFault::none) return value;
   const bool is_private = policy_.form == RecordForm::is_private;
   const bool is_empty = trimmed(cells[position]).empty();
@@ -212,7 +218,7 @@ std::optional<Date> CsvReader::date(const std::vector<std::string>& cells, std::
 bool CsvReader::is_missing(const std::vector<std::string>& cells, std::size_t position, CellKind kind) const {
   if (trimmed(cells[position]).empty()) return true;
   if (kind == CellKind::text) return false;
-  const bool is_there = kind == CellKind::number ? parse_number(cells[position], policy_.csv.decimal).fault == NumberFault::none
+  const bool is_there = kind == CellKind::number ? parse_number(cells[position], policy_.csv.numbers()).fault == NumberFault::none
                                                  : parse_date(cells[position]).has_value();
   if (!is_there && policy_.form == RecordForm::is_public) {
     refuse_record(fmt::format(", column {}: {} is not a {}", in_quotes(header_[position]), in_quotes(cells[position]),

@@ -45,6 +45,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <surety/base/text/error.h>
@@ -90,6 +91,14 @@ struct DataLimits {
   friend bool operator==(const DataLimits&, const DataLimits&) = default;
 };
 
+/// How a number in a cell is written. Public.
+struct NumberFormat {
+  char point = '.';    ///< or a comma: what stands before the decimals
+  char thousands = 0;  ///< what stands between groups of three digits: one of `thousands_separators`; 0: nothing does
+  friend bool operator==(const NumberFormat&, const NumberFormat&) = default;
+};
+inline constexpr std::string_view thousands_separators{",. '_"};
+
 /// How a CSV file is written, and what its missing cells count as. Public: it comes from the user, never from a record.
 struct CsvFormat {
   char delimiter = ',';  ///< a byte of ASCII, and no quote, carriage return, line feed or zero byte
@@ -97,9 +106,11 @@ struct CsvFormat {
   std::vector<std::string> columns = {};
   std::map<std::string, std::string> missing = {};  ///< by column: a number as a text, or a text
   char decimal = '.';                               ///< or a comma: what stands before the decimals of a number in a cell
+  char thousands = 0;  ///< what stands between groups of three digits of a number in a cell (`NumberFormat`), another one than `decimal`
   /// Columns of which no cell is missing, as the user promises; that is checked where the form of the file is public.
   std::set<std::string> complete = {};
   std::uint64_t quoted_lines = 100;  ///< how many line ends a cell in quotes holds at most
+  [[nodiscard]] NumberFormat numbers() const noexcept { return {.point = decimal, .thousands = thousands}; }
   friend bool operator==(const CsvFormat&, const CsvFormat&) = default;
 };
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -157,11 +158,41 @@ bool is_tiny(std::string_view text) {
   return exponent + static_cast<double>(point) - static_cast<double>(first) < 0;
 }
 
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+/// "1,234.5" as "1234.5"; nothing where the separators do not stand between groups of three digits. \pre `text` has a separator
+std::optional<std::string> without_separators(std::string_view text, NumberFormat format) {
+  std::string plain;
+  if (text.starts_with('+') || text.starts_with('-')) {
+    plain += text.front();
+    text.remove_prefix(1);
+  }
+  const auto end_of_group = [&] { return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin()); };
+  const auto first = end_of_group();
+  if (first < 1 || first > 3 || text.front() == '0') return std::nullopt;
+  plain += text.substr(0, first);
+  text.remove_prefix(first);
+  while (text.starts_with(format.thousands)) {
+    text.remove_prefix(1);
+    constexpr std::size_t digits = 3;
+    if (end_of_group() != digits) return std::nullopt;
+    plain += text.substr(0, digits);
+    text.remove_prefix(digits);
+  }
+  if (text.empty()) return plain;
+  if (text.front() != format.point || !std::all_of(text.begin() + 1, text.end(), is_digit)) return std::nullopt;
+  return plain.append(text);
+}
+
 }  // namespace
 
-ParsedNumber parse_number(std::string_view text, char point) {
+ParsedNumber parse_number(std::string_view text, NumberFormat format) {
   text = trimmed(text);
-  if (point != '.') {
+  if (format.thousands != 0 && text.find(format.thousands) != std::string_view::npos) {
+    const auto plain = without_separators(text, format);
+    return plain ? parse_number(*plain, NumberFormat{.point = format.point}) : ParsedNumber{0, NumberFault::not_a_number};
+  }
+  if (const char point = format.point; point != '.') {
     if (text.find('.') != std::string_view::npos) return {0, NumberFault::not_a_number};
     if (const auto comma = text.find(point); comma != std::string_view::npos) {
       std::string with_point{text};

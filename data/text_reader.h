@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <surety/base/text/error.h>
+#include <surety/data/data_policy.h>
 
 namespace surety::data {
 
@@ -98,9 +99,11 @@ struct ParsedNumber {
 };
 
 /// The whole of `text`, without surrounding spaces and tabs, as a decimal number. Independent of the locale; a leading '+' is
-/// accepted. A number that overflows a double is out of range; one that underflows is 0. Before the decimals stands `point`: with a comma there
-/// a text with a point is no number, since nobody knows whether it groups thousands. \pre `point` is '.' or ','.
-[[nodiscard]] ParsedNumber parse_number(std::string_view text, char point = '.');
+/// accepted. A number that overflows a double is out of range; one that underflows is 0. Before the decimals stands `format.point`: with a comma there
+/// a text with a point is no number, unless the point separates thousands.
+/// With a separator of thousands a number may be written without it, or with it between all groups: one to three digits that do not begin with 0, then
+/// groups of exactly three, then decimals without it and no exponent: "1,234,567.5". Anything else that has the separator is no number.
+[[nodiscard]] ParsedNumber parse_number(std::string_view text, NumberFormat format = {});
 
 /// "is not a number", "is not finite" or "is outside the range of double".
 [[nodiscard]] std::string_view describe(NumberFault fault);

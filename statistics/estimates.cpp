@@ -57,6 +57,20 @@ class GroupEstimates {
     return {sum_or_mean()};
   }
 
+  /// How many records are used. \pre their count is the last coordinate
+  [[nodiscard]] Estimate used() const {
+    const Interval weight = point(sum_.weight()) * step_;
+    const double count = released_.back();
+    auto result = opened(count, estimate(count / (static_cast<double>(sum_.weight()) * sum_.grid().step()), around(count) / weight));
+    result.value = std::max(0.0, std::round(result.value));
+    // The exact number is whole: what lies between two whole numbers can be left out, unless that leaves nothing.
+    const double lower = std::max(0.0, std::ceil(result.lower));
+    const double upper = std::max(0.0, std::floor(result.upper));
+    result.lower = lower <= result.value ? lower : std::max(0.0, std::floor(result.lower));
+    result.upper = upper >= result.value ? upper : std::ceil(result.upper);
+    return {result.value, std::min(result.lower, result.value), std::max(result.upper, result.value)};
+  }
+
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -153,17 +167,35 @@ class GroupEstimates {
 
 }  // namespace
 
-std::vector<Estimate> estimates_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach,
-                                   std::uint64_t records) {
+namespace {
+
+/// Calls `visit` with what was released of each group.
+template <class Visit>
+void each_group(const StatisticSum& sum, const std::vector<double>& released, const Visit& visit) {
   if (const auto parts = sum.groups() * sum.coordinates_of_group(); released.size() != parts) {
     throw Error{ErrorCode::invalid_argument, fmt::format("released vector has {} numbers, must have {}", released.size(), parts)};
   }
-  std::vector<Estimate> result;
   const std::span<const double> all{released};
   for (std::size_t group = 0; group < sum.groups(); ++group) {
-    const auto of_group = all.subspan(group * sum.coordinates_of_group(), sum.coordinates_of_group());
-    for (const auto& estimate : GroupEstimates{sum, of_group, reach, records}.all()) result.push_back(estimate);
+    visit(all.subspan(group * sum.coordinates_of_group(), sum.coordinates_of_group()));
   }
+}
+
+}  // namespace
+
+std::vector<Estimate> estimates_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach,
+                                   std::uint64_t records) {
+  std::vector<Estimate> result;
+  each_group(sum, released, [&](std::span<const double> of_group) {
+    for (const auto& estimate : GroupEstimates{sum, of_group, reach, records}.all()) result.push_back(estimate);
+  });
+  return result;
+}
+
+std::vector<Estimate> used_records_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach) {
+  std::vector<Estimate> result;
+  if (sum.weight() == 0) return result;
+  each_group(sum, released, [&](std::span<const double> of_group) { result.push_back(GroupEstimates{sum, of_group, reach, 0}.used()); });
   return result;
 }
 

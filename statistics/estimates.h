@@ -37,4 +37,9 @@ struct NoiseReach {
 [[nodiscard]] std::vector<Estimate> estimates_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach,
                                                  std::uint64_t records);
 
+/// The number of records that a mean or a variance uses, for each group, where it was released with the sum: its noise is that of the count's coordinate.
+/// Empty where no count was released. Whole numbers from 0 on; each interval alone holds the exact number with at least the probability `confidence`.
+/// \throws as `estimates_of`
+[[nodiscard]] std::vector<Estimate> used_records_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach);
+
 }  // namespace surety::statistics

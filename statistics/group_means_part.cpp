@@ -64,10 +64,12 @@ std::vector<Answer> GroupMeansPart::release(accounting::Reservation& reservation
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& shown : draw_groups(means_, noise_.value(), threshold_, bits)) {
-    const auto estimate = estimates_of(means_.frame(), {shown.sum, shown.count}, reach_.value(), records).front();
+    const std::vector<double> released{shown.sum, shown.count};
+    const auto estimate = estimates_of(means_.frame(), released, reach_.value(), records).front();
     auto texts = texts_of_key(shown.key, columns);
     auto text = tuple_text(texts);
-    answers.push_back({std::move(text), "", estimate, columns > 1 ? std::move(texts) : std::vector<std::string>{}});
+    answers.push_back({std::move(text), "", estimate, columns > 1 ? std::move(texts) : std::vector<std::string>{},
+                       UsedRecords{used_records_of(means_.frame(), released, reach_.value()).front()}});
   }
   return answers;
 }

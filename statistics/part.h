@@ -19,12 +19,22 @@
 
 namespace surety::statistics {
 
+/// How many records a mean or a variance is of, where their number was released with it. Of means of groups that nobody listed: how many units.
+struct UsedRecords {
+  Estimate used;
+  std::optional<Estimate> total = std::nullopt;  ///< of all that could be used, where that is public or was released in the same charge
+
+  /// The interval lies below nine tenths of the total: much was left out.
+  [[nodiscard]] bool are_few() const noexcept { return total && used.upper < 0.9 * total->lower; }
+};
+
 /// A number that was released, of a group and a cell where there are such.
 struct Answer {
   std::string group;
   std::string cell;
   Estimate estimate;
   std::vector<std::string> group_texts = {};  ///< of each column of the group, where it is by several
+  std::optional<UsedRecords> used = std::nullopt;
 };
 
 /// What is public of a part, for reports.

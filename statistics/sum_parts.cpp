@@ -32,6 +32,7 @@ void SumPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.a
 std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
   const auto released = statistics::release(sum_, noise(), reservation, bits);
   const auto estimates = estimates_of(sum_, released, reach_.value(), records);
+  const auto used = used_records_of(sum_, released, reach_.value());
   const auto& statistic = sum_.statistic();
   const auto groups = statistic.by ? names_of(*statistic.by) : std::vector<GroupName>{{""}};
   const std::vector<std::string> cells = sum_.is_histogram() ? sum_.names() : std::vector<std::string>{""};
@@ -40,6 +41,7 @@ std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mecha
   for (std::size_t k = 0; k < estimates.size(); ++k) {
     const auto& group = groups[k / cells.size()];
     answers.push_back({group.text, cells[k % cells.size()], estimates[k], group.texts});
+    if (!used.empty()) answers.back().used = UsedRecords{used[k]};
   }
   return answers;
 }

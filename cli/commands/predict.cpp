@@ -105,7 +105,7 @@ int predict(const PredictOptions& given) {
   }
   const bool is_csv = std::holds_alternative<data::NamedColumns>(model.features.inputs);
   if (!is_csv && options.reading.is_about_csv()) {
-    invalid("--delimiter, --decimal, --columns and --schema are for CSV files, the model was trained on LIBSVM text");
+    invalid("--delimiter, --decimal, --thousands, --columns and --schema are for CSV files, the model was trained on LIBSVM text");
   }
   Said said{options, model};
   return said.finish(jobs::predict_each(model, options.data, {.limits = limits, .csv = options.reading.csv()},

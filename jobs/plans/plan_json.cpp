@@ -142,6 +142,7 @@ void write_reading(nlohmann::json& options, const data::DataPolicy& reading) {
   const data::CsvFormat usual;
   if (csv.delimiter != usual.delimiter) options["delimiter"] = csv.delimiter == ' ' ? "space" : std::string{csv.delimiter};
   if (csv.decimal != usual.decimal) options["decimal"] = std::string{csv.decimal};
+  if (csv.thousands != usual.thousands) options["thousands"] = csv.thousands == ' ' ? "space" : std::string{csv.thousands};
   if (!csv.columns.empty()) options["columns"] = list_text(csv.columns);
   if (csv.quoted_lines != usual.quoted_lines) options["quoted-lines"] = csv.quoted_lines;
   for (const auto& [column, value] : csv.missing) options["missing"].push_back(list_text({column}) + "=" + list_text({value}));

@@ -38,6 +38,9 @@ void ReadingFields::add_csv(FieldTable& table) {
       "decimal", decimal,
       "CSV: the character before the decimals of a number in a cell, '.' or ','; a cell with the other one is no number. Options are written with points");
   table.add(
+      "thousands", thousands,
+      "CSV: the character between groups of three digits of a number in a cell: ',', '.', ''', '_' or space, another one than @decimal. Where it is the delimiter, cells with it stand in double quotes. A cell with it anywhere else is no number. Options are written without it");
+  table.add(
       "columns", columns,
       "CSV: name,name,...: the names of the columns of a file without a header, whose first line is then a record. One with a comma stands in double quotes");
   table
@@ -80,6 +83,16 @@ data::CsvFormat ReadingFields::csv() const {
   if (const auto& said = decimal ? decimal : schema ? schema->decimal : std::nullopt) {
     if (*said != "." && *said != ",") refuse_plan("@decimal is '{}', must be '.' or ','", one_line(*said));
     format.decimal = said->front();
+  }
+  if (const auto& said = thousands ? thousands : schema ? schema->thousands : std::nullopt) {
+    const char separator = *said == "space" ? ' ' : said->size() == 1 ? said->front() : '\0';
+    if (data::thousands_separators.find(separator) == std::string_view::npos) {
+      refuse_plan("@thousands must be ',', '.', ''', '_' or space (got '{}')", one_line(*said));
+    }
+    if (separator == format.decimal) {
+      refuse_plan("@thousands must differ from the character before decimals (both are '{}'); give another @decimal", separator);
+    }
+    format.thousands = separator;
   }
   if (schema && !schema->has_header && !columns) {
     for (const auto& column : schema->columns) format.columns.push_back(column.name);

@@ -19,6 +19,7 @@ struct ReadingFields {
   bool no_limits = false;
   std::optional<std::string> delimiter = {};
   std::optional<std::string> decimal = {};
+  std::optional<std::string> thousands = {};
   std::optional<std::string> columns = {};
   std::vector<std::string> missing = {};
   std::optional<std::string> complete = {};
@@ -45,7 +46,7 @@ struct ReadingFields {
 
   /// One of those that are about CSV was said.
   [[nodiscard]] bool is_about_csv() const noexcept {
-    return delimiter || decimal || columns || !missing.empty() || quoted_lines || schema_file;
+    return delimiter || decimal || thousands || columns || !missing.empty() || quoted_lines || schema_file;
   }
   /// \throws PlanError.
   [[nodiscard]] data::CsvFormat csv() const;

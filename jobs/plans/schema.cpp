@@ -127,8 +127,9 @@ Schema schema_from_json(const nlohmann::json& json) {
     invalid(fmt::format("version is {}, must be {}", one_line(json["surety_schema"].dump()), schema_version));
   }
   const std::string what = "the schema";
-  require_known_fields(json, {"surety_schema", "about", "delimiter", "decimal", "header", "columns", "label", "unit", "most", "empty_unit"},
-                       what);
+  require_known_fields(
+      json, {"surety_schema", "about", "delimiter", "decimal", "thousands", "header", "columns", "label", "unit", "most", "empty_unit"},
+      what);
   Schema schema;
   // A tab or a blank is a text here.
   if (const auto* const delimiter = said(json, "delimiter")) {
@@ -138,6 +139,10 @@ Schema schema_from_json(const nlohmann::json& json) {
   schema.decimal = text_in(json, "decimal", what);
   if (schema.decimal && *schema.decimal != "." && *schema.decimal != ",") {
     invalid(fmt::format("decimal of the schema is {}, must be a point or a comma", data::in_quotes(*schema.decimal)));
+  }
+  if (const auto* const thousands = said(json, "thousands")) {
+    if (!thousands->is_string()) invalid("thousands of the schema is no text");
+    schema.thousands = text_of(*thousands, "thousands");
   }
   schema.has_header = flag_in(json, "header", what).value_or(true);
   const auto* const columns = said(json, "columns");

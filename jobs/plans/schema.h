@@ -35,6 +35,7 @@ struct Schema {
   std::string sha256;  ///< of its bytes, in hexadecimal digits
   std::optional<std::string> delimiter = {};
   std::optional<std::string> decimal = {};
+  std::optional<std::string> thousands = {};
   bool has_header = true;
   std::vector<SchemaColumn> columns = {};
   std::optional<std::string> label = {};

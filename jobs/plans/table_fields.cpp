@@ -147,7 +147,7 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
         said.rows != "unit" || said.terms != "auto" || !said.pairs.empty() || context.reading.is_about_csv()) {
       refuse_plan(
-          "@label, @features, @drop, @bounds, @categories, @rows, @terms, @pairs, @delimiter, @decimal, @columns, @missing and @schema were said when the record file was converted");
+          "@label, @features, @drop, @bounds, @categories, @rows, @terms, @pairs, @delimiter, @decimal, @thousands, @columns, @missing and @schema were said when the record file was converted");
     }
     if (!context.classes.empty()) refuse_plan("@classes is for CSV files, whose label is a text");
     if (said.data == TextReader::standard_input) refuse_plan("the data file is -, must be a file for @format records");
@@ -164,7 +164,7 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     refuse_plan("@label, @drop, @bounds and @categories are for CSV files, a LIBSVM file has its own labels and no columns");
   }
   if (context.reading.is_about_csv())
-    refuse_plan("@delimiter, @decimal, @columns, @missing and @schema are for CSV files, a LIBSVM file has no such cells");
+    refuse_plan("@delimiter, @decimal, @thousands, @columns, @missing and @schema are for CSV files, a LIBSVM file has no such cells");
   if (!context.classes.empty()) refuse_plan("@classes is for CSV files, whose label is a text");
   if (!said.features) refuse_plan("@features is missing: the largest index that occurs is private, so say how many features there are");
   if (const auto most = context.reading.limits().features; *said.features > most) {

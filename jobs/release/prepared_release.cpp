@@ -93,6 +93,39 @@ std::uint64_t read_all(Table table, const ReleasePlan& plan, const Parts& parts,
   return read_table(std::move(table), plan, key, parts, options).records;
 }
 
+/// How many records a query could use, where that is public or is released beside it; for each of its groups.
+std::vector<Estimate> totals_for(const ReleasePlan& plan, std::size_t place, const std::vector<ReleasedQuery>& released,
+                                 std::uint64_t records) {
+  const auto& statistic = plan.queries[place].statistic;
+  if (!statistic.where && !statistic.by && has_public_size(plan.target.adjacency, plan.unit)) {
+    const auto all = static_cast<double>(records);
+    return {{all, all, all}};
+  }
+  std::vector<Estimate> totals;
+  for (std::size_t k = 0; k < released.size() && totals.empty(); ++k) {
+    const auto& other = plan.queries[k].statistic;
+    if (!std::holds_alternative<CountOf>(other.of) || !(other.where == statistic.where) || !(other.by == statistic.by) ||
+        !(other.group_cap == statistic.group_cap)) {
+      continue;
+    }
+    for (const auto& answer : released[k].answers) totals.push_back(answer.estimate);
+  }
+  return totals;
+}
+
+/// Says of how many records those that a query used are.
+void add_totals(const ReleasePlan& plan, std::vector<ReleasedQuery>& released, std::uint64_t records) {
+  for (std::size_t k = 0; k < released.size(); ++k) {
+    auto& answers = released[k].answers;
+    // Groups that nobody listed are counted in units, and other queries show other ones.
+    if (std::holds_alternative<GroupMeansOf>(plan.queries[k].statistic.of)) continue;
+    if (answers.empty() || !answers.front().used) continue;
+    const auto totals = totals_for(plan, k, released, records);
+    if (totals.size() != answers.size()) continue;
+    for (std::size_t group = 0; group < answers.size(); ++group) answers[group].used->total = totals[group];
+  }
+}
+
 }  // namespace
 
 ReadStatistics ReleaseJob::read(const std::filesystem::path& path, mechanisms::BitsRef bits, const RunContext& context) && {
@@ -148,6 +181,7 @@ ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservat
                                 .answers = part.release(reservation, bits, records_)});
     if (context.progress) context.progress(Phase::releasing, k + 1, noise_.parts.size());
   }
+  add_totals(plan_, released.queries, records_);
   return released;
 }
 

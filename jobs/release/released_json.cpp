@@ -34,6 +34,21 @@ nlohmann::json json_of(const PartFacts& facts, const Estimate& estimate) {
   return {{"value", json_of(facts, estimate.value)}, {"interval", {json_of(facts, estimate.lower), json_of(facts, estimate.upper)}}};
 }
 
+nlohmann::json json_of_whole(const Estimate& estimate) {
+  const auto whole = [](double number) {
+    return std::isinf(number) ? accounting::json_number(number) : nlohmann::json(static_cast<std::int64_t>(number));
+  };
+  return {{"value", whole(estimate.value)}, {"interval", {whole(estimate.lower), whole(estimate.upper)}}};
+}
+
+/// Says in `object` of how many records a number is.
+void put_used(nlohmann::json& object, const ReleasedQuery& query, const Answer& answer) {
+  if (!answer.used) return;
+  auto& used = object["used"] = json_of_whole(answer.used->used);
+  if (answer.used->total) used["total"] = json_of_whole(*answer.used->total);
+  if (auto warning = warning_of(query, answer); !warning.empty()) used["warning"] = std::move(warning);
+}
+
 /// Says in `object` which cell or group it is of. JSON is UTF-8: of another text it holds a spelling, and its bytes beside.
 void put_text(nlohmann::json& object, const std::string& field, const std::string& text) {
   if (is_utf8(text)) {
@@ -47,8 +62,13 @@ void put_text(nlohmann::json& object, const std::string& field, const std::strin
 }
 
 /// "value" and "interval", or "cells", of answers that are one group's.
-nlohmann::json json_of_group(const PartFacts& facts, const Answer* first, const Answer* last) {
-  if (!facts.has_cells) return json_of(facts, first->estimate);
+nlohmann::json json_of_group(const ReleasedQuery& query, const Answer* first, const Answer* last) {
+  const auto& facts = query.facts;
+  if (!facts.has_cells) {
+    auto object = json_of(facts, first->estimate);
+    put_used(object, query, *first);
+    return object;
+  }
   auto cells = nlohmann::json::array();
   for (; first != last; ++first) {
     auto cell = json_of(facts, first->estimate);
@@ -73,13 +93,13 @@ nlohmann::json json_of_query(const ReleasedQuery& query) {
   const Answer* answer = query.answers.data();
   const Answer* const end = answer + query.answers.size();
   if (!facts.has_groups) {
-    object.update(json_of_group(facts, answer, end));
+    object.update(json_of_group(query, answer, end));
     return object;
   }
   object["groups"] = nlohmann::json::array();
   while (answer != end) {
     const Answer* const next = std::find_if(answer, end, [&](const Answer& other) { return other.group != answer->group; });
-    auto group = json_of_group(facts, answer, next);
+    auto group = json_of_group(query, answer, next);
     put_text(group, "group", answer->group);
     for (std::size_t k = 0; k < answer->group_texts.size(); ++k) put_text(group["columns"], facts.group_columns[k], answer->group_texts[k]);
     object["groups"].push_back(std::move(group));

@@ -12,6 +12,7 @@
 #include <surety/base/text/escaped_text.h>
 #include <surety/base/text/report_lines.h>
 #include <surety/base/text/safe_text.h>
+#include <surety/data/text_reader.h>
 #include <surety/jobs/plans/reading_fields.h>
 
 namespace surety::jobs {
@@ -33,6 +34,14 @@ std::string shown_interval(const PartFacts& facts, const Estimate& estimate) {
 std::string shown_noise(const PartFacts& facts) {
   if (!facts.standard_deviation) return fmt::format("{} on {}", facts.noise, facts.noise_is_on);
   return fmt::format("{}, standard deviation {:.6g} on {}", facts.noise, *facts.standard_deviation, facts.noise_is_on);
+}
+
+/// "403 in [395, 411] of 2000".
+std::string shown_used(const UsedRecords& records) {
+  const auto& [value, lower, upper] = records.used;
+  std::string text = fmt::format("{:.0f} in [{:.0f}, {:.0f}]", value, lower, upper);
+  if (records.total) text += fmt::format(" of {:.0f}", records.total->value);
+  return text;
 }
 
 /// Of a quantile, in the place of an interval.
@@ -95,6 +104,9 @@ std::string number_lines(const ReleasedStatistics& released) {
   const bool has_groups = any(&PartFacts::has_groups);
   const bool has_cells = any(&PartFacts::has_cells);
   const bool is_single = released.queries.size() == 1;  // whose noise is said before
+  const bool has_used = std::any_of(released.queries.begin(), released.queries.end(), [](const ReleasedQuery& query) {
+    return std::any_of(query.answers.begin(), query.answers.end(), [](const Answer& answer) { return answer.used.has_value(); });
+  });
   const auto row = [&](std::string query, const std::string& group, const std::string& cell, std::vector<std::string> rest) {
     std::vector<std::string> cells{std::move(query)};
     if (has_groups) cells.push_back(group);
@@ -103,14 +115,21 @@ std::string number_lines(const ReleasedStatistics& released) {
     return cells;
   };
   ReportTable table{{.gap = 3, .numbers = "value"}};
-  table.add(row("query", "group", "cell", {"value", "interval", is_single ? "" : "noise"}));
+  const auto rest = [&](std::string value, std::string interval, std::string used, std::string noise) {
+    std::vector<std::string> cells{std::move(value), std::move(interval)};
+    if (has_used) cells.push_back(std::move(used));
+    cells.push_back(std::move(noise));
+    return cells;
+  };
+  table.add(row("query", "group", "cell", rest("value", "interval", "used", is_single ? "" : "noise")));
   for (const auto& query : released.queries) {
     std::string noise = is_single ? "" : shown_noise(query.facts);
     for (const auto& answer : query.answers) {
-      table.add(row(one_line(query.facts.query), shown_cell(answer.group), shown_cell(answer.cell),
-                    {shown_value(query.facts, answer.estimate.value),
-                     query.facts.rank_error ? "rank error: " + shown_rank_error(query.facts) : shown_interval(query.facts, answer.estimate),
-                     std::exchange(noise, {})}));
+      table.add(
+          row(one_line(query.facts.query), shown_cell(answer.group), shown_cell(answer.cell),
+              rest(shown_value(query.facts, answer.estimate.value),
+                   query.facts.rank_error ? "rank error: " + shown_rank_error(query.facts) : shown_interval(query.facts, answer.estimate),
+                   answer.used ? shown_used(*answer.used) : "", std::exchange(noise, {}))));
     }
   }
   const bool has_values =
@@ -119,12 +138,39 @@ std::string number_lines(const ReleasedStatistics& released) {
   return (has_values ? title : "\n") + table.text();
 }
 
+std::string csv_whole(double number) { return std::isfinite(number) ? fmt::format("{:.0f}", number) : fmt::format("{}", number); }
+
 std::string csv_number(const PartFacts& facts, double number) {
   if (!facts.has_values) return "";
   return facts.is_whole && std::isfinite(number) ? fmt::format("{:.0f}", number) : fmt::format("{}", number);
 }
 
 }  // namespace
+
+std::string warning_of(const ReleasedQuery& query, const Answer& answer) {
+  if (!answer.used || !answer.used->are_few()) return {};
+  return fmt::format(
+      "at most {:.0f} of {:.0f} records have a number in {}: check how its numbers are written (decimal, thousands, missing)",
+      answer.used->used.upper, answer.used->total->value, data::in_quotes(query.facts.column));
+}
+
+std::vector<std::string> warnings_of(const ReleasedStatistics& released) {
+  std::vector<std::string> warnings;
+  for (const auto& query : released.queries) {
+    std::string first;
+    std::size_t count = 0;
+    for (const auto& answer : query.answers) {
+      auto warning = warning_of(query, answer);
+      if (warning.empty()) continue;
+      if (count == 0) first = query.facts.has_groups ? fmt::format("group {}: {}", one_line(answer.group), warning) : std::move(warning);
+      ++count;
+    }
+    if (count == 0) continue;
+    if (count > 1) first += fmt::format("; likewise {} more groups", count - 1);
+    warnings.push_back(std::move(first));
+  }
+  return warnings;
+}
 
 std::string report_text(const ReleasedStatistics& released, std::string_view ledger) {
   const auto& promise = released.promise;
@@ -143,10 +189,12 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
         add("interval",
             fmt::format("{} with confidence {}, over the noise alone", shown_interval(first.facts, estimate), released.confidence));
       }
+      if (const auto& used = first.answers.front().used) add("used", shown_used(*used) + " records");
     }
   } else {
     add("queries", fmt::format("{}, each with its own noise, in one charge", released.queries.size()));
   }
+  for (const auto& warning : warnings_of(released)) add("WARNING", warning);
   lines += cell_rules(released);
   if (const auto missing = missing_text(released.missing); !missing.empty()) add("missing", missing);
   add("adjacency", name(promise.adjacency));
@@ -166,16 +214,20 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
 }
 
 std::string csv(const ReleasedStatistics& released) {
-  std::string lines = "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells\n";
+  std::string lines =
+      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning\n";
   for (const auto& query : released.queries) {
     const auto& facts = query.facts;
     for (const auto& answer : query.answers) {
       const auto& estimate = answer.estimate;
-      lines += safe_format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group), csv_text(answer.cell),
-                           csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
-                           facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
-                           facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private,
-                           csv_text(query.missing_cells));
+      const auto used = [&](double Estimate::*end) { return answer.used ? csv_whole(answer.used->used.*end) : std::string{}; };
+      lines +=
+          safe_format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group),
+                      csv_text(answer.cell), csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
+                      facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
+                      facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private,
+                      csv_text(query.missing_cells), used(&Estimate::value), used(&Estimate::lower), used(&Estimate::upper),
+                      answer.used && answer.used->total ? csv_whole(answer.used->total->value) : "", csv_text(warning_of(query, answer)));
     }
   }
   return lines;

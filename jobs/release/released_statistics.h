@@ -24,6 +24,12 @@ struct ReleasedQuery {
   std::vector<statistics::Answer> answers;
 };
 
+/// What a report warns of: numbers of fewer than nine tenths of the records, for each query at most one line. Released values alone decide it.
+struct ReleasedStatistics;
+[[nodiscard]] std::vector<std::string> warnings_of(const ReleasedStatistics& released);
+/// The same of one number; empty where there is nothing to warn of.
+[[nodiscard]] std::string warning_of(const ReleasedQuery& query, const statistics::Answer& answer);
+
 /// All that may be published of a release.
 struct ReleasedStatistics {
   Target promise;

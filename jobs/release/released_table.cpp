@@ -13,16 +13,25 @@ data::ArrowTable table_of(const ReleasedStatistics& released) {
   auto& values = table.numbers("value");
   auto& lowers = table.numbers("lower");
   auto& uppers = table.numbers("upper");
+  auto& used = table.numbers("used");
+  auto& used_lowers = table.numbers("used_lower");
+  auto& used_uppers = table.numbers("used_upper");
+  auto& totals = table.numbers("total");
   for (const auto& query : released.queries) {
-    for (const auto& [group, cell, estimate, group_texts] : query.answers) {
+    for (const auto& answer : query.answers) {
       const auto& facts = query.facts;
+      const auto& estimate = answer.estimate;
       queries.emplace_back(facts.query);
-      groups.push_back(facts.has_groups ? std::optional{group} : std::nullopt);
-      cells.push_back(facts.has_cells ? std::optional{cell} : std::nullopt);
+      groups.push_back(facts.has_groups ? std::optional{answer.group} : std::nullopt);
+      cells.push_back(facts.has_cells ? std::optional{answer.cell} : std::nullopt);
       const bool has_interval = facts.has_values && !facts.rank_error;
       values.push_back(facts.has_values ? std::optional{estimate.value} : std::nullopt);
       lowers.push_back(has_interval ? std::optional{estimate.lower} : std::nullopt);
       uppers.push_back(has_interval ? std::optional{estimate.upper} : std::nullopt);
+      used.push_back(answer.used ? std::optional{answer.used->used.value} : std::nullopt);
+      used_lowers.push_back(answer.used ? std::optional{answer.used->used.lower} : std::nullopt);
+      used_uppers.push_back(answer.used ? std::optional{answer.used->used.upper} : std::nullopt);
+      totals.push_back(answer.used && answer.used->total ? std::optional{answer.used->total->value} : std::nullopt);
     }
   }
   return table;

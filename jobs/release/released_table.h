@@ -7,7 +7,8 @@
 namespace surety::jobs {
 
 /// The numbers, one a row, and what each is of: texts "query", "group" and "cell", null where the query has none, and numbers "value", "lower" and "upper",
-/// of which the last two are null of what has a rank error in the place of an interval.
+/// of which the last two are null of what has a rank error in the place of an interval; "used", "used_lower", "used_upper" and "total" are null where the
+/// number of used records was not released.
 [[nodiscard]] data::ArrowTable table_of(const ReleasedStatistics& released);
 
 }  // namespace surety::jobs

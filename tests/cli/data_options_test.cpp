@@ -1,6 +1,8 @@
 // How files of records are written, what their missing cells count as, and which of them count: through the commands that read them.
 #include <support/surety_process.h>
 
+#include <fmt/format.h>
+
 namespace surety_test::data_options_test {
 namespace {
 
@@ -83,6 +85,61 @@ TEST_F(DataOptions, Delimiters) {
   auto words = train("1 1:1\n", "x", libsvm + Words{"--delimiter", ";"});
   words.erase(words.begin() + 2, words.begin() + 4);
   expect_refused(words, 2, {"--delimiter", "CSV"});
+}
+
+// The amounts 2.5 i, as spreadsheets write them: 1,600 of 2,000 have a comma for thousands.
+std::string amounts_of_a_spreadsheet() {
+  std::string text = "amount\n";
+  for (int i = 0; i < 2000; ++i) {
+    const double amount = 2.5 * i;
+    text += amount < 1000
+                ? fmt::format("{:.2f}\n", amount)
+                : fmt::format("\"{},{:06.2f}\"\n", static_cast<int>(amount / 1000), amount - 1000 * static_cast<int>(amount / 1000));
+  }
+  return text;
+}
+
+TEST_F(DataOptions, ThousandsAreReadOrCountedAsLeftOut) {
+  const auto text = amounts_of_a_spreadsheet();
+  const auto report = [&](const Words& more) {
+    const auto outcome = surety(release(text, "mean(amount)", Words{"--bounds", "0,5000", "--json"} + more));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json();
+  };
+  const auto most = report({"--thousands", ","});
+  EXPECT_NEAR(most["value"].get<double>(), 2498.75, 1);
+  EXPECT_EQ(most["used"]["value"], 2000);
+  EXPECT_FALSE(most["used"].contains("warning"));
+  const auto few = report({});
+  EXPECT_NEAR(few["value"].get<double>(), 498.75, 1);
+  EXPECT_EQ(few["used"]["value"], 400);
+  EXPECT_EQ(few["used"]["total"]["value"], 2000);
+  EXPECT_LE(few["used"]["interval"][0].get<double>(), 400);
+  EXPECT_GE(few["used"]["interval"][1].get<double>(), 400);
+  EXPECT_EQ(few["used"]["warning"].get<std::string>().find("at most 40"), 0U) << few["used"];
+  const auto printed = surety(release(text, "mean(amount)", {"--bounds", "0,5000"})).out;
+  EXPECT_NE(printed.find("400 in ["), std::string::npos) << printed;
+  EXPECT_NE(printed.find("WARNING"), std::string::npos) << printed;
+  const auto csv = surety(release(text, "mean(amount)", {"--bounds", "0,5000", "--format", "csv"})).out;
+  EXPECT_NE(csv.find(",used,used_lower,used_upper,total,warning\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",2000,at most"), std::string::npos) << csv;
+  // No count is measured of a column that is promised to be complete, so none is printed.
+  EXPECT_FALSE(report({"--complete", "amount"}).contains("used"));
+  // What is public of the whole file says nothing of some of its records; a count beside the mean does.
+  EXPECT_FALSE(report({"--where", "amount>=0"})["used"].contains("total"));
+  const auto beside = report({"--where", "missing(amount) or amount>=0", "--query", "count()", "--query", "variance(amount)"});
+  EXPECT_EQ(beside["queries"][0]["used"]["value"], 400);
+  EXPECT_EQ(beside["queries"][0]["used"]["total"],
+            (nlohmann::json{{"value", beside["queries"][1]["value"]}, {"interval", beside["queries"][1]["interval"]}}));
+  EXPECT_EQ(beside["queries"][2]["used"]["value"], 400);
+  // A comparison and a label read a number in the same way.
+  EXPECT_EQ(value(text, "count()", {"--where", "amount>=2500", "--thousands", ","}), 1000);
+  const auto points = "amount;y\n1.234,5;1\n12,5;0\n1.5;1\n";
+  EXPECT_EQ(value(points, "sum(amount)", {"--bounds", "0,2000", "--delimiter", ";", "--decimal", ",", "--thousands", "."}), 1247);
+  for (const std::string wrong : {"", ";", "x", "1", ",,", "\"", "\t"}) {
+    expect_refused_untouched(release(people, "count()", {"--where", "age>1", "--thousands", wrong}), 2, {"--thousands must be", "got '"});
+  }
+  expect_refused_untouched(release(people, "count()", {"--where", "age>1", "--thousands", "."}), 2, {"--thousands must differ"});
 }
 
 TEST_F(DataOptions, FilesWithoutHeader) {

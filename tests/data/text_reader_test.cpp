@@ -218,6 +218,52 @@ TEST(ParseNumber, ReadsDecimalNumbersOnly) {
   EXPECT_EQ(parse_number("5e-324").value, 5e-324);
 }
 
+TEST(ParseNumber, ReadsGroupsOfThousandsByAStrictGrammar) {
+  const NumberFormat commas{.point = '.', .thousands = ','};
+  for (const auto& [text, number] : std::vector<std::pair<std::string, double>>{{"1,234.50", 1234.5},
+                                                                                {"999.50", 999.5},
+                                                                                {"1234.5", 1234.5},
+                                                                                {" +12,345,678 ", 12345678},
+                                                                                {"-123,456.", -123456},
+                                                                                {"1e3", 1000},
+                                                                                {"0.5", 0.5}}) {
+    EXPECT_EQ(parse_number(text, commas).fault, NumberFault::none) << text;
+    EXPECT_EQ(parse_number(text, commas).value, number) << text;
+  }
+  // What could be a decimal comma, a list or a slip is no number.
+  for (const auto* const text :
+       {",",         ",123",    "1,",        "1,2",    "1,23",   "1,2345",  "1234,567", "1,234,56", "1,,234", "0,123",  "00,123",
+        "1,234.5,6", "1,234e5", "1,234.5e1", "1 ,234", "1, 234", "+-1,234", "--1,234",  "a,123",    "1,2a4",  "1,234,", "1.5,000"}) {
+    EXPECT_EQ(parse_number(text, commas).fault, NumberFault::not_a_number) << text;
+  }
+  const NumberFormat points{.point = ',', .thousands = '.'};
+  EXPECT_EQ(parse_number("1.234,5", points).value, 1234.5);
+  EXPECT_EQ(parse_number("1.234", points).value, 1234);
+  EXPECT_EQ(parse_number("1.5", points).fault, NumberFault::not_a_number);
+  for (const char separator : {' ', '\'', '_'}) {
+    const NumberFormat format{.point = ',', .thousands = separator};
+    EXPECT_EQ(parse_number(fmt::format("12{0}345{0}678,25", separator), format).value, 12345678.25) << separator;
+    EXPECT_EQ(parse_number("1.234", format).fault, NumberFault::not_a_number);
+  }
+  EXPECT_EQ(parse_number(std::string(1, '9') + std::string(400, '9'), commas).fault, NumberFault::out_of_range);
+  EXPECT_EQ(parse_number("1,234").fault, NumberFault::not_a_number) << "nobody said that there are separators";
+}
+
+/// Each number, written in groups, is the number without them.
+RC_GTEST_PROP(ParseNumber, GroupsAreTheNumberWithoutThem, (std::int64_t number)) {
+  const auto plain = fmt::format("{}", number);
+  std::string grouped;
+  const std::size_t digits = plain.size() - (plain.starts_with('-') ? 1 : 0);
+  for (std::size_t k = 0; k < plain.size(); ++k) {
+    grouped += plain[k];
+    const std::size_t left = plain.size() - 1 - k;
+    if (plain[k] != '-' && left > 0 && left % 3 == 0 && left < digits) grouped += '\'';
+  }
+  const auto [parsed, fault] = parse_number(grouped + ".5", {.thousands = '\''});
+  RC_ASSERT(fault == NumberFault::none);
+  RC_ASSERT(parsed == parse_number(plain + ".5").value);
+}
+
 RC_GTEST_PROP(ParseNumber, InvertsShortestFormatting, (double value)) {
   const auto [parsed, fault] = parse_number(fmt::format("{}", value));
   RC_ASSERT(fault == NumberFault::none);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,10 +124,61 @@ TEST(ReleasedReport, OfOneHistogramHasALineForEachCell) {
 }
 
 TEST(ReleasedCsv, HasALineForEachNumber) {
-  EXPECT_EQ(csv(released({count_of({{"=Rome", "a,b", {17, -infinity, infinity}}}, true, true), median("x")})),
-            "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells\n"
-            "count(),'=Rome,\"a,b\",17,-inf,inf,0.9,laplace,1.5,false,\n"
-            "median(x),,,2.25,,,0.9,exponential,,false,left out\n");
+  EXPECT_EQ(
+      csv(released({count_of({{"=Rome", "a,b", {17, -infinity, infinity}}}, true, true), median("x")})),
+      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning\n"
+      "count(),'=Rome,\"a,b\",17,-inf,inf,0.9,laplace,1.5,false,,,,,,\n"
+      "median(x),,,2.25,,,0.9,exponential,,false,left out,,,,,\n");
+}
+
+jobs::ReleasedQuery mean(std::vector<statistics::Answer> answers, bool has_groups) {
+  auto query = count_of(std::move(answers), has_groups, false);
+  query.facts.query = "mean(x)";
+  query.facts.is_whole = false;
+  query.facts.column = "x";
+  query.facts.missing_cells = statistics::MissingCells::left_out;
+  query.facts.other_cells = "numbers are clamped to [0, 4]";
+  query.missing_cells = "left out";
+  return query;
+}
+
+statistics::Answer answer(const std::string& group, double used, std::optional<double> total) {
+  statistics::Answer one{group, "", {1.5, 1, 2}, {}, statistics::UsedRecords{.used = {used, used - 10, used + 10}}};
+  if (total) one.used->total = statistics::Estimate{*total, *total, *total};
+  return one;
+}
+
+// A mean of a fifth of the records says so, in each form of the report, and of nearly all of them it warns of nothing.
+TEST(ReleasedReport, SaysOfHowManyRecordsAMeanIs) {
+  const std::string warning =
+      "at most 410 of 2000 records have a number in 'x': check how its numbers are written (decimal, thousands, missing)";
+  const auto few = released({mean({answer("", 400, 2000)}, false)});
+  const auto text = report_text(few, "run.db, run 3");
+  EXPECT_NE(text.find("interval     [1, 2] with confidence 0.9, over the noise alone\nused         400 in [390, 410] of 2000 records\n"
+                      "WARNING      " +
+                      warning + "\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(csv(few).find(",left out,400,390,410,2000,\"" + warning + "\"\n"), std::string::npos) << csv(few);
+  EXPECT_NE(json_text(few).find(R"("used":{"interval":[390,410],"total":{"interval":[2000,2000],"value":2000},"value":400,"warning":")" +
+                                warning + "\"}"),
+            std::string::npos)
+      << json_text(few);
+  for (const auto& enough : {answer("", 1790, 2000), answer("", 400, std::nullopt)}) {
+    const auto one = released({mean({enough}, false)});
+    EXPECT_EQ(report_text(one, "").find("WARNING"), std::string::npos);
+    EXPECT_EQ(json_text(one).find("warning"), std::string::npos);
+    EXPECT_TRUE(warnings_of(one).empty());
+  }
+  // Of groups there is a column, and one line for all that warn.
+  const auto groups = released({mean({answer("a", 5, 5), answer("b\n", 5, 900), answer("c", 5, 900)}, true), median("y")});
+  EXPECT_EQ(warnings_of(groups).size(), 1U);
+  EXPECT_EQ(warnings_of(groups).front().find("group b : at most 15 of 900 records have a number in 'x'"), 0U)
+      << warnings_of(groups).front();
+  EXPECT_NE(warnings_of(groups).front().find("; likewise 1 more groups"), std::string::npos);
+  const auto table = report_text(groups, "");
+  EXPECT_NE(table.find("interval                             used                     noise\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("5 in [-5, 15] of 900"), std::string::npos) << table;
 }
 
 TEST(ReleasedPicture, HasABarForEachNumber) {

@@ -250,6 +250,7 @@ jobs::TrainPlan random_plan(const jobs::Algorithm& algorithm, std::mt19937_64& r
   auto& csv = source.reading.csv;
   csv.delimiter = std::array{',', ';', '\t', ' '}.at(random() % 4);
   if (csv.delimiter != ',' && coin()) csv.decimal = ',';
+  if (coin()) csv.thousands = csv.decimal == '.' ? " ,'_"[random() % 4] : '.';
   if (coin()) csv.missing.emplace("a=\"b", "x, y");
   if (coin()) csv.quoted_lines = random() % 1000;
   if (coin()) {

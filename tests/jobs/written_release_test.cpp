@@ -61,6 +61,7 @@ TEST(WrittenReleaseText, SaysHowRecordsAreReadAndWhereTheRunIsWritten) {
                           {"complete", "y"},
                           {"delimiter", "tab"},
                           {"decimal", ","},
+                          {"thousands", "."},
                           {"columns", "age,y,\"a=b\""},
                           {"quoted-lines", 7},
                           {"form-is-public", true},
@@ -79,6 +80,7 @@ TEST(WrittenReleaseText, SaysHowRecordsAreReadAndWhereTheRunIsWritten) {
   EXPECT_EQ(csv.complete, std::set<std::string>{"y"});
   EXPECT_EQ(csv.delimiter, '\t');
   EXPECT_EQ(csv.decimal, ',');
+  EXPECT_EQ(csv.thousands, '.');
   EXPECT_EQ(csv.columns.size(), 3U);
   EXPECT_EQ(csv.quoted_lines, 7U);
   EXPECT_EQ(written.plan.reading.form, data::RecordForm::is_public);
@@ -156,6 +158,7 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
   plan.reading.form = data::RecordForm::is_public;
   plan.reading.csv.delimiter = ';';
   plan.reading.csv.decimal = ',';
+  plan.reading.csv.thousands = ' ';
   plan.reading.csv.quoted_lines = 5;
   plan.reading.csv.missing.emplace("a=\"b", "x, y");
   const auto push = [&](auto of) { plan.queries.push_back({.statistic = {.of = of, .adjacency = plan.target.adjacency, .unit = unit}}); };

@@ -132,6 +132,56 @@ TEST(Estimates, OfACountThatMayBeNoneAreTheBounds) {
   EXPECT_TRUE(none.value >= 0 && none.value <= 8);
 }
 
+// The count beside a sum has an interval of its own, which holds the exact number at least as often as the confidence says.
+TEST(UsedRecords, AreCoveredAtLeastAsOftenAsIsSaid) {
+  constexpr double confidence = 0.8;
+  constexpr int replays = 1000;
+  for (const auto adjacency : all_adjacencies) {
+    for (const Statistic& statistic : {Statistic{.of = MeanOf{"x", {-1, 3}}, .adjacency = adjacency},
+                                       Statistic{.of = VarianceOf{"x", {-1, 3}}, .where = condition, .adjacency = adjacency}}) {
+      for (const double scale : {0.02, 0.4, 3.0}) {
+        for (const std::size_t records : {0U, 1U, 40U}) {
+          auto sum = example(statistic, scale);
+          for (std::size_t k = 0; k < records; ++k) sum.add(0.25 * static_cast<double>(k % 9));
+          for (const auto& noise : {laplace(sum, scale), gaussian(sum, scale)}) {
+            const auto reach = reach_of(sum, noise, confidence);
+            ReplayBits bits{7};
+            int covered = 0;
+            for (int run = 0; run < replays; ++run) {
+              const auto released = std::visit([&](const auto& mechanism) { return mechanism.release(sum.sum(), bits); }, noise);
+              const auto all = used_records_of(sum, released, reach);
+              ASSERT_EQ(all.size(), 1U);
+              const auto& [value, lower, upper] = all.front();
+              EXPECT_TRUE(0 <= lower && lower <= value && value <= upper) << value << " in [" << lower << ", " << upper << "]";
+              EXPECT_TRUE(value == std::round(value) && lower == std::round(lower) && upper == std::round(upper));
+              covered += lower <= static_cast<double>(records) && static_cast<double>(records) <= upper ? 1 : 0;
+            }
+            EXPECT_GE(covered, replays * confidence - 5 * std::sqrt(replays * confidence * (1 - confidence)))
+                << describe(statistic) << " " << name(noise) << " " << scale << " " << records;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(UsedRecords, AreToldWhereTheirCountIsReleasedAlone) {
+  for (const auto& statistic : statistics()) {
+    const auto sum = example(statistic);
+    const bool has_count = std::holds_alternative<MeanOf>(statistic.of) || std::holds_alternative<VarianceOf>(statistic.of);
+    const auto used = used_records_of(sum, std::vector<double>(sum.sum().steps.size()), reach_of(sum, laplace(sum, 1), 0.9));
+    EXPECT_EQ(used.size(), has_count && sum.weight() != 0 ? 1U : 0U) << describe(statistic);
+  }
+  const auto count = [](double used, double total) {
+    return UsedRecords{.used = {used, used - 3, used + 3}, .total = Estimate{total, total - 10, total + 10}}.are_few();
+  };
+  EXPECT_TRUE(count(400, 2000));
+  EXPECT_FALSE(count(1788, 2000));  // 1791 of at least 1990
+  EXPECT_TRUE(count(1787, 2000));
+  EXPECT_FALSE(count(2000, 2000));
+  EXPECT_FALSE((UsedRecords{.used = {0, 0, 0}}.are_few())) << "nobody knows of how many";
+}
+
 TEST(Estimates, ReachAsFarAsTheNoise) {
   const auto sum = example({.of = CountOf{}, .adjacency = Adjacency::add_or_remove_one});
   const auto estimate = estimates_of(sum, {5}, at(sum, 5), 0).front();

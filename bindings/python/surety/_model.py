@@ -25,6 +25,7 @@ class ReadingFields(TypedDict, total=False):
 
     columns: list[str] | None
     decimal: str | None
+    thousands: str | None
     delimiter: str | None
     no_limits: bool
     quoted_lines: SupportsIndex | None

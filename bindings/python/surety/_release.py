@@ -29,6 +29,7 @@ class PlanFields(TypedDict, total=False):
     schema: str | PathLike[str] | None
     delimiter: str | None
     decimal: str | None
+    thousands: str | None
     columns: Iterable[str] | None
     quoted_lines: SupportsIndex | None
     form_is_public: bool

@@ -26,6 +26,10 @@ class Number(NamedTuple):
     value: float | None  #: an int, where it is a count; None of keys without counts
     lower: float | None  #: the ends of its interval, which is about the noise alone; None where it has a rank error instead
     upper: float | None
+    used: float | None = None  #: how many records a mean or a variance uses (units, of means of discovered groups), where that number was released with it
+    used_lower: float | None = None  #: the bounds of that number's own interval
+    used_upper: float | None = None
+    total: float | None = None  #: how many records could be used, where that is public or was released in the same call
 
 
 class Released:
@@ -72,6 +76,18 @@ class Released:
         return self._table
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the released numbers warn of: a mean or a variance of fewer than nine tenths of the records. Most often their numbers are written in
+        another way than they are read (``decimal``, ``thousands``, ``missing``)."""
+        return tuple(
+            f"{query['query']}: {place['used']['warning']}" if group is None else f"{query['query']}, {group}: {place['used']['warning']}"
+            for query in self._json.get("queries", [self._json])
+            for place in query.get("groups", [query])
+            for group in [place.get("group")]
+            if "warning" in place.get("used", {})
+        )
+
+    @property
     def event(self) -> Event:
         """What was released, for the accountants."""
         return _event_of(self._result.event())
@@ -100,12 +116,13 @@ class Released:
         """The table as a frame of polars, which must be installed."""
         import polars
 
-        texts, numbers = ["query", "group", "cell"], ["value", "lower", "upper"]
+        texts = ["query", "group", "cell"]
+        numbers = [name for name in Number._fields if name not in texts]
         types = {**dict.fromkeys(texts, polars.String), **dict.fromkeys(numbers, polars.Float64)}
         return polars.DataFrame({name: [getattr(row, name) for row in self._table] for name in types}, schema=types, strict=False)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table as an Arrow stream: three columns of texts and three of numbers."""
+        """The table as an Arrow stream: three columns of texts and seven of numbers, named as the fields of ``Number``."""
         return self._result.arrow()
 
     def plot(self, axes: Any = None) -> list[Any]:
@@ -140,11 +157,14 @@ class Released:
         """The heads and the rows that people see."""
         has_groups = any(row.group is not None for row in self._table)
         has_cells = any(row.cell is not None for row in self._table)
-        heads = ["query", *["group"] * has_groups, *["cell"] * has_cells, "value", "interval"]
+        has_used = any(row.used is not None for row in self._table)
+        heads = ["query", *["group"] * has_groups, *["cell"] * has_cells, "value", "interval", *["used"] * has_used]
         rows = []
         for row in self._table:
             interval = "" if row.lower is None or row.upper is None else f"[{row.lower:.10g}, {row.upper:.10g}]"
-            rows.append([row.query, *[row.group or ""] * has_groups, *[row.cell or ""] * has_cells, "" if row.value is None else f"{row.value:.10g}", interval])
+            value = "" if row.value is None else f"{row.value:.10g}"
+            used = "" if row.used is None else f"{row.used:g} in [{row.used_lower:g}, {row.used_upper:g}]" + ("" if row.total is None else f" of {row.total:g}")
+            rows.append([row.query, *[row.group or ""] * has_groups, *[row.cell or ""] * has_cells, value, interval, *[used] * has_used])
         return heads, [[_one_line(text) for text in row] for row in rows]
 
     def __repr__(self) -> str:
@@ -154,7 +174,7 @@ class Released:
         for row in [heads, *rows]:
             cells = [text.rjust(width) if head == "value" else text.ljust(width) for head, text, width in zip(heads, row, widths, strict=True)]
             lines.append("  ".join(cells).rstrip())
-        return "\n".join([*lines, self._promise()])
+        return "\n".join([*lines, *(_one_line(f"warning: {warning}") for warning in self.warnings), self._promise()])
 
     def _repr_html_(self) -> str:
         heads, rows = self._shown()
@@ -163,7 +183,8 @@ class Released:
             return "<tr>" + "".join(f"<{kind}>{html.escape(text)}</{kind}>" for text in cells) + "</tr>"
 
         body = "".join(line("td", row) for row in rows)
-        return f"<table><caption>{html.escape(self._promise())}</caption><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
+        notes = "".join(f"<p>{html.escape(_one_line(f'warning: {warning}'))}</p>" for warning in self.warnings)
+        return f"{notes}<table><caption>{html.escape(self._promise())}</caption><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Released does not pickle; its json() may be written to a file")
@@ -206,7 +227,11 @@ def _numbers_of(query: dict[str, Any]) -> list[Number]:
 
 def _number(query: str, group: str | None, cell: str | None, said: dict[str, Any]) -> Number:
     lower, upper = said.get("interval", (None, None))
-    return Number(query, group, cell, _value(said["value"]) if "value" in said else None, None if lower is None else _value(lower), None if upper is None else _value(upper))
+    used = said.get("used", {})
+    used_lower, used_upper = used.get("interval", (None, None))
+    total = used.get("total", {})
+    numbers = (said.get("value"), lower, upper, used.get("value"), used_lower, used_upper, total.get("value"))
+    return Number(query, group, cell, *(None if number is None else _value(number) for number in numbers))
 
 
 def _value(number: float | str) -> float:

@@ -39,6 +39,7 @@ class TrainingFields(TypedDict, total=False):
     count_records: bool
     damping: SupportsFloat | None
     decimal: str | None
+    thousands: str | None
     delimiter: str | None
     drop: Iterable[str] | None
     empty_unit: str | None

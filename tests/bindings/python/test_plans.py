@@ -64,6 +64,7 @@ def test_every_word_of_a_plan_reaches_the_library() -> None:
         complete=["age", "a,b"],
         delimiter=";",
         decimal=",",
+        thousands=".",
         columns=["nr", "hours", "town", "age", "a,b"],
         quoted_lines=7,
         form_is_public=True,
@@ -72,12 +73,13 @@ def test_every_word_of_a_plan_reaches_the_library() -> None:
         replay_seed=7,
     )
     options = json.loads(plan.json())["options"]
-    assert {name: options[name] for name in ("empty-unit", "noise", "confidence", "delimiter", "decimal", "quoted-lines")} == {
+    assert {name: options[name] for name in ("empty-unit", "noise", "confidence", "delimiter", "decimal", "thousands", "quoted-lines")} == {
         "empty-unit": "each",
         "noise": "laplace",
         "confidence": 0.9,
         "delimiter": ";",
         "decimal": ",",
+        "thousands": ".",
         "quoted-lines": 7,
     }
     assert options["missing"] == ['"hours"="40.0"', '"town"="New York, ""NY"""'] and options["complete"] == '"age","a,b"'

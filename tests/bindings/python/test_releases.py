@@ -477,12 +477,36 @@ def test_a_table_has_the_numbers_of_the_report() -> None:
     assert [row.query for row in made.table] == [said[k]["query"] for k in (0, 0, 0, 1, 2, 2, 3, 4, 4)]
     assert [row.group for row in made.table] == ["<b>&'", "two\nlines", "\u202e", *[None] * 4, *["two\nlines"] * 2]
     assert [row.cell for row in made.table] == [None] * 4 + [cell["cell"] for cell in said[2]["cells"]] + [None] + [cell["cell"] for cell in said[2]["cells"]]
-    assert made.table[3][3:] == (said[1]["value"], *said[1]["interval"])
-    assert made.table[6][3:] == (said[3]["value"], None, None) and "rank_error" in said[3]
+    used = said[1]["used"]
+    assert made.table[3][3:] == (said[1]["value"], *said[1]["interval"], used["value"], *used["interval"], used.get("total", {}).get("value"))
+    assert made.table[6][3:] == (said[3]["value"], *[None] * 6) and "rank_error" in said[3]
     assert [row.value for row in made.table[:3]] == [334, 333, 333] and isinstance(made.table[0].value, int)
     assert made.table[8].value == said[4]["groups"][0]["cells"][1]["value"]
     one = surety.release({"x": [1, 2]}, [surety.count()], **ROWS, ledger=surety.Ledger.in_memory())
     assert one.table == (surety.Number("count()", None, None, 2, 2, 2),)
+
+
+def test_a_mean_says_how_many_records_it_uses_and_warns_of_few() -> None:
+    amounts = {"amount": [f"{2.5 * k:,.2f}" for k in range(2000)]}
+    mean = surety.mean("amount", bounds=(0, 5000))
+    promise = {"unit": None, "epsilon": 1000, "adjacency": "replace-one"}
+
+    few = surety.release(amounts, [mean], **promise, ledger=surety.Ledger.in_memory())
+    (row,) = few.table
+    assert row.used == 400 and isinstance(row.used, int) and row.total == 2000 and row.value == pytest.approx(498.75, abs=1)
+    assert row.used_lower is not None and row.used_upper is not None and row.used_lower <= 400 <= row.used_upper
+    (warning,) = few.warnings
+    assert "of 2000 records have a number in 'amount'" in warning and "thousands" in warning
+    for text in (repr(few), few._repr_html_()):
+        assert "warning: mean(amount)" in text and " of 2000" in text
+
+    read = surety.release(amounts, [mean], **promise, thousands=",", ledger=surety.Ledger.in_memory())
+    assert read.table[0].value == pytest.approx(2498.75, abs=1) and read.table[0].used == 2000 and read.warnings == ()
+
+    complete = surety.release({"amount": [1.0, 2.0]}, [mean], **promise, complete=["amount"], ledger=surety.Ledger.in_memory())
+    assert complete.table[0].used is None and "used" not in json.loads(complete.json()) and "used" not in repr(complete)
+    with pytest.raises(ValueError, match="thousands must be"):
+        surety.release(amounts, [mean], **promise, thousands="x", ledger=surety.Ledger.in_memory())
 
 
 def test_what_is_shown_is_escaped_and_says_what_was_promised() -> None:
@@ -493,7 +517,7 @@ def test_what_is_shown_is_escaped_and_says_what_was_promised() -> None:
         assert "two\\nlines" in text and "\\u202e" in text and "\u202e" not in text
         assert "epsilon 1000 at delta 0, add-or-remove-one, for one row: run 1 of memory" in text and "NOT PRIVATE" not in text
     lines = repr(made).splitlines()
-    assert len(lines) == 2 + len(made.table) and lines[0].split() == ["query", "group", "cell", "value", "interval"]
+    assert len(lines) == 2 + len(made.table) and lines[0].split() == ["query", "group", "cell", "value", "interval", "used"]
     again = surety.release({"x": [1]}, [TOTAL], **ROWS, ledger=surety.Ledger.in_memory(), replay_seed=1)
     assert "NOT PRIVATE" in repr(again) and "NOT PRIVATE" in again._repr_html_() and repr(again).splitlines()[0].split() == ["query", "value", "interval"]
 

@@ -347,6 +347,17 @@ def test_a_model_is_what_may_be_published(tmp_path: Path, data: Path) -> None:
     assert "memory, run 1" in model.lines() and "epsilon = 1 at delta = 1e-05" in model.lines() and "do not publish them" in model.lines()
     model.save(tmp_path / "m.json")
     assert surety.Model.load(tmp_path / "m.json").text() == model.text() == surety.Model.parse(model.text()).text()
+    # A value of another type is bad data, wherever it stands.
+    said = json.loads(model.text())
+    said["guarantee"]["unit"] = {"name": "who", "most": 2, "names": "bytes", "empty": "one", "delimiter": ",", "place": None, "record_bytes": None, "quoted_lines": 0}
+    for field in said["guarantee"]["unit"]:
+        for value in (None, True, 5, -1, 1.5, "", [], {}):
+            said["guarantee"]["unit"][field], before = value, said["guarantee"]["unit"][field]
+            try:
+                surety.Model.parse(json.dumps(said))
+            except surety.SuretyError as refused:
+                assert "\n" not in str(refused) and "json.exception" not in str(refused)
+            said["guarantee"]["unit"][field] = before
     (tmp_path / "other").write_text("my letter")
     with pytest.raises(ValueError, match="other"):
         model.save(tmp_path / "other")
