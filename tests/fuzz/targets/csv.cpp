@@ -18,9 +18,20 @@ struct Row {
   bool has_zero_byte;
 };
 
-/// \param reads_all whether the whole file is text, of which nothing can fail
-std::optional<std::vector<Row>> rows_of(const std::string& path, const data::DataPolicy& policy) {
-  std::vector<Row> rows;
+/// The rows of a file up to the last one that was looked at; nothing where the file itself cannot be read.
+struct Rows {
+  std::vector<Row> rows = {};
+  bool is_cut = false;  ///< there are more
+};
+
+/// The public reading throws for each damaged record, which takes some 30 microseconds under sanitizers: a file of empty lines took as long as a thousand
+/// others. So it looks at few of them.
+constexpr int most_thrown = 4;
+
+std::optional<Rows> rows_of(const std::string& path, const data::DataPolicy& policy) {
+  Rows found;
+  auto& rows = found.rows;
+  int thrown = 0;
   bool is_open = false;
   bool is_whole = true;
   accepted([&] {
@@ -41,6 +52,10 @@ std::optional<std::vector<Row>> rows_of(const std::string& path, const data::Dat
       } catch (const data::DamagedRecord&) {
         expect(policy.form == data::RecordForm::is_public, "a record stopped the private reading");
         rows.push_back({true, reader.record().find('\0') != std::string::npos});
+        if (++thrown == most_thrown) {
+          found.is_cut = true;
+          break;
+        }
       } catch (const Error&) {
         is_whole = false;  // a compressed stream
         throw;
@@ -48,7 +63,7 @@ std::optional<std::vector<Row>> rows_of(const std::string& path, const data::Dat
     }
   });
   if (!is_open || !is_whole) return std::nullopt;
-  return rows;
+  return found;
 }
 
 }  // namespace
@@ -58,18 +73,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input{data, size};
   data::DataPolicy policy{.csv = {.delimiter = ",;\t "[input.choice(4)], .quoted_lines = input.choice(4)}};
   if (input.choice(2) == 1) policy.csv.columns = {"a", "b"};
-  if (input.choice(4) == 3) policy.limits.record_bytes = 16;
+  const auto how = input.choice(16);
+  if (how % 4 == 3) policy.limits.record_bytes = 16;
+  policy.csv.thousands = std::string_view{"\0,' ", 4}[how / 4];
   file.hold(input.rest());
   const auto in_private = rows_of(file.path(), policy);
   policy.form = data::RecordForm::is_public;
   policy.limits.expansion = 1e300;
   const auto in_public = rows_of(file.path(), policy);
-  expect(in_private.has_value() == in_public.has_value(), "one reading alone opens the file");
-  if (!in_private) return 0;
-  expect(in_private->size() == in_public->size(), "the readings see another number of records");
-  for (std::size_t k = 0; k < in_private->size(); ++k) {
-    const auto& seen = (*in_private)[k];
-    expect((seen.is_damaged || seen.has_zero_byte) == (*in_public)[k].is_damaged, "a record is damaged for one reading alone");
+  // What comes behind the end of a reading that was cut may be a damaged stream.
+  const bool is_cut = in_public && in_public->is_cut;
+  expect(is_cut || in_private.has_value() == in_public.has_value(), "one reading alone opens the file");
+  if (!in_private || !in_public) return 0;
+  const auto count = in_public->rows.size();
+  expect(is_cut ? in_private->rows.size() >= count : in_private->rows.size() == count, "the readings see another number of records");
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto& seen = in_private->rows[k];
+    expect((seen.is_damaged || seen.has_zero_byte) == in_public->rows[k].is_damaged, "a record is damaged for one reading alone");
   }
   return 0;
 }

@@ -1,4 +1,5 @@
 // A LIBSVM file by the private and by the public reading: no record stops the private one, and both see the same records.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -11,9 +12,20 @@ using namespace surety_fuzz;
 
 namespace {
 
-std::vector<bool> damage_of(const std::string& path, const data::FeatureMap& features, const data::DataPolicy& policy, bool& is_whole) {
-  std::vector<bool> damage;
-  is_whole = accepted([&] {
+/// The public reading throws for each damaged record, which takes some 30 microseconds under sanitizers, so it looks at few of them.
+constexpr int most_thrown = 4;
+
+struct Damage {
+  std::vector<bool> of_records = {};
+  bool is_whole = false;
+  bool is_cut = false;  ///< there are more records
+};
+
+Damage damage_of(const std::string& path, const data::FeatureMap& features, const data::DataPolicy& policy) {
+  Damage found;
+  auto& damage = found.of_records;
+  int thrown = 0;
+  found.is_whole = accepted([&] {
     data::LibsvmRecords records{path, features, policy};
     data::LibsvmRecords::Record record;
     for (;;) {
@@ -22,6 +34,10 @@ std::vector<bool> damage_of(const std::string& path, const data::FeatureMap& fea
       } catch (const data::DamagedRecord&) {
         expect(policy.form == data::RecordForm::is_public, "a record stopped the private reading");
         damage.push_back(true);
+        if (++thrown == most_thrown) {
+          found.is_cut = true;
+          break;
+        }
         continue;
       }
       damage.push_back(records.is_damaged());
@@ -36,7 +52,7 @@ std::vector<bool> damage_of(const std::string& path, const data::FeatureMap& fea
       expect(!features.unit_norm || squares <= 1 + 1e-9, "a row longer than 1");
     }
   });
-  return damage;
+  return found;
 }
 
 }  // namespace
@@ -49,13 +65,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   data::DataPolicy policy;
   if (input.choice(4) == 3) policy.limits.record_bytes = 16;
   file.hold(input.rest());
-  bool is_whole_in_private = false;
-  bool is_whole_in_public = false;
-  const auto in_private = damage_of(file.path(), features, policy, is_whole_in_private);
+  const auto in_private = damage_of(file.path(), features, policy);
   policy.form = data::RecordForm::is_public;
   policy.limits.expansion = 1e300;
-  const auto in_public = damage_of(file.path(), features, policy, is_whole_in_public);
-  expect(is_whole_in_private == is_whole_in_public, "one reading alone opens the file");
-  expect(!is_whole_in_private || in_private == in_public, "the readings see other records");
+  const auto in_public = damage_of(file.path(), features, policy);
+  // What comes behind the end of a reading that was cut may be a damaged stream.
+  expect(in_public.is_cut || in_private.is_whole == in_public.is_whole, "one reading alone opens the file");
+  if (!in_private.is_whole) return 0;
+  const auto& seen = in_private.of_records;
+  const auto count = in_public.of_records.size();
+  expect(in_public.is_cut ? seen.size() >= count : seen.size() == count, "the readings see another number of records");
+  expect(std::equal(in_public.of_records.begin(), in_public.of_records.end(), seen.begin()), "the readings see other records");
   return 0;
 }
