@@ -35,7 +35,9 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
 }
 
 /// Of an option that may be repeated: a text alone where there is one, and JSON where a query is an object.
-nlohmann::json values_of(const Option& option) {
+nlohmann::json values_of(std::string_view command, const Option& option) {
+  // One pair of bounds is a text in the plan of a release, as it was when there was only one.
+  if (command == "release" && option.name() == "--bounds" && option.given().size() == 1) return option.given().front();
   if (option.name() != "--query") return option.given();
   auto values = nlohmann::json::array();
   for (const auto& text : option.given()) {
@@ -139,7 +141,7 @@ nlohmann::json options_json(std::string_view command, const OptionTable& given) 
       if (option.is_flag()) {
         value = true;
       } else if (option.is_repeatable()) {
-        value = values_of(option);
+        value = values_of(command, option);
       } else {
         value = value_of(option, option.is_given() ? option.given().front() : option.standard());
       }

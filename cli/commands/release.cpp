@@ -100,14 +100,17 @@ int release(ReleaseOptions& options, OptionTable given) {
     given.find("--query")->set(options.asked.queries);
     given.find("--queries")->forget();
   }
-  jobs::ReleasePlan plan{
-      .target = target,
-      .queries = jobs::parse_queries(options.asked, {.target = target, .unit = options.run.unit, .schema = schema, .format = policy.csv}),
-      .unit = options.run.unit,
-      .noise = jobs::parse_noise_choice(options.words.noise),
-      .confidence = options.words.confidence,
-      .reading = policy,
-      .note = options.run.note.value_or("")};
+  jobs::ReleasePlan plan{.target = target,
+                         .queries = jobs::parse_queries(options.asked, {.target = target,
+                                                                        .unit = options.run.unit,
+                                                                        .schema = schema,
+                                                                        .format = policy.csv,
+                                                                        .shares_among_columns = options.run.expected.has_value()}),
+                         .unit = options.run.unit,
+                         .noise = jobs::parse_noise_choice(options.words.noise),
+                         .confidence = options.words.confidence,
+                         .reading = policy,
+                         .note = options.run.note.value_or("")};
   // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
   // noise.
   if (!options.run.print_plan && !options.run.expected) jobs::require_columns(plan, options.data);

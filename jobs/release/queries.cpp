@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -530,7 +532,6 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
     const auto [lower, upper] = parse_ends(text, option);
     return Bounds{lower, upper};
   };
-  if (options.bounds) said.bounds = ends(*options.bounds, "bounds");
   if (options.clip_unit_sum) said.clip_unit_sum = ends(*options.clip_unit_sum, "clip-unit-sum");
   if (options.categories) said.categories = Categories{parse_values(*options.categories, "categories")};
   said.discovers_keys = options.keys && trimmed(*options.keys) == discovered;
@@ -545,6 +546,91 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
   if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "key-bounds");
   return said;
 }
+
+/// The column of numbers that is clamped to bounds; nothing where there is none.
+std::optional<std::string> bounded_column(const SaidOfQuery& said) {
+  const auto [function, column] = function_and_column(said);
+  if (function == "quantile") return column_and_fractions(said, column).first;
+  const bool has_bounds = function == "sum" || function == "mean" || function == "variance" || function == "median" ||
+                          (function == "histogram" && !said.categories);
+  return has_bounds ? std::optional{column} : std::nullopt;
+}
+
+/// Bounds that were said beside queries in words.
+class SharedBounds {
+ public:
+  explicit SharedBounds(const std::vector<std::string>& texts) {
+    for (const auto& text : texts) {
+      if (text.find('=') == std::string::npos) {
+        if (of_all_) refuse_plan("@bounds is given twice without a column, must be column=lower,upper for each column");
+        of_all_ = ends_of(text);
+        continue;
+      }
+      const auto [column, rest] = split_at_column(text, "bounds", "lower,upper or column=lower,upper", false);
+      if (!of_column_.emplace(column, ends_of(rest)).second) refuse_plan("@bounds names column '{}' twice", one_line(column));
+    }
+  }
+
+  /// With the bounds of its column, or with those of all columns; a clip of the sum of a unit takes their place.
+  void give(SaidOfQuery& said) {
+    const auto column = bounded_column(said);
+    const auto found = column ? of_column_.find(*column) : of_column_.end();
+    if (found != of_column_.end()) {
+      used_.insert(*column);
+      if (!said.clip_unit_sum) said.bounds = found->second;
+    } else if (of_all_) {
+      said.bounds = of_all_;
+    }
+  }
+  [[nodiscard]] bool has_own(const std::string& column) const { return of_column_.contains(column); }
+  void require_used() const {
+    for (const auto& [column, bounds] : of_column_) {
+      if (!used_.contains(column))
+        refuse_plan("@bounds names column '{}', which none of the queries clamps; leave it out", one_line(column));
+    }
+  }
+  [[nodiscard]] const std::optional<Bounds>& of_all() const noexcept { return of_all_; }
+
+ private:
+  static Bounds ends_of(std::string_view text) {
+    const auto [lower, upper] = parse_ends(text, "bounds");
+    return {lower, upper};
+  }
+
+  std::optional<Bounds> of_all_;
+  std::map<std::string, Bounds> of_column_;
+  std::set<std::string> used_;
+};
+
+/// What was said once, and of which columns it would then be.
+class OnceForAll {
+ public:
+  void take(const std::string& column) {
+    if (std::find(columns_.begin(), columns_.end(), column) == columns_.end()) columns_.push_back(column);
+  }
+  /// \throws PlanError where it would be of several columns.
+  void require_one(std::string_view field) const {
+    if (columns_.size() < 2) return;
+    if (field == "bounds") {
+      refuse_plan("@bounds is given once for {} columns ({}); give each column its own: @bounds {}=lower,upper @bounds {}=lower,upper",
+                  columns_.size(), names(), form(columns_[0]), form(columns_[1]));
+    }
+    refuse_plan("@{} is given once for {} columns ({}); say each query as a JSON object with its own", field, columns_.size(), names());
+  }
+
+ private:
+  [[nodiscard]] std::string names() const {
+    std::string text;
+    for (const auto& column : columns_) text += fmt::format("{}'{}'", text.empty() ? "" : ", ", one_line(column));
+    return text;
+  }
+  /// As an option names it.
+  static std::string form(const std::string& column) {
+    return one_line(column.find_first_of("=,\" ") == std::string::npos ? column : list_text({column}));
+  }
+
+  std::vector<std::string> columns_;
+};
 
 /// Leaves to a query what it needs of options that several share.
 SaidOfQuery with_what_it_needs(SaidOfQuery said) {
@@ -577,7 +663,9 @@ void QueryFields::add(FieldTable& table) {
   table.add(
       "where", where,
       "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as 'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and present(column) ask for it. A column that @schema calls a date is compared with days: 'admission>=2017-06-01'");
-  table.add("bounds", bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
+  table.add(
+      "bounds", bounds,
+      "lower,upper, known without looking at the data: numbers are clamped to them. Where queries clamp several columns, column=lower,upper for each; may be repeated");
   table.add(
       "clip-unit-sum", clip_unit_sum,
       "Sum, in the place of @bounds: lower,upper, known without looking at the data, to which what all used rows of a unit add up to is clipped");
@@ -664,6 +752,9 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   }
   const auto in_words = std::count_if(texts.begin(), texts.end(), [](const std::string& text) { return !is_object_text(text); });
   SaidOfQuery unused = said_in_words(options, {});
+  SharedBounds bounds{options.bounds};
+  unused.bounds = bounds.of_all();
+  OnceForAll columns_of_bounds, columns_of_clip, columns_of_categories;
   std::vector<WeightedStatistic> queries;
   for (std::size_t k = 0; k < texts.size(); ++k) {
     const auto place = texts.size() == 1 ? std::string{"@query: "} : fmt::format("query {}: ", k + 1);
@@ -682,9 +773,15 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     auto said = said_in_words(options, texts[k]);
     if (in_words > 1) said.place = place;
     said = with_its_condition(std::move(said));
+    bounds.give(said);
     if (in_words > 1) said = with_what_it_needs(std::move(said));
+    const auto bounded = bounded_column(said);
+    const bool has_shared_bounds = said.bounds && !(bounded && bounds.has_own(*bounded));
+    if (bounded && has_shared_bounds) columns_of_bounds.take(*bounded);
+    if (said.clip_unit_sum) columns_of_clip.take(function_and_column(said).second);
+    if (said.categories) columns_of_categories.take(function_and_column(said).second);
     if (said.where) unused.where.reset();
-    if (said.bounds) unused.bounds.reset();
+    if (has_shared_bounds) unused.bounds.reset();
     if (said.clip_unit_sum) unused.clip_unit_sum.reset();
     if (said.bins) unused.bins.reset();
     if (said.categories) unused.categories.reset();
@@ -697,6 +794,12 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     if (said.key_bins) unused.key_bins.reset();
     if (said.most_per_group) unused.most_per_group.reset();
     queries.push_back(query_of(with_schema(said, context.schema), context));
+  }
+  bounds.require_used();
+  if (!context.shares_among_columns) {
+    columns_of_bounds.require_one("bounds");
+    columns_of_clip.require_one("clip-unit-sum");
+    columns_of_categories.require_one("categories");
   }
   const auto refuse_unused = [](bool is_unused, std::string_view field) {
     if (is_unused) refuse_plan("@{} is for none of the queries, must be left out (a query in JSON says all itself)", field);

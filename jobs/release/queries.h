@@ -1,6 +1,7 @@
 // What a release is asked, as fields of its plan: queries in words, or as JSON objects.
 //
 //   query 'mean(age)', bounds 18,90, where 'smoker==yes'
+//   query 'mean(age)', query 'sum(visits)', bounds age=18,90, bounds visits=0,20
 //   query 'mean(age) where smoker==yes', bounds 18,90
 //   query '{"query": "mean(age)", "bounds": [18, 90], "where": "smoker==yes", "by": "sex", "keys": ["f", "m"], "weight": 2}'
 //   query '{"query": "count()", "by": ["sex", "age"], "keys": [["f", "m"], {"bounds": [18, 90], "bins": 6}]}'
@@ -32,7 +33,7 @@ struct QueryFields {
   std::vector<std::string> queries = {};
   std::optional<std::string> file = {};
   std::optional<std::string> where = {};
-  std::optional<std::string> bounds = {};
+  std::vector<std::string> bounds = {};  ///< "18,90", or of one column "age=18,90"
   std::optional<std::string> clip_unit_sum = {};
   std::optional<std::uint64_t> bins = {};
   std::optional<std::string> categories = {};
@@ -57,6 +58,8 @@ struct QueryContext {
   UnitOfPrivacy unit;
   const Schema* schema = nullptr;
   data::CsvFormat format = {};  ///< which says what missing cells of a column are
+  /// One pair of bounds, one clip or one list of categories may be of several columns. So plans of version 1 mean it; said by hand it is a slip.
+  bool shares_among_columns = false;
 };
 
 /// Where a query says no bounds, categories or keys, those of its columns in the schema hold. Keys that nobody listed share half of the

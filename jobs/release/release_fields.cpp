@@ -38,18 +38,20 @@ WrittenRelease ReleaseFields::written(const Target& target) {
   const auto policy = reading_.policy();
   queries_.take_file();
   if (queries_.queries.empty()) refuse_text("options: @query is missing, must say what is released");
-  WrittenRelease result{
-      {},
-      {.target = target,
-       .queries = parse_queries(
-           queries_, {.target = target, .unit = unit, .schema = reading_.schema ? &*reading_.schema : nullptr, .format = policy.csv}),
-       .unit = unit,
-       .noise = parse_noise_choice(words_.noise),
-       .confidence = words_.confidence,
-       .reading = policy,
-       .note = run_.note.value_or("")},
-      data_,
-      picture_};
+  WrittenRelease result{{},
+                        {.target = target,
+                         .queries = parse_queries(queries_, {.target = target,
+                                                             .unit = unit,
+                                                             .schema = reading_.schema ? &*reading_.schema : nullptr,
+                                                             .format = policy.csv,
+                                                             .shares_among_columns = true}),
+                         .unit = unit,
+                         .noise = parse_noise_choice(words_.noise),
+                         .confidence = words_.confidence,
+                         .reading = policy,
+                         .note = run_.note.value_or("")},
+                        data_,
+                        picture_};
   result.schema_sha256 = reading_.schema_sha256();
   run_.write_to(result);
   return result;
