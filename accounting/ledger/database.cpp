@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/ledger/file_locks.h>
+#include <surety/accounting/ledger/file_system.h>
+#include <surety/accounting/ledger/side_files.h>
 #include <surety/accounting/ledger/store.h>
 #include <surety/base/text/error.h>
 
@@ -38,6 +39,13 @@ int last_error_of(sqlite3* handle) {
     journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &error_number);
   }
   return error_number;
+}
+
+/// A journal has to be played back into a ledger that this user may not write.
+std::string interrupted_run(const std::string& name) {
+  struct stat status {};
+  const auto owner = ::stat(name.c_str(), &status) == 0 ? fmt::format("its owner, user {},", user_text(status.st_uid)) : "its owner";
+  return fmt::format("a run was interrupted while writing it; {} must open it first", owner);
 }
 
 /// Handles that a copy of their process has inherited, kept where a leak checker finds them.
@@ -74,9 +82,9 @@ struct Connection::Wait {
     }
   };
 
-  explicit Wait(const std::string& file) : name{file} {}
+  explicit Wait(sqlite3* handle) : name{sqlite3_db_filename(handle, "main")} {}
 
-  const std::string& name;
+  std::string name;  ///< where links end, and a journal lies
   Traces last_seen;
   std::chrono::steady_clock::time_point since = {};
 
@@ -111,7 +119,7 @@ Connection::Connection(std::string name, int flags) : name_{std::move(name)} {
     sqlite3_close(handle_);
     raise(code, reason);
   }
-  wait_ = std::make_unique<Wait>(name_);
+  wait_ = std::make_unique<Wait>(handle_);
   sqlite3_busy_handler(handle_, &Wait::again, wait_.get());
 }
 
@@ -130,6 +138,7 @@ void Connection::run(const char* sql) const {
 }
 
 void Connection::raise(int code, const std::string& reason) const {
+  const auto refusal = taken_refusal();
   switch (code & 0xff) {
     case SQLITE_FULL:
     case SQLITE_IOERR:
@@ -138,7 +147,11 @@ void Connection::raise(int code, const std::string& reason) const {
     case SQLITE_PERM:
     case SQLITE_NOMEM:
     case SQLITE_NOLFS:
-    case SQLITE_PROTOCOL: throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", one_line(name_), reason)};
+    case SQLITE_PROTOCOL:
+      throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", one_line(name_),
+                                                      !refusal.empty()                   ? refusal
+                                                      : code == SQLITE_READONLY_ROLLBACK ? interrupted_run(name_)
+                                                                                         : reason)};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw Error{ErrorCode::environment,
@@ -162,11 +175,27 @@ bool Connection::writes_to_the_file() const {
   return mode.next() && mode.text(0) == "delete";
 }
 
+bool Connection::has_write_ahead_log() const { return header_of(handle_).has_write_ahead_log; }
+
+bool Connection::is_of_application(std::uint32_t id) const { return header_of(handle_).application_id == id; }
+
 void Connection::end_write_ahead_log() const {
   const DatabaseCall call;
-  // Not `Statement`: that somebody else uses the log is said at once, and not a lock that was waited for.
-  sqlite3_exec(handle_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
-  if (writes_to_the_file()) return;
+  // That somebody else uses the log is reported at once, and not a lock that was waited for.
+  sqlite3_busy_handler(handle_, nullptr, nullptr);
+  // With an exclusive lock SQLite keeps the index of the log in its own memory.
+  int code = sqlite3_exec(handle_, "PRAGMA locking_mode = EXCLUSIVE", nullptr, nullptr, nullptr);
+  // Before it is read, SQLite does not know that there is a log, and ends none.
+  if (code == SQLITE_OK) code = sqlite3_exec(handle_, "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr);
+  if (code == SQLITE_OK) code = sqlite3_exec(handle_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
+  if (code == SQLITE_OK && !has_write_ahead_log()) remove_shared_memory(handle_);
+  // The lock is released when the next transaction ends.
+  sqlite3_exec(handle_, "PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr);
+  sqlite3_busy_handler(handle_, &Wait::again, wait_.get());
+  if (const auto refusal = taken_refusal(); code != SQLITE_OK && !refusal.empty()) {
+    throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", one_line(name_), refusal)};
+  }
+  if (code == SQLITE_OK && !has_write_ahead_log() && writes_to_the_file()) return;
   throw Error{
       ErrorCode::environment,
       fmt::format(

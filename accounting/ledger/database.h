@@ -55,6 +55,10 @@ class Connection {
 
   /// Whether a change of the database goes to the file itself, and not to a log beside it that a copy of the file lacks.
   [[nodiscard]] bool writes_to_the_file() const;
+  /// Whether another program has asked for a write-ahead log, or has left one; as seen without a lock.
+  [[nodiscard]] bool has_write_ahead_log() const;
+  /// Whether the first page names this application; as seen without a lock.
+  [[nodiscard]] bool is_of_application(std::uint32_t id) const;
   /// Takes the log that another program has asked for into the file, durably, and ends it. \pre outside a transaction.
   /// \throws Error{environment} when somebody uses that log, or the file may not be written.
   void end_write_ahead_log() const;

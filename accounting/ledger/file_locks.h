@@ -13,12 +13,43 @@
 //            at 2^30, after it, and the 510 that follow
 #pragma once
 
+#include <atomic>
+
 namespace surety::accounting {
 
-/// The name of SQLite's file system for ledgers, for sqlite3_open_v2: that of the machine ("unix") with these locks on database files,
-/// of which it opens those that are there and makes none. It is made at the first call; every copy of this library in a process has its own. A copy of the process made by fork closes its descriptors at once, so
-/// that no lock of the other lives on in it.
-/// \throws Error{environment} where SQLite has no file system of that name, or no memory.
-[[nodiscard]] const char* ledger_file_system();
+/// A descriptor that the copy of this process made by fork closes at once: a lock ends when the last copy of its descriptor is closed.
+/// Neither copied nor moved; it has to be closed by `close`, since SQLite's memory has no destructors.
+struct OwnDescriptor {
+  std::atomic<int>* place = nullptr;
+
+  /// Takes over `descriptor`; false where there is no memory, and then it is closed. \throws std::bad_alloc at the first call.
+  [[nodiscard]] bool take(int descriptor);
+  [[nodiscard]] int get() const { return place->load(); }
+  /// \returns false where the system reports an error; the descriptor is gone all the same.
+  bool close();
+};
+
+/// The locks of one connection on its database file. Results are SQLite's.
+class FileLock {
+ public:
+  /// \pre SQLite asks for shared from none, for more from shared or above, and never for pending.
+  int lock(int descriptor, int level);
+  /// \pre to shared or none
+  int unlock(int descriptor, int level);
+  /// 1 where this connection or another one has a lock at `reserved` or above, else 0.
+  int check_reserved(int descriptor, int* found);
+
+  [[nodiscard]] int level() const { return level_; }
+  /// Of the last lock that failed; 0 where none did.
+  [[nodiscard]] int error_number() const { return error_number_; }
+
+ private:
+  struct Range;
+  int set(int descriptor, const Range& range, short kind, int failure);
+  int take_shared(int descriptor);
+
+  int level_ = 0;
+  int error_number_ = 0;
+};
 
 }  // namespace surety::accounting

@@ -95,11 +95,14 @@ SqliteStore::SqliteStore(const std::filesystem::path& path) : locks_{usable(path
   // Hardened against a file made to confuse; see SQLite's "Defense against the dark arts". Nothing is done to another program's file.
   for (const int option : {SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE})
     sqlite3_db_config(connection_.handle(), option, 1, nullptr);
+  if (connection_.has_write_ahead_log()) {
+    if (!connection_.is_of_application(ledger_application_id)) damaged(connection_.name(), "it was written by another program");
+    connection_.end_write_ahead_log();
+  }
   connection_.run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
   // EXTRA also syncs the folder after the journal is gone, which is the moment of commitment.
   connection_.run("PRAGMA synchronous = EXTRA");
   version_ = version_of_a_ledger();
-  if (!connection_.writes_to_the_file()) connection_.end_write_ahead_log();
 }
 
 bool SqliteStore::publish(const std::string& path, std::int64_t version, const std::vector<StoredEntry>& entries) {
@@ -119,6 +122,7 @@ std::int64_t SqliteStore::version_of_a_ledger() const {
 }
 
 void SqliteStore::transact(Access access, const std::function<void()>& work) {
+  if (connection_.has_write_ahead_log()) connection_.end_write_ahead_log();
   if (access == Access::read) {
     const Transaction transaction{connection_, Transaction::Access::read};
     return work();

@@ -1,4 +1,7 @@
 // surety ledger and surety audit, budgets, and full disks: what is in a ledger stays there.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <support/surety_process.h>
 
 namespace surety_test::ledger_test {
@@ -108,6 +111,31 @@ TEST_F(LedgerCommand, OneBudgetAdmitsCountsAndTrainingAndSaysWhatIsLeft) {
   EXPECT_EQ(surety(audit()).code, 0);
   EXPECT_EQ(surety(audit() + Words{"--json"}).json()["budget"]["order"], shown["budget"]["order"]);
   EXPECT_EQ(surety({"ledger", "show", path("none.db")}).code, 5);
+}
+
+// Who may create names in the folder, and not write the ledger, changes nothing by them.
+TEST_F(LedgerCommand, RefusesWhatAnotherUserPlacedBesideIt) {
+  ASSERT_EQ(surety(create({"--epsilon", "1.2", "--delta", "1e-5"})).code, 0);
+  const auto data = small_data();
+  ASSERT_EQ(surety(train(data)).code, 0);
+  std::filesystem::remove(path("model.json"));
+  for (const std::string ending : {"-journal", "-wal", "-shm"}) {
+    const auto name = path("run.db" + ending);
+    for (const bool is_fifo : {true, false}) {
+      if (is_fifo) {
+        ASSERT_EQ(::mkfifo(name.c_str(), 0666), 0);
+      } else {
+        write("run.db" + ending, std::string(8192, 'j'));
+        // Another user's; where this process can make none, one that others may write.
+        if (::chown(name.c_str(), 65534, 65534) != 0) ASSERT_EQ(::chmod(name.c_str(), 0666), 0);
+      }
+      for (const auto& words : {Words{"ledger", "list", path("run.db")}, Words{"ledger", "show", path("run.db")}, audit(), train(data)}) {
+        expect_refused_untouched(words, 5, {"cannot use the ledger", "run.db" + ending});
+      }
+      std::filesystem::remove(name);
+    }
+  }
+  EXPECT_EQ(runs_in(path("run.db")), 1U);
 }
 
 TEST_F(LedgerCommand, SaysWhichRuleAdmittedWhatIsSpent) {

@@ -1,4 +1,4 @@
-#include <surety/accounting/ledger/file_locks.h>
+#include <surety/accounting/ledger/file_system.h>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

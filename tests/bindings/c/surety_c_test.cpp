@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -555,6 +556,23 @@ TEST(SuretyC, LedgersChargeBeforeTheyRelease) {
   surety_ledger_free(ledger);
   EXPECT_EQ(surety_ledger_open("/nowhere/at/all", &again, failure), SURETY_ENVIRONMENT);
   for (auto* const event : {once, twice, dear}) surety_event_free(event);
+}
+
+TEST(SuretyC, ALedgerBesideWhichAPipeWasPlacedIsNotOpened) {
+  const TemporaryFolder folder;
+  const auto path = (folder / "run.db").string();
+  surety_ledger* ledger = nullptr;
+  Failure failure;
+  ASSERT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &ledger, failure), SURETY_OK) << failure.message();
+  surety_ledger_free(ledger);
+  for (const std::string ending : {"-journal", "-wal", "-shm"}) {
+    ASSERT_EQ(::mkfifo((path + ending).c_str(), 0666), 0);
+    ASSERT_EQ(surety_ledger_open(path.c_str(), &ledger, failure), SURETY_ENVIRONMENT);
+    EXPECT_NE(failure.message().find("run.db" + ending), std::string::npos) << failure.message();
+    ASSERT_EQ(::unlink((path + ending).c_str()), 0);
+  }
+  ASSERT_EQ(surety_ledger_open(path.c_str(), &ledger, nullptr), SURETY_OK);
+  surety_ledger_free(ledger);
 }
 
 /// A reservation of `times` releases of this noise, and what is left of it.

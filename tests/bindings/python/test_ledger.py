@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import re
 import sqlite3
 import subprocess
 import sys
@@ -150,6 +152,21 @@ def test_budgets_refuse_and_charge_nothing(tmp_path: Path) -> None:
     with pytest.raises(surety.SuretyError) as damaged:
         surety.Ledger(tmp_path / "noise.db")
     assert damaged.value.code == surety.ErrorCode.DAMAGED_LEDGER
+
+
+def test_a_pipe_beside_a_ledger_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    with new_ledger(tmp_path) as ledger, ledger.reserve(ONE):
+        pass
+    path = tmp_path / "run.db"
+    for ending in ["-journal", "-wal", "-shm"]:
+        beside = Path(f"{path}{ending}")
+        os.mkfifo(beside, 0o666)
+        with pytest.raises(surety.SuretyError, match=re.escape(beside.name)) as refused:
+            surety.Ledger(path)
+        assert refused.value.code == surety.ErrorCode.ENVIRONMENT
+        beside.unlink()
+    with surety.Ledger(path) as again:
+        assert len(charged(again)) == 1
 
 
 def test_ledgers_and_runs_do_not_pickle(tmp_path: Path) -> None:
