@@ -270,7 +270,7 @@ std::vector<std::string> row_of(const Row& row, std::size_t records, double epsi
 int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 5);
   fmt::print("{}", heading("Ten times as many features as records, on the l1 ball", "scripts/experiment high_dimension"));
-  Table widths{{"p", "Gaussian width of the unit l1 ball, E max |b_j|", "sqrt(2 log 2p)", "width of the unit l2 ball, up to sqrt(p)"}};
+  Table widths{{"p", "Gaussian width of the unit l1 ball, E max abs(b_j)", "sqrt(2 log 2p)", "width of the unit l2 ball, up to sqrt(p)"}};
   for (const double p : {5000.0, 20'000.0, 1e6}) {
     widths.add({fmt::format("{:.0f}", p), fmt::format("{:.4f}", expected_largest_normal(p)),
                 fmt::format("{:.4f}", std::sqrt(2 * std::log(2 * p))), fmt::format("{:.1f}", std::sqrt(p))});
