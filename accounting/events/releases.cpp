@@ -80,7 +80,7 @@ std::vector<Releases::Entry> Releases::entries() const {
   return entries;
 }
 
-void Releases::add(const Releases& other) {
+void Releases::require_room_for(const Releases& other) const {
   if (other.adjacency_ != adjacency_) {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("adjacency of the releases is {}, must be {}", surety::name(other.adjacency_), surety::name(adjacency_))};
@@ -89,6 +89,10 @@ void Releases::add(const Releases& other) {
     const auto found = leaves_.find(text);
     if (found != leaves_.end() && !fits(found->second.count.value(), entry.count.value())) refuse_count(text);
   }
+}
+
+void Releases::add(const Releases& other) {
+  require_room_for(other);
   for (const auto& [text, entry] : other.leaves_) {
     const auto [place, is_new] = leaves_.try_emplace(text, entry);
     if (!is_new) place->second.count = Count{place->second.count.value() + entry.count.value()};

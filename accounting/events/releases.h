@@ -47,6 +47,8 @@ class Releases {
   /// Multiset sum. Leaves everything as it was when it throws.
   /// \throws Error{invalid_argument} for another adjacency, or when a leaf would occur more than max_count times.
   void add(const Releases& other);
+  /// \throws as `add` would, and changes nothing.
+  void require_room_for(const Releases& other) const;
   /// Multiset difference. \pre other.is_part_of(*this); \throws Error{internal} otherwise, leaving everything as it was.
   void subtract(const Releases& other);
 

@@ -101,6 +101,18 @@ class LedgerFile {
 
 namespace {
 
+/// Without pricing all again that is counted. False where only the filter can say, and refuse with a reason.
+bool is_surely_admitted(const LedgerContents& contents, const Releases& asked) {
+  auto& cost = contents.cost;
+  try {
+    if (!cost) cost.emplace(*contents.budget, *contents.counted);
+    return cost->surely_admits(asked);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return false;
+  }
+}
+
 /// The checks of `reserve`.
 void require_admissible(const LedgerContents& contents, const Plan& plan) {
   const auto adjacency = *contents.adjacency;
@@ -118,8 +130,8 @@ void require_admissible(const LedgerContents& contents, const Plan& plan) {
   }
   const auto asked = Releases::of(plan.event);
   // Refuses a sum of counts that the ledger could not say again.
-  Releases(*contents.charged).add(asked);
-  if (!contents.budget) return;
+  contents.charged->require_room_for(asked);
+  if (!contents.budget || is_surely_admitted(contents, asked)) return;
 
   const Filter filter{*contents.budget};
   const Releases& present = *contents.counted;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -140,8 +141,9 @@ class Entry {
       plan.promise = target_of(promise);
     }
     // Sums of counts that reserve has admitted; what is counted is part of what is charged.
-    contents_.charged->add(Releases::of(plan.event));
-    contents_.counted->add(Releases::of(plan.event));
+    const auto planned = Releases::of(plan.event);
+    contents_.charged->add(planned);
+    contents_.count(planned);
     contents_.last_time = text_in("time");
     contents_.runs.push_back(
         {.id = {contents_.runs.size() + 1}, .created = contents_.last_time, .plan = std::move(plan), .settlement = std::nullopt});
@@ -157,10 +159,10 @@ class Entry {
     require_part(run, settlement.released);
     const auto planned = Releases::of(run.plan.event);
     run.settlement = std::move(settlement);
-    for (const auto& [sum, cost] : {std::pair{&*contents_.charged, run.charged()}, std::pair{&*contents_.counted, run.counted()}}) {
-      sum->subtract(planned);
-      if (cost) sum->add(Releases::of(*cost));
-    }
+    contents_.charged->subtract(planned);
+    if (const auto charged = run.charged()) contents_.charged->add(Releases::of(*charged));
+    contents_.count_no_more(planned);
+    if (const auto counted = run.counted()) contents_.count(Releases::of(*counted));
   }
 
  private:
@@ -188,6 +190,31 @@ class Entry {
 };
 
 }  // namespace
+
+namespace {
+
+/// Changes a running cost. It is a cache: where a price fails, it is given up, and made again when it is needed.
+template <class Change>
+void change(std::optional<RunningCost>& cost, Change by) noexcept {
+  if (!cost) return;
+  try {
+    by(*cost);
+  } catch (const std::exception&) {
+    cost.reset();
+  }
+}
+
+}  // namespace
+
+void LedgerContents::count(const Releases& releases) {
+  counted->add(releases);
+  change(cost, [&](RunningCost& sum) { sum.add(releases); });
+}
+
+void LedgerContents::count_no_more(const Releases& releases) {
+  counted->subtract(releases);
+  change(cost, [&](RunningCost& sum) { sum.subtract(releases); });
+}
 
 void LedgerContents::take(const std::string& entry) {
   // An event is at most 3 Event::max_depth + 3 levels of JSON, within the two levels of its entry.

@@ -26,6 +26,7 @@
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/ledger/filter.h>
 #include <surety/accounting/ledger/run.h>
+#include <surety/accounting/ledger/running_cost.h>
 #include <surety/accounting/ledger/store.h>
 
 namespace surety::accounting {
@@ -64,6 +65,12 @@ struct LedgerContents {
   std::uint64_t checksum = 0;
   /// Some of the events that were read, by their JSON: runs often repeat each other, and reading an event takes longer than all else.
   std::map<std::string, Event> known_events;
+  /// Of what is counted, from the first admission under a budget on; nothing where a price failed, which the filter then reports.
+  mutable std::optional<RunningCost> cost;
+
+  /// What is counted becomes other. The running cost follows.
+  void count(const Releases& releases);
+  void count_no_more(const Releases& releases);
 
   /// Takes the next entry into account. Leaves everything as it was when it throws.
   /// \throws Error{invalid_argument} when it makes no sense there; exceptions of the JSON library are translated where entries are read.

@@ -81,12 +81,10 @@ int list(const LedgerOptions& options) {
   const auto runs = ledger.runs();
   accounting::RunCosts costs;
   if (options.json) {
-    auto array = nlohmann::json::array();
-    for (const auto& run : runs) array.push_back(accounting::to_json(run, costs));
-    print({{"ledger", options.path},
-           {"adjacency", name(ledger.adjacency())},
-           {"unit", reported_json(ledger.unit())},
-           {"runs", std::move(array)}});
+    // What may be refused is computed before anything is printed.
+    for (const auto& run : runs) static_cast<void>(costs.of(run));
+    print_with_rows({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", reported_json(ledger.unit())}}, "runs",
+                    runs.size(), [&](std::size_t i) { return accounting::to_json(runs[i], costs); });
     return exit_code::fine;
   }
   for (const auto& run : runs) say_lines(accounting::line_of(run, costs));

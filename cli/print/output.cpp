@@ -11,12 +11,16 @@
 namespace surety::cli {
 namespace {
 
+constexpr int output_version = 1;
+
+/// A path need not be UTF-8; JSON must.
+std::string text_of(const nlohmann::json& object, int indent) {
+  return json_for_terminals(object.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 void print_indented(nlohmann::json object, int indent) {
-  constexpr int output_version = 1;
   object.emplace("version", output_version);
-  // A path need not be UTF-8; JSON must.
-  const auto text = json_for_terminals(object.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace));
-  fmt::print("{}\n", text);
+  fmt::print("{}\n", text_of(object, indent));
 }
 
 }  // namespace
@@ -48,6 +52,28 @@ void say_progress(std::string_view state) {
 }
 
 void print(const nlohmann::json& object) { print_indented(object, 2); }
+
+void print_with_rows(nlohmann::json object, const std::string& field, std::size_t count,
+                     const std::function<nlohmann::json(std::size_t)>& row) {
+  object[field] = nlohmann::json::array();
+  object.emplace("version", output_version);
+  const auto frame = text_of(object, 2);
+  // A line end in a text is written as two characters, so this is the field.
+  const auto place = frame.find(fmt::format("\n  \"{}\": []", field));
+  if (count == 0) {
+    fmt::print("{}\n", frame);
+    return;
+  }
+  const auto before = frame.find('[', place) + 1;
+  fmt::print("{}", std::string_view{frame}.substr(0, before));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string lines{i == 0 ? "\n" : ",\n"};
+    lines += text_of(row(i), 2);
+    for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n', end + 1)) lines.insert(end + 1, 4, ' ');
+    fmt::print("{}", lines);
+  }
+  fmt::print("\n  {}\n", std::string_view{frame}.substr(before));
+}
 
 void print_line(const nlohmann::json& object) { print_indented(object, -1); }
 

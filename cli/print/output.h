@@ -2,6 +2,8 @@
 // output or standard error goes through here, and no text of a file, a ledger or an option can end a line or move a terminal.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -36,7 +38,11 @@ void say_progress(std::string_view state);
 /// Writes one JSON object and a newline to standard output. Every one says "version": 1; it grows with a change that old readers take wrongly,
 /// not with new fields.
 void print(const nlohmann::json& object);
-/// The same on one line, for JSON Lines.
+/// Prints what `print` prints of the object with an array of all rows as `field`, with one row in memory at a time. \pre the field's name needs no
+/// escape in JSON.
+void print_with_rows(nlohmann::json object, const std::string& field, std::size_t count,
+                     const std::function<nlohmann::json(std::size_t)>& row);
+/// As `print`, on one line, for JSON Lines.
 void print_line(const nlohmann::json& object);
 /// Flushes standard output. \throws Error{environment} when what was printed did not arrive (a full disk).
 void finish_output();

@@ -216,6 +216,23 @@ TEST_F(LedgerCommand, ListsWhatEachRunCostsAndAuditsWhatAllCostTogether) {
   EXPECT_GT(surety(audit() + Words{"--json"}).json()["epsilon"]["upper"].get<double>(), each);
 }
 
+// Runs are printed one by one, and the whole is what one object would be.
+TEST_F(LedgerCommand, ListsRunsInOneObject) {
+  const auto listed = [&](const std::string& file) { return surety({"ledger", "list", path(file), "--json"}); };
+  const std::string odd = "a\n  \"runs\": [].db";
+  for (const auto& file : {std::string{"run.db"}, odd}) {
+    ASSERT_EQ(surety({"ledger", "create", path(file), "--adjacency", "replace-one"}).code, 0);
+    for (std::size_t runs = 0; runs < 3; ++runs) {
+      const auto found = listed(file);
+      EXPECT_EQ(found.out, found.json().dump(2) + "\n");
+      EXPECT_EQ(found.json()["runs"].size(), runs);
+      EXPECT_EQ(found.json()["ledger"], path(file));
+      ASSERT_EQ(surety({"release", small_data(), "--query", "sum(x)", "--bounds", "0,1", "--epsilon", "0.1", "--ledger", path(file)}).code,
+                0);
+    }
+  }
+}
+
 TEST_F(LedgerCommand, ABasicBudgetMayHaveDeltaZeroAndAdmitsNoGaussianNoise) {
   ASSERT_EQ(surety(create({"--epsilon", "1.2", "--delta", "0", "--filter", "basic"})).code, 0);
   expect_refused_untouched(train(small_data()), 2, {"no filter of kind basic is proved for gaussian"});
