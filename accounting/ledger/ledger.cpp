@@ -12,6 +12,7 @@
 #include <surety/accounting/ledger/ledger_contents.h>
 #include <surety/accounting/ledger/sqlite_store.h>
 #include <surety/accounting/ledger/store.h>
+#include <surety/base/system/drawn_ahead.h>
 #include <surety/base/text/safe_text.h>
 
 namespace surety::accounting {
@@ -418,6 +419,7 @@ void Ledger::check(const Plan& plan) const {
 
 Reservation Ledger::reserve(Plan plan) {
   const auto [id, time] = file_->reserve(plan);
+  DrawnAhead::forget_all();
   return Reservation{file_, id, time, std::move(plan)};
 }
 
@@ -425,6 +427,7 @@ Reservation Ledger::reserve_once(Plan plan, std::string_view mark) {
   const auto end = end_of_note(mark);
   plan.note += plan.note.empty() ? end : " " + end;
   const auto [id, time] = file_->reserve(plan, end);
+  DrawnAhead::forget_all();
   return Reservation{file_, id, time, std::move(plan)};
 }
 

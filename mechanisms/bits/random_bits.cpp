@@ -94,21 +94,30 @@ SystemBits::SystemBits() { seed(); }
 
 SystemBits::~SystemBits() { OPENSSL_cleanse(buffer_.data(), buffer_.size()); }
 
-void SystemBits::seed() {
-  // What an inherited buffer holds belongs to the parent process, also if asking for entropy fails.
+void SystemBits::forget() {
   OPENSSL_cleanse(buffer_.data(), buffer_.size());
   next_ = buffer_size;
-  refills_left_ = 0;
+}
+
+void SystemBits::seed() {
+  // What an inherited buffer holds belongs to the parent process, also if asking for entropy fails.
+  forget();
   AesStream::Key key;
   ask_operating_system(key);
   stream_.restart(key);
   OPENSSL_cleanse(key.data(), key.size());
-  refills_left_ = refills_per_seed;
 }
 
 void SystemBits::refill() {
-  if (refills_left_ == 0) seed();
-  --refills_left_;
+  // The stream is that of the key which the last refill, or the seed, has left.
+  std::array<std::byte, 2 * AesStream::key_size> parts;
+  const std::span whole{parts};
+  ask_operating_system(whole.last<AesStream::key_size>());
+  stream_.generate(whole.first<AesStream::key_size>());
+  auto key = digest({bytes_of("surety system bits 1"), whole});
+  OPENSSL_cleanse(parts.data(), parts.size());
+  stream_.restart(key);
+  OPENSSL_cleanse(key.data(), key.size());
   stream_.generate(buffer_);
   const auto next_key = std::span{buffer_}.first<AesStream::key_size>();
   stream_.restart(next_key);

@@ -18,6 +18,7 @@
 #include <span>
 #include <string_view>
 
+#include <surety/base/system/drawn_ahead.h>
 #include <surety/mechanisms/bits/fork_guard.h>
 
 struct evp_cipher_ctx_st;
@@ -70,18 +71,20 @@ class AesStream {
 
 /// Cryptographic random bytes, buffered.
 ///
-/// Keyed by 256 bits of getrandom(2). Each refill of the buffer draws the next key from the stream before anything else and forgets
-/// the old one, and each byte handed out is erased, so neither past refills nor past bytes can be found in this object (Bernstein,
-/// "Fast-key-erasure random-number generators", 2017). Fresh operating-system entropy after every GiB, and at once in a process made by
-/// fork() or clone. What it cannot notice is a virtual machine that is restored twice from one snapshot.
+/// Keyed by 256 bits of getrandom(2). Each refill of the buffer hashes 256 fresh bits of getrandom(2) into the key. It draws the next key from
+/// the stream before anything else and forgets the old one, and each byte handed out is erased, so neither past refills nor past bytes can be
+/// found in this object (Bernstein, "Fast-key-erasure random-number generators", 2017). In a process made by fork() or clone the key is new at once.
+/// After a reservation of a ledger the buffer is erased and refilled.
+///
+/// A virtual machine that is restored twice from one snapshot hands out the rest of its buffer twice, unless it makes a reservation first. What comes
+/// later differs if the kernel's entropy does: Linux reseeds after a restoration where the machine has a VMGENID device (Linux 5.18).
 ///
 /// No lock: use one object per thread; separate objects are independent.
-/// Bytes: uniform and independent up to the advantage of distinguishing AES-256 from a random permutation, plus at most 2^-109 per
-/// refill since a keystream never repeats a block.
+/// Bytes: uniform and independent up to the advantages of distinguishing AES-256 from a random permutation and SHA-256 with a secret part from a
+/// random function, plus at most 2^-109 per refill since a keystream never repeats a block.
 class SystemBits {
  public:
   static constexpr std::size_t buffer_size = 16384;
-  static constexpr std::uint64_t refills_per_seed = (std::uint64_t{1} << 30) / buffer_size;
 
   /// \throws Error{environment} when the operating system gives no entropy: before any data is touched.
   SystemBits();
@@ -89,10 +92,13 @@ class SystemBits {
   SystemBits(const SystemBits&) = delete;
   SystemBits& operator=(const SystemBits&) = delete;
 
-  /// \throws Error{environment} when a fresh seed is due and the operating system gives none.
+  /// \throws Error{environment} when a refill is due and the operating system gives no entropy.
   void fill(std::span<std::byte> bytes) {
     if (guard_.entered_new_process()) [[unlikely]] {
       seed();
+    }
+    if (ahead_.must_be_forgotten()) [[unlikely]] {
+      forget();
     }
     if (bytes.size() <= buffer_size && next_ <= buffer_size - bytes.size()) [[likely]] {
       take(bytes);
@@ -110,13 +116,14 @@ class SystemBits {
   }
   void fill_across_refills(std::span<std::byte> bytes);
   void seed();
+  void forget();
   void refill();
 
   std::array<std::byte, buffer_size> buffer_{};
   std::size_t next_ = buffer_size;  ///< bytes before this one are used and erased
-  std::uint64_t refills_left_ = 0;
   AesStream stream_;
   ForkGuard guard_;
+  DrawnAhead ahead_;
 };
 
 /// A deterministic sequence of bytes, for tests and experiments only: noise drawn from it is NOT private.

@@ -1,7 +1,7 @@
 // Noise drawn ahead, so that the time of one call says nothing about the sample that it returns.
 //
 // How long a sampler takes depends on what it draws. A buffer of samples is filled at once, at calls whose places are known to everybody
-// (the first, and every `size` calls), and handed out one by one, each in the same few instructions. Who watches the clock sees the time of
+// (the first, every `size` calls, and the first after a reservation), and handed out one by one, each in the same few instructions. Who watches the clock sees the time of
 // whole buffers: the sum over `size` samples, none of which he can tell from another. docs/proofs/samplers.md#time.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include <surety/base/system/drawn_ahead.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/samplers/lattice_sampler.h>
 
@@ -33,11 +34,12 @@ class SampleBuffer {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// The next sample. Where none is left, or the process is a copy of the one that drew them, what is left is erased and `refill(span)` is
-  /// called first; when that throws, the buffer stays empty.
+  /// The next sample. Where none is left, or the process is a copy of the one that drew them, or a reservation was made since, what is left is erased
+  /// and `refill(span)` is called first; when that throws, the buffer stays empty.
   template <class Refill>
   [[nodiscard]] std::int64_t take(Refill refill) {
-    if (state_ == nullptr || state_->guard.entered_new_process() || state_->next == size_) [[unlikely]] {
+    if (state_ == nullptr || state_->guard.entered_new_process() || state_->ahead.must_be_forgotten() || state_->next == size_)
+        [[unlikely]] {
       start_again();
       refill(std::span{state_->samples.get(), size_});
       state_->next = 0;
@@ -56,6 +58,7 @@ class SampleBuffer {
     std::unique_ptr<std::int64_t[]> samples;
     std::size_t next;
     ForkGuard guard;
+    DrawnAhead ahead;
   };
 
   void erase() noexcept;
@@ -78,8 +81,8 @@ concept BulkSampler = requires(const Sampler& sampler, std::span<std::int64_t> s
 /// RoundedLaplace, TruncatedGeometricNoise and the like.
 ///
 /// Moved, never copied: a copy would hand out the same noise twice. A process made by fork() or clone gets none of its parent's samples: it
-/// draws its own, which differ if the bits do (SystemBits do, ReplayBits replay). Samples are erased from the buffer when taken, when a
-/// fork is noticed and when the object ends. One object per thread, or a lock around it.
+/// draws its own, which differ if the bits do (SystemBits do, ReplayBits replay). After a reservation of a ledger samples are drawn anew. Samples are
+/// erased from the buffer when taken, when a fork or a reservation is noticed and when the object ends. One object per thread, or a lock around it.
 ///
 /// Time: each call that does not fill the buffer takes the same loads and stores whatever the samples are (some nanoseconds); one that
 /// does takes the time of `Sampler::fill` for the whole buffer. Memory: 8 bytes per sample.

@@ -27,6 +27,7 @@
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/base/system/drawn_ahead.h>
 
 #include <support/sanitized.h>
 
@@ -777,6 +778,18 @@ TEST_F(LedgerTest, ThreadsEachWithTheirOwnLedgerObjectLoseNoCharge) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(describe(*Ledger::open(path()).event()), "repeat(40, gaussian(40))");
+}
+
+// What was drawn ahead of a reservation may be in a snapshot, and come twice.
+TEST_F(LedgerTest, AReservationForgetsWhatWasDrawnAhead) {
+  auto ledger = Ledger::create(path(), adjacency);
+  DrawnAhead ahead;
+  EXPECT_FALSE(ahead.must_be_forgotten());
+  const auto one = ledger.reserve(plan(1, 40));
+  EXPECT_TRUE(ahead.must_be_forgotten());
+  EXPECT_FALSE(ahead.must_be_forgotten());
+  const auto once = ledger.reserve_once(plan(1, 40), "ticket 1");
+  EXPECT_TRUE(ahead.must_be_forgotten());
 }
 
 TEST_F(LedgerTest, WhereThereIsNothingNothingOpens) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <openssl/evp.h>
 #include <rapidcheck/gtest.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -251,35 +252,78 @@ TEST(SystemBits, FillsEverySizeCompletely) {
   }
 }
 
-// Each refill is the keystream of its key, of which the first 32 bytes are the next key and the rest is handed out.
-TEST(SystemBits, FollowsFastKeyErasure) {
-  AesStream::Key key{std::byte{7}, std::byte{8}};
-  key.back() = std::byte{9};
-  fixed_entropy = key;
+/// SHA-256, of the library that the code under test uses, too.
+AesStream::Key sha256(std::span<const std::byte> bytes) {
+  AesStream::Key digest;
+  unsigned int size = 0;
+  EXPECT_EQ(EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, EVP_sha256(), nullptr), 1);
+  EXPECT_EQ(size, digest.size());
+  return digest;
+}
+
+// Each refill is the keystream of a key, of which the first 32 bytes are kept for the next key and the rest is handed out. A key is the digest of the
+// first 32 bytes of what is kept and of 32 fresh ones.
+TEST(SystemBits, FollowsFastKeyErasureWithFreshEntropy) {
+  AesStream::Key kept{std::byte{7}, std::byte{8}};
+  kept.back() = std::byte{9};
+  fixed_entropy = kept;
   SystemBits bits;
-  fixed_entropy.reset();
   AesStream stream;
   for (int refill = 0; refill < 3; ++refill) {
+    AesStream::Key fresh{};
+    fresh.fill(static_cast<std::byte>(40 + refill));
+    fixed_entropy = fresh;
+    std::vector<std::byte> hashed;
+    for (const char letter : std::string_view{"surety system bits 1"}) hashed.push_back(static_cast<std::byte>(letter));
+    std::array<std::byte, AesStream::key_size> before;
+    stream.restart(kept);
+    stream.generate(before);
+    hashed.insert(hashed.end(), before.begin(), before.end());
+    hashed.insert(hashed.end(), fresh.begin(), fresh.end());
     std::array<std::byte, SystemBits::buffer_size> keystream;
-    stream.restart(key);
+    stream.restart(sha256(hashed));
     stream.generate(keystream);
-    std::copy_n(keystream.begin(), key.size(), key.begin());
-    ASSERT_EQ(hex(draw(bits, keystream.size() - key.size())), hex(std::span{keystream}.subspan(key.size()))) << refill;
+    std::copy_n(keystream.begin(), kept.size(), kept.begin());
+    ASSERT_EQ(hex(draw(bits, keystream.size() - kept.size())), hex(std::span{keystream}.subspan(kept.size()))) << refill;
+  }
+  fixed_entropy.reset();
+}
+
+// As two machines that are restored from one snapshot: the same state, and entropy of their own from then on.
+TEST(SystemBits, CopiesOfASnapshotPartAtTheNextRefillAndReservation) {
+  for (const bool reserves : {false, true}) {
+    fixed_entropy = AesStream::Key{std::byte{1}};
+    SystemBits one;
+    SystemBits other;
+    EXPECT_EQ(draw(one, 1000), draw(other, 1000)) << "the same state";
+    fixed_entropy.reset();
+    constexpr std::size_t buffered = SystemBits::buffer_size - AesStream::key_size - 1000;
+    if (reserves) {
+      DrawnAhead::forget_all();
+    } else {
+      EXPECT_EQ(draw(one, buffered), draw(other, buffered)) << "which no process notices";
+    }
+    const auto first = draw(one, 1 << 16);
+    const auto second = draw(other, 1 << 16);
+    EXPECT_EQ(words_in_common(first, second), 0U);
+    EXPECT_EQ(words_in_common(std::span{first}.first(1 << 15), std::span{first}.last(1 << 15)), 0U);
   }
 }
 
-TEST(SystemBits, AsksForFreshEntropyAfterEveryGiB) {
+TEST(SystemBits, AReservationForgetsOnceInEachObject) {
   fixed_entropy = AesStream::Key{};
+  SystemBits one;
+  SystemBits other;
+  static_cast<void>(draw(one, 8));
+  static_cast<void>(draw(other, 8));
   requests = 0;
-  SystemBits bits;
-  std::vector<std::byte> bytes(SystemBits::buffer_size - AesStream::key_size);
-  for (std::uint64_t refill = 0; refill < SystemBits::refills_per_seed; ++refill) bits.fill(bytes);
-  EXPECT_EQ(requests, 2);  // the two parts of one key
-  const auto first_of_second_seed = draw(bits, 8);
+  DrawnAhead::forget_all();
+  DrawnAhead::forget_all();
+  for (int call = 0; call < 3; ++call) static_cast<void>(draw(one, 8));
+  EXPECT_EQ(requests, 2) << "the two parts of one request";
+  static_cast<void>(draw(other, 8));
   EXPECT_EQ(requests, 4);
-  SystemBits same_seed;
   fixed_entropy.reset();
-  EXPECT_EQ(draw(same_seed, 8), first_of_second_seed);
 }
 
 TEST(SystemBits, NeverRepeatsAcrossRefillsAndObjects) {
@@ -371,6 +415,26 @@ TEST(SystemBits, RefusesToStartWithoutEntropy) {
     return as_bytes("no error");
   });
   EXPECT_EQ(message, as_bytes("true: random bits: the operating system gives no entropy (Function not implemented)"));
+}
+
+TEST(SystemBits, HandsOutNothingStaleWithoutEntropy) {
+  SystemBits bits;
+  static_cast<void>(draw(bits, 100));
+  // A thread has a filter of its own; the process keeps its entropy.
+  std::string text;
+  std::thread{[&] {
+    take_entropy_away();
+    DrawnAhead::forget_all();
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      try {
+        static_cast<void>(draw(bits, 8));
+        text += "drew ";
+      } catch (const Error& error) {
+        text += error.code() == ErrorCode::environment ? "refused " : "failed ";
+      }
+    }
+  }}.join();
+  EXPECT_EQ(text, "refused refused refused ");
 }
 
 TEST(SystemBits, NeverFallsBackOnInheritedBytesInAChildWithoutEntropy) {

@@ -181,6 +181,21 @@ TEST(DrawAhead, ErasesWhatItHandsOutAndWhatItLeaves) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+// What was drawn before a reservation may be in a snapshot.
+TEST(DrawAhead, DrawsAnewAfterAReservation) {
+  detail::SampleBuffer buffer{8};
+  int refills = 0;
+  const auto refill = [&refills](std::span<std::int64_t> samples) {
+    EXPECT_EQ(std::count(samples.begin(), samples.end(), 0), 8) << "erased";
+    std::fill(samples.begin(), samples.end(), ++refills);
+  };
+  EXPECT_EQ(buffer.take(refill), 1);
+  EXPECT_EQ(buffer.take(refill), 1);
+  DrawnAhead::forget_all();
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(buffer.take(refill), 2);
+  EXPECT_EQ(buffer.take(refill), 3);
+}
+
 // Else the erased slots of the parent's buffer would pass for noise: zeros.
 TEST(DrawAhead, AChildWhoseBitsFailTriesAgain) {
   const auto fill_with = [](std::int64_t value) {
