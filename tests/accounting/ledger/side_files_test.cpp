@@ -84,7 +84,7 @@ std::string log_of(const fs::path& database, const fs::path& copy) {
 }
 
 /// Runs `body` as another user; 99 where it throws, 50 and more with the code of an error.
-int as_stranger(const std::function<int()>& body) {
+pid_t start_as_stranger(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(300);
@@ -98,6 +98,11 @@ int as_stranger(const std::function<int()>& body) {
     }
     ::_exit(code);
   }
+  return child;
+}
+
+int as_stranger(const std::function<int()>& body) {
+  const pid_t child = start_as_stranger(body);
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
@@ -368,6 +373,26 @@ TEST_F(SideFiles, ASharedLedgerIsReadWhileAnotherUserWrites) {
   EXPECT_EQ(::write(may_end[1], &byte, 1), 1);
   other.join();
   for (const int end : {writes[0], writes[1], may_end[0], may_end[1]}) ::close(end);
+}
+
+// Whoever looks when one transaction has ended and the next has begun sees two journals.
+TEST_F(SideFiles, ASharedLedgerIsReadBetweenTheTransactionsOfAnotherUser) {
+  if (!is_superuser()) GTEST_SKIP() << "this process cannot become another user";
+  ASSERT_EQ(::chown(path_.c_str(), 0, stranger), 0);
+  ASSERT_EQ(::chmod(path_.c_str(), 0660), 0);
+  const pid_t other = start_as_stranger([&] {
+    auto ledger = Ledger::open(path_);
+    for (int run = 0; run < 100; ++run) static_cast<void>(ledger.reserve(plan()));
+    return 0;
+  });
+  auto mine = Ledger::open(path_);
+  int status = -1;
+  for (int i = 0; ::waitpid(other, &status, WNOHANG) == 0; ++i) {
+    EXPECT_GE(mine.runs().size(), 2U);
+    if (i % 10 == 0) static_cast<void>(mine.reserve(plan()));
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(mine.runs().size(), 102U);
 }
 
 // Another user may have given the journal of a commit a second name, in a folder of his own, and move it back later.
