@@ -134,8 +134,8 @@ class Event {
     static constexpr std::string_view word = "curve";
     static constexpr auto arguments() { return std::tuple{argument(&Profile::points, "points")}; }
   };
-  /// The atoms are those of the loss log dP/dQ under P; with the record (the first of two) P dominates, without it Q, in either order. Where the
-  /// masses mass e^-loss of Q sum to less than 1, the rest of Q is where P has nothing.
+  /// The atoms are those of the loss log dP/dQ under P. With the record P dominates, without it Q. Under replace-one P is of either neighbour, for each
+  /// release by itself. Where the masses mass e^-loss of Q sum to less than 1, the rest of Q is where P has nothing.
   struct Law {
     LawAtoms atoms;
     static constexpr std::string_view word = "law";

@@ -33,9 +33,10 @@ std::optional<ChoiceCounts> many_different_choices(const Event& event) {
   return counts.size() > 1 && states > few_states ? std::optional{counts} : std::nullopt;
 }
 
-bool is_of_fixed_size(const Event& leaf) {
+/// What may be seen from the side of either neighbour: batches of fixed size, and under replace-one what others have found of an order.
+bool has_sides(const Event& leaf) {
   return std::holds_alternative<Event::SampledWithoutReplacement>(leaf.node()) ||
-         std::holds_alternative<Event::SampledWithReplacement>(leaf.node());
+         std::holds_alternative<Event::SampledWithReplacement>(leaf.node()) || std::holds_alternative<Event::Law>(leaf.node());
 }
 
 /// What is played: so many blocks, each of them in one direction or the other, and what comes after them.
@@ -45,14 +46,14 @@ struct Played {
   Parts last;
 };
 
-/// Nothing where there are fewer than two batches, or where what is not one has no pair.
+/// Nothing where there are fewer than two that have sides, or where something has no pair.
 std::optional<Played> played(const Event& event, const LeafCurves& others) {
   constexpr std::uint64_t most_blocks = 350;
   const auto entries = Releases::of(event).entries();
   Played found;
   std::uint64_t most = 0;
   for (const auto& [leaf, count] : entries) {
-    if (is_of_fixed_size(leaf)) most = std::max(most, count.value());
+    if (has_sides(leaf)) most = std::max(most, count.value());
   }
   if (most < 2) return std::nullopt;
   found.blocks = most / ((most + most_blocks - 1) / most_blocks);
@@ -63,7 +64,7 @@ std::optional<Played> played(const Event& event, const LeafCurves& others) {
   };
   for (const auto& [leaf, count] : entries) {
     const auto directions = both_directions(leaf, others);
-    const std::uint64_t each = is_of_fixed_size(leaf) ? count.value() / found.blocks : 0;
+    const std::uint64_t each = has_sides(leaf) ? count.value() / found.blocks : 0;
     add(found.block, directions.remove, each);
     add(found.last, directions.remove, count.value() - each * found.blocks);
   }

@@ -227,7 +227,7 @@ class Tasks {
         reach_{reach},
         directions_{std::move(directions)},
         choices_{directions_, question, width} {
-    directions_ = choices_.joined(std::move(directions_));
+    directions_ = with_known_orders(choices_.joined(std::move(directions_)));
     // Beside choices, which have an accountant of that width, the others should not be what is wide.
     if (choices_.any()) width_ = width *= 0.1;
     for_each_direction(directions_, [&](const Parts& parts) {
@@ -267,17 +267,13 @@ class Tasks {
   /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
   [[nodiscard]] std::vector<Task> lower(double tilt) const {
     BothDirections found;
-    if (directions_.has_choice) found = choices_.joined(both_directions(event_, others_, tilt, reach_));
+    if (directions_.has_choice) found = with_known_orders(choices_.joined(both_directions(event_, others_, tilt, reach_)));
     std::vector<Task> tasks;
     for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
       if (one_limit(parts)) return;
       choose_two_points(parts, tilt);
-      Parts concrete;
-      for (const auto& part : parts) {
-        const LossLaw law = part.lower.value_or(nothing());
-        concrete.push_back({law, law, true, part.count});
-      }
-      add(tasks, std::move(concrete), false, true, width_ / 10);
+      add_concrete(tasks, with_a_last_order(parts));
+      if (const auto turns = in_orders_by_turns(parts)) add_concrete(tasks, with_a_last_order(*turns));
     });
     return tasks;
   }
@@ -287,6 +283,41 @@ class Tasks {
   static void for_each_direction(const BothDirections& directions, Do act) {
     act(directions.remove);
     if (!directions.symmetric) act(directions.add);
+  }
+  /// Where either order shows the same there is none to choose, and where one release alone has an order, it is chosen by the results of all others.
+  static BothDirections with_known_orders(BothDirections directions) {
+    for (auto* parts : {&directions.remove, &directions.add}) {
+      double ordered = 0;
+      for (auto& part : *parts) {
+        if (!part.other_order) continue;
+        if (part.lower && alike(*part.lower, *part.other_order, 1e-12)) {
+          part.other_order.reset();
+          part.last_order.reset();
+        } else {
+          ordered += static_cast<double>(part.count);
+        }
+      }
+      if (ordered != 1) continue;
+      for (auto& part : *parts) {
+        if (part.last_order) part.lower = std::exchange(part.last_order, std::nullopt);
+        part.other_order.reset();
+      }
+    }
+    // Both directions may be one by now.
+    const auto is_same = [](const ReleaseLaws& x, const ReleaseLaws& y) {
+      return x.count == y.count && x.lower && y.lower && !x.other_order && alike(x.upper, y.upper, 0) && alike(*x.lower, *y.lower, 0);
+    };
+    directions.symmetric = directions.symmetric || std::equal(directions.remove.begin(), directions.remove.end(), directions.add.begin(),
+                                                              directions.add.end(), is_same);
+    return directions;
+  }
+  void add_concrete(std::vector<Task>& tasks, const Parts& parts) const {
+    Parts concrete;
+    for (const auto& part : parts) {
+      const LossLaw law = part.lower.value_or(nothing());
+      concrete.push_back({law, law, true, part.count});
+    }
+    add(tasks, std::move(concrete), false, true, width_ / 10);
   }
   static bool one_limit(const Parts& parts) {
     return std::all_of(parts.begin(), parts.end(),

@@ -188,6 +188,8 @@ FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
     if (auto atoms = atoms_of(found); !atoms.empty()) law.below.push_back(std::move(atoms));
   };
   if (!upper_only) take(pair);
+  if (const auto turns = upper_only ? std::nullopt : privacy_loss::in_orders_by_turns(task.parts))
+    take(privacy_loss::compose(*turns, window_of(task, k, s), task.cut, true));
   const bool is_choice = std::any_of(task.parts.begin(), task.parts.end(), [](const privacy_loss::ReleaseLaws& part) {
     return std::holds_alternative<BoundedRangeBase>(part.upper.base);
   });

@@ -17,6 +17,9 @@ struct ReleaseLaws {
   bool same;                     // the two are one law
   std::uint64_t count;
   std::optional<LossLaw> other_upper = {};  // dominates it, too: which of the two is smaller depends on the question
+  // Under an adjacency without an order of neighbours, each release for itself:
+  std::optional<LossLaw> other_order = {};  // attained as `lower` is, by each of the releases as one likes
+  std::optional<LossLaw> last_order = {};   // attained by one release, whose order is chosen by the results of all others
 };
 /// Every release, in one direction.
 using Parts = std::vector<ReleaseLaws>;
@@ -37,6 +40,12 @@ enum class Reach { middle, far_tail, none };
 
 /// The largest loss that the parts can add up to; infinity where it is unbounded.
 [[nodiscard]] Enclosure largest_of(const Parts& parts);
+
+/// Every second release that has another order in that one; nothing where none has one.
+[[nodiscard]] std::optional<Parts> in_orders_by_turns(const Parts& parts);
+
+/// With one release attaining what its last order does, of those that have one the release with the largest loss.
+[[nodiscard]] Parts with_a_last_order(Parts parts);
 
 /// How many releases there are.
 [[nodiscard]] double count_of(const Parts& parts);

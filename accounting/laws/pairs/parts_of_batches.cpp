@@ -300,6 +300,8 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
   const auto has_no_pair_to_mix = [](const Event& leaf) {
     // The law from below of a vector that moves is not to be reversed.
     const auto* vector = std::get_if<Event::KNorm>(&leaf.node());
+    const auto* given = std::get_if<Event::Law>(&leaf.node());
+    if (given != nullptr && leaf.adjacency() == Adjacency::replace_one && !has_finite_losses(given->atoms)) return true;
     return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node()) ||
            std::holds_alternative<Event::Profile>(leaf.node()) || std::holds_alternative<Event::RenyiCurve>(leaf.node()) ||
            std::holds_alternative<Event::GeneralizedGaussian>(leaf.node()) ||
@@ -316,6 +318,8 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
   if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
   if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
   ReleaseLaws removed = one.remove.front();
+  removed.other_order.reset();
+  removed.last_order.reset();
   if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
       std::holds_alternative<MaximumBase>(removed.upper.base)) {
     no_pair_but_perhaps_others("has no dominating pair here");
@@ -411,6 +415,7 @@ Parts PartsOfEvent::parts_of_batch(const Event& inner, bool from_above) const {
   // Gaussian releases are one, and what is concentrated adds up.
   BothDirections found;
   PartsOfEvent parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle, from_above};
+  parts.shares_a_batch_ = true;
   std::vector<Event> gaussians;
   Interval concentrated{0, precision};
   double number = 0;

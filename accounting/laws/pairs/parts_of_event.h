@@ -53,7 +53,7 @@ class PartsOfEvent {
   void operator()(const Event::RenyiCurve& e);
   /// Points of a curve, which is convex: its chords, and from below the same, which a pair attains.
   void operator()(const Event::Profile& e);
-  /// The pair itself, which is attained.
+  /// The pair itself, which is attained. Under replace-one either order of it, release by release.
   void operator()(const Event::Law& e);
   /// What a record may contribute, and how much of it is secret.
   void operator()(const Event::Mixture& e);
@@ -144,6 +144,8 @@ class PartsOfEvent {
   void shared(const Event& inner, double rate, bool fixed_size);
   /// The pair of all releases of `inner`, kept for the questions that follow; `from_above` alone, where nobody asks what is below.
   [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner, bool from_above = false) const;
+  /// Releases of either order, whichever neighbour is the first.
+  void in_either_order(const LawAtoms& atoms);
   [[nodiscard]] Parts parts_of_batch(const Event& inner, bool from_above = false) const;
   static constexpr double most_in_a_batch = 1000;
   static constexpr double largest_rho = 1e4;
@@ -157,6 +159,7 @@ class PartsOfEvent {
   double tilt_;
   Reach reach_;
   bool from_above_;
+  bool shares_a_batch_ = false;  ///< laws from below are to equal their own reverses, as those from above do
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };

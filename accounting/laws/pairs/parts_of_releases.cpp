@@ -179,6 +179,8 @@ void PartsOfEvent::operator()(const Event::Profile& e) {
 }
 
 void PartsOfEvent::operator()(const Event::Law& e) {
+  // No neighbour is the one with the record there.
+  if (leaf_->adjacency() == Adjacency::replace_one) return in_either_order(e.atoms);
   out_.symmetric = false;
   const auto part = [&](bool reversed) {
     const LossLaw upper = finite_law(e.atoms, reversed, +1);
@@ -186,6 +188,21 @@ void PartsOfEvent::operator()(const Event::Law& e) {
   };
   add(part(false), part(true));
 }
+
+// Proved: docs/proofs/given.md#orders
+void PartsOfEvent::in_either_order(const LawAtoms& atoms) {
+  const LossLaw upper = larger_of_orders(atoms, +1);
+  if (shares_a_batch_) {
+    const ReleaseLaws part{upper, smaller_of_orders(atoms), false, count_};
+    return add(part, part);
+  }
+  out_.symmetric = false;
+  const LossLaw one = finite_law(atoms, false, -1);
+  const LossLaw other = finite_law(atoms, true, -1);
+  const LossLaw last = larger_of_orders(atoms, -1);
+  add({upper, one, false, count_, {}, other, last}, {upper, other, false, count_, {}, one, last});
+}
+// Proved so far.
 
 void PartsOfEvent::operator()(const Event::Mixture& e) {
   const auto multiplier = gaussian_multiplier(e.event);
