@@ -21,7 +21,7 @@ ArrowReader::ArrowReader(ArrowStream stream, const DataPolicy& policy) : stream_
 }
 
 std::size_t ArrowReader::position(const std::string& column, CellUse use) {
-  const auto found = stream_.position(column, use);
+  const auto found = stream_.position(column);
   if (use == CellUse::number && !missing_.empty() && missing_[found] && !missing_[found]->number) {
     invalid(fmt::format("a missing cell of column {} counts as {}, must count as a number where its numbers are used", in_quotes(column),
                         in_quotes(missing_[found]->text)));
@@ -48,15 +48,11 @@ void ArrowReader::look_for_blanks(const ArrowBatch& batch, std::size_t owner) {
   std::vector<bool> is_blank(batch.rows(), true);
   const auto see = [&](bool looks_at_texts) {
     for (std::size_t position = 0; position < names_.size(); ++position) {
-      const auto& column = stream_.columns()[position];
-      // What a column that cannot be used holds is not known. Numbers come first: mostly all rows have one.
-      const bool is_text = column.type.kind == ArrowType::Kind::text || column.type.kind == ArrowType::Kind::text_view;
-      if (position == owner || !column.can_be(CellUse::presence) || is_text != looks_at_texts) continue;
+      // Numbers come first: mostly all rows have one.
+      if (position == owner || stream_.columns()[position].may_hold_texts() != looks_at_texts) continue;
       const auto cells = batch.cells(position);
-      if (!is_text && cells.is_whole()) return true;
-      for (std::size_t row = 0; row < is_blank.size(); ++row) {
-        if (is_blank[row] && !cells.is_null(row)) is_blank[row] = is_text && trimmed(cells.text(row, texts_[position])).empty();
-      }
+      if (!looks_at_texts && cells.is_whole()) return true;
+      for (std::size_t row = 0; row < is_blank.size(); ++row) is_blank[row] = is_blank[row] && cells.is_blank(row);
       if (std::find(is_blank.begin(), is_blank.end(), true) == is_blank.end()) return true;
     }
     return false;
@@ -172,8 +168,12 @@ const std::string& ArrowReader::owner(std::size_t position) {
 }
 
 std::string ArrowReader::shown(std::size_t position) {
-  if (stream_.columns()[position].can_be(CellUse::text)) return in_quotes(cells_[position]->text(place_, texts_[position]));
-  return in_quotes(fmt::format("{}", parsed(position).value));
+  const auto found = cells_[position]->text(place_, texts_[position]);
+  return in_quotes(found.empty() ? fmt::format("{}", parsed(position).value) : found);
+}
+
+std::optional<bool> ArrowReader::truth(std::size_t position) const {
+  return is_there(position) ? cells_[position]->truth(place_) : std::nullopt;
 }
 
 std::optional<double> ArrowReader::number(std::size_t position, std::string_view advice) {
@@ -183,7 +183,7 @@ std::optional<double> ArrowReader::number(std::size_t position, std::string_view
     const auto found = parsed(position);
     if (found.fault == NumberFault::none) return found.value;
     fault = found.fault;
-    is_empty = stream_.columns()[position].can_be(CellUse::text) && trimmed(cells_[position]->text(place_, texts_[position])).empty();
+    is_empty = cells_[position]->is_blank(place_);
   }
   const bool is_private = policy_.form == RecordForm::is_private;
   const auto* const missing = missing_at(position);
@@ -199,7 +199,7 @@ std::optional<Date> ArrowReader::date(std::size_t position) {
   bool is_empty = true;
   if (is_there(position)) {
     if (const auto date = cells_[position]->date(place_)) return date;
-    is_empty = trimmed(cells_[position]->text(place_, texts_[position])).empty();
+    is_empty = cells_[position]->is_blank(place_);
   }
   const bool is_private = policy_.form == RecordForm::is_private;
   const auto* const missing = missing_at(position);
@@ -211,9 +211,7 @@ std::optional<Date> ArrowReader::date(std::size_t position) {
 }
 
 bool ArrowReader::is_missing(std::size_t position, CellKind kind) {
-  if (!is_there(position)) return true;
-  const auto& column = stream_.columns()[position];
-  if (column.can_be(CellUse::text) && trimmed(cells_[position]->text(place_, texts_[position])).empty()) return true;
+  if (is_damaged_ || cells_[position]->is_blank(place_)) return true;
   if (kind == CellKind::text) return false;
   const bool is_number = kind == CellKind::number;
   const bool is_right = is_number ? parsed(position).fault == NumberFault::none : cells_[position]->date(place_).has_value();

@@ -2,7 +2,8 @@
 // damaged. What is said of how text is written, delimiters and names of columns, says nothing here; only a text that is used as a
 // number is written as `CsvFormat` says.
 //
-// What does not fit is Error{bad_data}, "Arrow stream: ...": in the schema always, in a cell where the form is public, then with its row (from 1).
+// What does not fit is Error{bad_data}, "Arrow stream: ...": in the schema always, in a cell where the form is public, then with its row (from 1). Types of columns
+// always fit.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ class ArrowReader {
   /// The names of the columns.
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return names_; }
   /// The position of a column, which is looked at from now on: only such a column's cells may be asked for, and so. \pre no row was read yet
-  /// \throws Error{bad_data} for a column that is not there, stands there twice or is of another type; Error{invalid_argument} for one of numbers whose
+  /// \throws Error{bad_data} for a column that is not there or stands there twice, of whatever type; Error{invalid_argument} for one of numbers whose
   ///         missing cells count as a text.
   [[nodiscard]] std::size_t position(const std::string& column, CellUse use);
 
@@ -43,7 +44,7 @@ class ArrowReader {
   /// Reads all that is left of the stream and holds the columns that are looked at. From now on rows are those that are kept alone, and one with nothing
   /// in it but the identifier of its owner is a damaged record: so a unit is zeroed. \pre all columns are known by `position`, no row was read yet, and nothing is
   /// said of what a missing cell of the owner's column counts as \throws as `next_batch` and `select_rows`; Error{bad_data} for an owner's column that
-  /// is not there or can be no text.
+  /// is not there.
   const KeptRows& keep_units(const ArrowUnits& units);
 
   /// Goes to the next row; false at the end. \throws as `next_batch`, and where the form is public for a row that is null as a whole.
@@ -59,6 +60,8 @@ class ArrowReader {
   [[nodiscard]] std::optional<double> number(std::size_t position, std::string_view advice = {});
   [[nodiscard]] std::optional<Date> date(std::size_t position);
   [[nodiscard]] bool is_missing(std::size_t position, CellKind kind);
+  /// The truth value in a cell of the row in hand; nothing where it is none.
+  [[nodiscard]] std::optional<bool> truth(std::size_t position) const;
 
   /// The same rows batch by batch: goes to the next batch, whose rows `next_in_batch` gives. \throws Error{bad_data} as `ArrowStream::next` and
   /// `ArrowBatch::cells`, of the columns that are looked at.
@@ -95,7 +98,7 @@ class ArrowReader {
   [[nodiscard]] const Missing* missing_at(std::size_t position) const {
     return !missing_.empty() && missing_[position] && !is_damaged_ ? &*missing_[position] : nullptr;
   }
-  /// The cell is there; a column's that cannot be used so is not.
+  /// The cell is there.
   [[nodiscard]] bool is_there(std::size_t position) const { return !is_damaged_ && !cells_[position]->is_null(place_); }
   [[nodiscard]] ParsedNumber parsed(std::size_t position) const { return cells_[position]->number(place_, policy_.csv.numbers()); }
   [[nodiscard]] const ArrowBatch& batch() const { return kept_ ? held_[next_held_ - 1] : *batch_; }

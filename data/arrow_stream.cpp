@@ -37,26 +37,37 @@ bool bit(const unsigned char* bits, std::size_t place) noexcept { return (bits[p
 struct Format {
   std::string_view letters;
   ArrowType type;
-  std::string_view name;
 };
 constexpr ArrowType of(Kind kind, int bytes = 0, std::int64_t units = 1) { return {.kind = kind, .bytes = bytes, .units = units}; }
-constexpr std::array formats{
-    Format{"n", of(Kind::null), "null"}, Format{"b", of(Kind::boolean), "bool"}, Format{"c", of(Kind::integer, 1), "int8"},
-    Format{"C", of(Kind::unsigned_integer, 1), "uint8"}, Format{"s", of(Kind::integer, 2), "int16"},
-    Format{"S", of(Kind::unsigned_integer, 2), "uint16"}, Format{"i", of(Kind::integer, 4), "int32"},
-    Format{"I", of(Kind::unsigned_integer, 4), "uint32"}, Format{"l", of(Kind::integer, 8), "int64"},
-    Format{"L", of(Kind::unsigned_integer, 8), "uint64"}, Format{"e", of(Kind::floating, 2), "float16"},
-    Format{"f", of(Kind::floating, 4), "float32"}, Format{"g", of(Kind::floating, 8), "float64"}, Format{"u", of(Kind::text, 4), "utf8"},
-    Format{"U", of(Kind::text, 8), "large_utf8"}, Format{"vu", of(Kind::text_view, view_bytes), "utf8_view"},
-    Format{"tdD", of(Kind::date, 4), "date32"}, Format{"tdm", of(Kind::date, 8, milliseconds_of_day), "date64"},
-    Format{"tts", of(Kind::time, 4), "time32"}, Format{"ttm", of(Kind::time, 4, 1'000), "time32"},
-    Format{"ttu", of(Kind::time, 8, 1'000'000), "time64"}, Format{"ttn", of(Kind::time, 8, 1'000'000'000), "time64"},
-    Format{"tDs", of(Kind::time, 8), "duration"}, Format{"tDm", of(Kind::time, 8, 1'000), "duration"},
-    Format{"tDu", of(Kind::time, 8, 1'000'000), "duration"}, Format{"tDn", of(Kind::time, 8, 1'000'000'000), "duration"},
-    // What cannot be used has a name for people.
-    Format{"z", {}, "binary"}, Format{"Z", {}, "large_binary"}, Format{"vz", {}, "binary_view"}, Format{"+l", {}, "list"},
-    Format{"+L", {}, "large_list"}, Format{"+vl", {}, "list_view"}, Format{"+s", {}, "struct"}, Format{"+m", {}, "map"},
-    Format{"+r", {}, "run_end_encoded"}};
+constexpr std::array formats{Format{"n", of(Kind::null)},
+                             Format{"b", of(Kind::boolean)},
+                             Format{"c", of(Kind::integer, 1)},
+                             Format{"C", of(Kind::unsigned_integer, 1)},
+                             Format{"s", of(Kind::integer, 2)},
+                             Format{"S", of(Kind::unsigned_integer, 2)},
+                             Format{"i", of(Kind::integer, 4)},
+                             Format{"I", of(Kind::unsigned_integer, 4)},
+                             Format{"l", of(Kind::integer, 8)},
+                             Format{"L", of(Kind::unsigned_integer, 8)},
+                             Format{"e", of(Kind::floating, 2)},
+                             Format{"f", of(Kind::floating, 4)},
+                             Format{"g", of(Kind::floating, 8)},
+                             Format{"u", of(Kind::text, 4)},
+                             Format{"U", of(Kind::text, 8)},
+                             Format{"vu", of(Kind::text_view, view_bytes)},
+                             Format{"z", of(Kind::text, 4)},
+                             Format{"Z", of(Kind::text, 8)},
+                             Format{"vz", of(Kind::text_view, view_bytes)},
+                             Format{"tdD", of(Kind::date, 4)},
+                             Format{"tdm", of(Kind::date, 8, milliseconds_of_day)},
+                             Format{"tts", of(Kind::time_of_day, 4)},
+                             Format{"ttm", of(Kind::time_of_day, 4, 1'000)},
+                             Format{"ttu", of(Kind::time_of_day, 8, 1'000'000)},
+                             Format{"ttn", of(Kind::time_of_day, 8, 1'000'000'000)},
+                             Format{"tDs", of(Kind::duration, 8)},
+                             Format{"tDm", of(Kind::duration, 8, 1'000)},
+                             Format{"tDu", of(Kind::duration, 8, 1'000'000)},
+                             Format{"tDn", of(Kind::duration, 8, 1'000'000'000)}};
 
 std::optional<int> whole(std::string_view text) {
   int value = 0;
@@ -87,37 +98,60 @@ ArrowType type_of(std::string_view format) {
   const auto* const found = std::find_if(formats.begin(), formats.end(), [&](const Format& one) { return one.letters == format; });
   if (found != formats.end()) return found->type;
   if (format.starts_with("d:")) return decimal_of(format.substr(2));
+  if (format.starts_with("w:")) {
+    const auto bytes = whole(format.substr(2));
+    return bytes && *bytes > 0 ? of(Kind::fixed_text, *bytes) : ArrowType{};
+  }
   if (format.starts_with("ts") && format.size() > 3 && format[3] == ':') {
     switch (format[2]) {
-      case 's': return of(Kind::time, 8);
-      case 'm': return of(Kind::time, 8, 1'000);
-      case 'u': return of(Kind::time, 8, 1'000'000);
-      case 'n': return of(Kind::time, 8, 1'000'000'000);
+      case 's': return of(Kind::timestamp, 8);
+      case 'm': return of(Kind::timestamp, 8, 1'000);
+      case 'u': return of(Kind::timestamp, 8, 1'000'000);
+      case 'n': return of(Kind::timestamp, 8, 1'000'000'000);
       default: break;
     }
   }
   return {};
 }
 
-std::string_view name_of(std::string_view format) {
-  const auto* const found = std::find_if(formats.begin(), formats.end(), [&](const Format& one) { return one.letters == format; });
-  if (found != formats.end()) return found->name;
-  if (format.starts_with("d:")) return "decimal";
-  if (format.starts_with("ts")) return "timestamp";
-  if (format.starts_with("w:")) return "fixed_size_binary";
-  if (format.starts_with("+w:")) return "fixed_size_list";
-  if (format.starts_with("+u")) return "union";
-  if (format.starts_with("ti")) return "interval";
-  return "an unknown type";
-}
-
 bool is_integer(Kind kind) { return kind == Kind::integer || kind == Kind::unsigned_integer; }
+bool is_union(Kind kind) { return kind == Kind::dense_union || kind == Kind::sparse_union; }
+
+ArrowColumn column_of(const ArrowSchema& schema, std::size_t place);
+
+/// Makes a column one of a union where its format is that of one whose members can be told apart: "+ud:0,1,5".
+void read_union(const ArrowSchema& schema, std::size_t place, ArrowColumn& column) {
+  const std::string_view format{schema.format};
+  const bool is_dense = format.starts_with("+ud:");
+  if (!is_dense && !format.starts_with("+us:")) return;
+  constexpr int most_id = 127;
+  auto ids = format.substr(4);
+  std::vector<std::optional<std::size_t>> member_of(most_id + 1);
+  for (std::int64_t k = 0; k < schema.n_children; ++k) {
+    const auto end = std::min(ids.find(','), ids.size());
+    const auto id = whole(ids.substr(0, end));
+    ids.remove_prefix(std::min(end + 1, ids.size()));
+    if (!id || !(*id >= 0 && *id <= most_id) || member_of[static_cast<std::size_t>(*id)]) return;
+    member_of[static_cast<std::size_t>(*id)] = static_cast<std::size_t>(k);
+    const auto* const child = schema.children != nullptr ? schema.children[k] : nullptr;
+    if (child == nullptr) ArrowStream::refuse(fmt::format("a member of the union in column {} is nowhere", in_quotes(column.name)));
+    column.members.push_back(column_of(*child, place));
+    // What is in unions within unions is not looked at.
+    if (is_union(column.members.back().type.kind)) column.members.back().type = {};
+  }
+  if (!ids.empty()) return;
+  column.member_of = std::move(member_of);
+  column.type = of(is_dense ? Kind::dense_union : Kind::sparse_union, 1);
+}
 
 ArrowColumn column_of(const ArrowSchema& schema, std::size_t place) {
   if (schema.release == nullptr || schema.format == nullptr) ArrowStream::refuse(fmt::format("column {} has no format", place + 1));
   ArrowColumn column{
       .name = schema.name == nullptr ? "" : schema.name, .format = schema.format, .type = type_of(schema.format), .indices = {}};
-  if (schema.dictionary == nullptr) return column;
+  if (schema.dictionary == nullptr) {
+    read_union(schema, place, column);
+    return column;
+  }
   const auto& values = *schema.dictionary;
   if (values.release == nullptr || values.format == nullptr) {
     ArrowStream::refuse(fmt::format("the dictionary of column {} has no format", in_quotes(column.name)));
@@ -146,7 +180,7 @@ std::string digits_of(std::span<std::uint32_t> limbs) {
   }
 }
 
-/// The decimal in so many bytes, with all digits of its scale.
+/// The decimal in so many bytes, without zeros at the end of its decimals.
 std::string decimal_text(const unsigned char* bytes, int width, int scale) {
   std::array<std::uint32_t, 8> all{};
   const std::span limbs{all.data(), static_cast<std::size_t>(width) / sizeof(std::uint32_t)};
@@ -166,6 +200,8 @@ std::string decimal_text(const unsigned char* bytes, int width, int scale) {
     const auto decimals = static_cast<std::size_t>(scale);
     if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
     digits.insert(digits.size() - decimals, 1, '.');
+    digits.erase(digits.find_last_not_of('0') + 1);
+    if (digits.back() == '.') digits.pop_back();
   }
   return is_negative ? "-" + digits : digits;
 }
@@ -188,34 +224,21 @@ std::int64_t floor_of(std::int64_t value, std::int64_t divisor) noexcept {
 
 }  // namespace
 
-bool ArrowColumn::can_be(CellUse use) const noexcept {
-  switch (type.kind) {
-    case Kind::null:
-    case Kind::text:
-    case Kind::text_view:
-    case Kind::date: return true;
-    case Kind::boolean:
-    case Kind::integer:
-    case Kind::unsigned_integer:
-    case Kind::decimal: return use != CellUse::date;
-    case Kind::floating:
-    case Kind::time: return use == CellUse::number || use == CellUse::presence;
-    case Kind::other: return false;
-  }
-  return false;
-}
-
-std::string describe(const ArrowColumn& column) {
-  constexpr std::size_t shown = 40;
-  return fmt::format("{}{} ({})", column.indices ? "dictionary of " : "", name_of(column.format), one_line(column.format, shown));
+bool ArrowColumn::may_hold_texts() const noexcept {
+  const auto is_text = [](Kind kind) { return kind == Kind::text || kind == Kind::text_view || kind == Kind::fixed_text; };
+  return is_text(type.kind) || std::any_of(members.begin(), members.end(), [&](const auto& one) { return is_text(one.type.kind); });
 }
 
 ArrowCells::ArrowCells(const ArrowArray& array, const ArrowColumn& column, std::size_t first, std::size_t size,
                        const unsigned char* row_bits, std::size_t first_row_bit)
-    : type_{column.indices.value_or(column.type)}, row_bits_{row_bits}, first_row_bit_{first_row_bit} {
+    : type_{column.type.kind == Kind::other ? ArrowType{} : column.indices.value_or(column.type)},
+      row_bits_{row_bits},
+      first_row_bit_{first_row_bit} {
   using namespace std::string_view_literals;
-  if ((array.dictionary != nullptr) != column.indices.has_value()) throw "has a dictionary in its schema or in a batch alone"sv;
   read_buffers(array, first, size);
+  if (type_.kind == Kind::other) return;
+  if ((array.dictionary != nullptr) != column.indices.has_value()) throw "has a dictionary in its schema or in a batch alone"sv;
+  if (is_union(type_.kind)) read_members(array, column);
   if (!column.indices) return;
   const auto& dictionary = *array.dictionary;
   if (dictionary.release == nullptr) throw "has a dictionary that was released"sv;
@@ -224,7 +247,33 @@ ArrowCells::ArrowCells(const ArrowArray& array, const ArrowColumn& column, std::
   values_ =
       std::shared_ptr<const ArrowCells>{new ArrowCells{dictionary, values, 0, static_cast<std::size_t>(dictionary.length), nullptr, 0}};
   for (std::size_t row = 0; row < size_; ++row) {
-    if (!has_own_null(row) && !(index(row) < values_->size_)) throw "has an index beyond its dictionary"sv;
+    if (!has_null_bit(row) && !(index(row) < values_->size_)) throw "has an index beyond its dictionary"sv;
+  }
+}
+
+void ArrowCells::read_members(const ArrowArray& array, const ArrowColumn& column) {
+  using namespace std::string_view_literals;
+  if (array.n_children != std::ssize(column.members) || (array.children == nullptr && !column.members.empty())) {
+    throw "has another number of members than its schema"sv;
+  }
+  auto members = std::make_shared<Members>();
+  constexpr std::uint8_t nothing = 255;
+  members->member_of.fill(nothing);
+  for (std::size_t id = 0; id < members->member_of.size(); ++id) {
+    if (const auto member = column.member_of[id]) members->member_of[id] = static_cast<std::uint8_t>(*member);
+  }
+  for (std::size_t k = 0; k < column.members.size(); ++k) {
+    const auto* const child = array.children[k];
+    if (child == nullptr || child->release == nullptr) throw "has a member that is nowhere, or was released"sv;
+    if (!(child->length >= 0 && child->length <= most_rows)) throw "has a member of a length that is none"sv;
+    members->cells.push_back(ArrowCells{*child, column.members[k], 0, static_cast<std::size_t>(child->length), nullptr, 0});
+  }
+  members_ = std::move(members);
+  for (std::size_t row = 0; row < size_; ++row) {
+    const auto id = loaded<std::int8_t>(data_ + first_ + row);
+    if (id < 0 || members_->member_of[static_cast<std::size_t>(id)] == nothing) throw "has a cell of no member"sv;
+    const auto at = place(row);
+    if (!(at.row < at.cells->size_)) throw "has a cell beyond its member"sv;
   }
 }
 
@@ -239,8 +288,18 @@ void ArrowCells::read_buffers(const ArrowArray& array, std::size_t first, std::s
   }
   size_ = size;
   first_ = static_cast<std::size_t>(array.offset) + first;
-  if (type_.kind == Kind::null) return;
+  if (type_.kind == Kind::null || type_.kind == Kind::other) return;
   const bool is_view = type_.kind == Kind::text_view;
+  if (is_union(type_.kind)) {
+    // One has no bits of its own.
+    const bool is_dense = type_.kind == Kind::dense_union;
+    if (array.n_buffers != (is_dense ? 2 : 1) || array.buffers == nullptr) throw "has another number of buffers than its type"sv;
+    data_ = static_cast<const unsigned char*>(array.buffers[0]);
+    if (is_dense) bytes_ = static_cast<const unsigned char*>(array.buffers[1]);
+    if (size > 0 && (data_ == nullptr || (is_dense && bytes_ == nullptr))) throw "has no values"sv;
+    return;
+  }
+  if (type_.kind == Kind::fixed_text && size > static_cast<std::size_t>(most_rows / type_.bytes)) throw "is longer than any memory"sv;
   const std::int64_t buffers = type_.kind == Kind::text ? 3 : 2;
   constexpr std::int64_t most_buffers = std::int64_t{1} << 31;
   const bool is_as_many = is_view ? array.n_buffers >= 3 && array.n_buffers <= most_buffers : array.n_buffers == buffers;
@@ -292,13 +351,38 @@ void ArrowCells::check_texts() const {
   }
 }
 
-bool ArrowCells::has_own_null(std::size_t row) const noexcept {
-  if (type_.kind == Kind::null) return true;
+bool ArrowCells::has_null_bit(std::size_t row) const noexcept {
   return (bits_ != nullptr && !bit(bits_, first_ + row)) || (row_bits_ != nullptr && !bit(row_bits_, first_row_bit_ + row));
 }
 
+bool ArrowCells::has_own_null(std::size_t row) const noexcept {
+  if (type_.kind == Kind::null || type_.kind == Kind::other || has_null_bit(row)) return true;
+  return type_.kind == Kind::floating && std::isnan(floating_value(row));
+}
+
 bool ArrowCells::is_null(std::size_t row) const noexcept {
-  return has_own_null(row) || (values_ && values_->has_own_null(static_cast<std::size_t>(index(row))));
+  if (has_own_null(row)) return true;
+  if (!is_elsewhere()) return false;
+  const auto at = place(row);
+  return at.cells->is_null(at.row);
+}
+
+bool ArrowCells::is_blank(std::size_t row) const {
+  if (has_own_null(row)) return true;
+  if (is_elsewhere()) {
+    const auto at = place(row);
+    return at.cells->is_blank(at.row);
+  }
+  return (type_.kind == Kind::text || type_.kind == Kind::text_view || type_.kind == Kind::fixed_text) &&
+         trimmed(bytes_of_text(row)).empty();
+}
+
+ArrowCells::Place ArrowCells::place(std::size_t row) const noexcept {
+  if (values_) return {values_.get(), static_cast<std::size_t>(index(row))};
+  const auto& member = members_->cells[members_->member_of[data_[first_ + row]]];
+  if (type_.kind == Kind::sparse_union) return {&member, first_ + row};
+  // A negative one is beyond every member.
+  return {&member, static_cast<std::size_t>(loaded<std::int32_t>(bytes_ + 4 * (first_ + row)))};
 }
 
 std::int64_t ArrowCells::signed_value(std::size_t row) const noexcept {
@@ -345,6 +429,10 @@ std::string_view ArrowCells::bytes_of_text(std::size_t row) const noexcept {
     const std::size_t end = offset(place + 1);
     return begin == end ? std::string_view{} : std::string_view{reinterpret_cast<const char*>(bytes_ + begin), end - begin};
   }
+  if (type_.kind == Kind::fixed_text) {
+    const auto bytes = static_cast<std::size_t>(type_.bytes);
+    return {reinterpret_cast<const char*>(data_ + place * bytes), bytes};
+  }
   const auto* const view = data_ + place * view_bytes;
   const auto length = static_cast<std::size_t>(loaded<std::int32_t>(view));
   if (length <= inline_bytes) return {reinterpret_cast<const char*>(view + 4), length};
@@ -352,68 +440,91 @@ std::string_view ArrowCells::bytes_of_text(std::size_t row) const noexcept {
   return {buffer + loaded<std::int32_t>(view + 12), length};
 }
 
-std::optional<std::int64_t> ArrowCells::days(std::size_t row) const noexcept {
-  const std::int64_t days = floor_of(signed_value(row), type_.units);
-  constexpr std::int64_t first = -719'528;  // 0000-01-01
-  constexpr std::int64_t last = 2'932'896;  // 9999-12-31
-  return days >= first && days <= last ? std::optional{days} : std::nullopt;
+std::int64_t ArrowCells::days(std::size_t row) const noexcept { return floor_of(signed_value(row), type_.units); }
+
+std::string ArrowCells::decimal(std::size_t row) const {
+  const auto bytes = static_cast<std::size_t>(type_.bytes);
+  return decimal_text(data_ + (first_ + row) * bytes, type_.bytes, type_.scale);
 }
 
 ParsedNumber ArrowCells::number(std::size_t row, NumberFormat format) const {
-  if (values_) return values_->number(static_cast<std::size_t>(index(row)), format);
+  if (is_elsewhere()) {
+    const auto at = place(row);
+    return at.cells->has_own_null(at.row) ? ParsedNumber{0, NumberFault::not_a_number} : at.cells->number(at.row, format);
+  }
   switch (type_.kind) {
     case Kind::boolean: return {bit(data_, first_ + row) ? 1.0 : 0.0, NumberFault::none};
     case Kind::integer: return {static_cast<double>(signed_value(row)), NumberFault::none};
     case Kind::unsigned_integer: return {static_cast<double>(unsigned_value(row)), NumberFault::none};
     case Kind::floating: return finite(floating_value(row));
     case Kind::text:
-    case Kind::text_view: return parse_number(bytes_of_text(row), format);
-    case Kind::date: return {static_cast<double>(floor_of(signed_value(row), type_.units)), NumberFault::none};
-    case Kind::time: return {static_cast<double>(signed_value(row)) / static_cast<double>(type_.units), NumberFault::none};
-    case Kind::decimal:
-      return parse_number(decimal_text(data_ + (first_ + row) * static_cast<std::size_t>(type_.bytes), type_.bytes, type_.scale));
+    case Kind::text_view:
+    case Kind::fixed_text: return parse_number(bytes_of_text(row), format);
+    case Kind::date: return {static_cast<double>(days(row)), NumberFault::none};
+    case Kind::timestamp:
+    case Kind::time_of_day:
+    case Kind::duration: return {days_of(signed_value(row), type_.units), NumberFault::none};
+    case Kind::decimal: return parse_number(decimal(row));
     case Kind::null:
+    case Kind::dense_union:
+    case Kind::sparse_union:
     case Kind::other: break;
   }
   return {0, NumberFault::not_a_number};
 }
 
 std::string_view ArrowCells::text(std::size_t row, std::string& buffer) const {
-  if (values_) return values_->text(static_cast<std::size_t>(index(row)), buffer);
-  const auto written = [&](auto value) {
-    std::array<char, 24> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    buffer.assign(digits.data(), end);
-    return std::string_view{buffer};
-  };
+  if (is_elsewhere()) {
+    const auto at = place(row);
+    return at.cells->text(at.row, buffer);
+  }
+  buffer.clear();
+  if (has_own_null(row)) return buffer;
   switch (type_.kind) {
     case Kind::boolean: return bit(data_, first_ + row) ? "true" : "false";
-    case Kind::integer: return written(signed_value(row));
-    case Kind::unsigned_integer: return written(unsigned_value(row));
+    case Kind::integer: write_number(signed_value(row), buffer); break;
+    case Kind::unsigned_integer: write_number(unsigned_value(row), buffer); break;
+    case Kind::floating: write_number(floating_value(row), buffer); break;
     case Kind::text:
-    case Kind::text_view: return bytes_of_text(row);
-    case Kind::date: {
-      const auto found = date(row);
-      buffer = found ? describe(*found) : std::string{};
-      return buffer;
-    }
-    case Kind::decimal:
-      buffer = decimal_text(data_ + (first_ + row) * static_cast<std::size_t>(type_.bytes), type_.bytes, type_.scale);
-      return buffer;
-    case Kind::floating:
-    case Kind::time:
+    case Kind::text_view:
+    case Kind::fixed_text: return bytes_of_text(row);
+    case Kind::date: write_instant({.days = days(row), .nanoseconds = 0}, buffer); break;
+    case Kind::timestamp: write_instant(instant(row), buffer); break;
+    case Kind::time_of_day:
+      if (const auto found = instant(row); found.days == 0) write_time_of_day(found.nanoseconds, buffer);
+      break;
+    case Kind::duration: write_number(days_of(signed_value(row), type_.units), buffer); break;
+    case Kind::decimal: buffer = decimal(row); break;
     case Kind::null:
+    case Kind::dense_union:
+    case Kind::sparse_union:
     case Kind::other: break;
   }
-  return {};
+  return buffer;
 }
 
 std::optional<Date> ArrowCells::date(std::size_t row) const {
-  if (values_) return values_->date(static_cast<std::size_t>(index(row)));
-  if (type_.kind == Kind::text || type_.kind == Kind::text_view) return parse_date(bytes_of_text(row));
-  if (type_.kind != Kind::date) return std::nullopt;
-  const auto found = days(row);
-  return found ? std::optional{Date{static_cast<std::int32_t>(*found)}} : std::nullopt;
+  if (is_elsewhere()) {
+    const auto at = place(row);
+    return at.cells->date(at.row);
+  }
+  if (has_own_null(row)) return std::nullopt;
+  switch (type_.kind) {
+    case Kind::text:
+    case Kind::text_view:
+    case Kind::fixed_text: return date_in(bytes_of_text(row));
+    case Kind::date: return date_of_days(days(row));
+    case Kind::timestamp: return date_of_days(instant(row).days);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<bool> ArrowCells::truth(std::size_t row) const {
+  if (is_elsewhere()) {
+    const auto at = place(row);
+    return at.cells->truth(at.row);
+  }
+  return type_.kind == Kind::boolean && !has_own_null(row) ? std::optional{bit(data_, first_ + row)} : std::nullopt;
 }
 
 namespace {
@@ -443,14 +554,14 @@ std::size_t ArrowCells::present(const Rows& rows, double* out, const Load& load)
   for (const std::size_t row : rows) {
     const double value = load(row);
     out[there] = value;
-    there += std::isfinite(value) && !has_own_null(row) ? 1 : 0;
+    there += std::isfinite(value) && !has_null_bit(row) ? 1 : 0;
   }
   return there;
 }
 
 template <class Use>
 bool ArrowCells::with_load(const Use& use) const {
-  if (values_) return false;
+  if (is_elsewhere()) return false;
   const auto with = [&]<class T>(T /*type*/) {
     use([&](std::size_t row) { return static_cast<double>(loaded<T>(data_ + sizeof(T) * (first_ + row))); });
     return true;
@@ -463,21 +574,23 @@ bool ArrowCells::with_load(const Use& use) const {
 
 void ArrowCells::numbers_or_nan(std::size_t first, std::span<double> out) const {
   constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-  const bool has_nulls = !is_whole();
+  const bool has_nulls = !has_no_bits();
   const auto fill = [&](const auto& load) {
     for (std::size_t k = 0; k < out.size(); ++k) {
       const double value = load(first + k);
-      out[k] = std::isfinite(value) && !(has_nulls && has_own_null(first + k)) ? value : nothing;
+      out[k] = std::isfinite(value) && !(has_nulls && has_null_bit(first + k)) ? value : nothing;
     }
   };
   if (with_load(fill)) return;
-  switch (values_ ? Kind::other : type_.kind) {
+  switch (is_elsewhere() ? Kind::other : type_.kind) {
     case Kind::boolean:
     case Kind::integer:
     case Kind::unsigned_integer:
     case Kind::floating:
     case Kind::date:
-    case Kind::time:
+    case Kind::timestamp:
+    case Kind::time_of_day:
+    case Kind::duration:
       return fill([&](std::size_t row) {
         const auto parsed = number(row);
         return parsed.fault == NumberFault::none ? parsed.value : nothing;
@@ -499,7 +612,7 @@ std::size_t ArrowCells::numbers_of(const Rows& rows, double* out, NumberFormat f
 }
 
 std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* out, NumberFormat format) const {
-  if (!values_ && type_.kind == Kind::floating && type_.bytes == 8 && bits_ == nullptr && row_bits_ == nullptr) {
+  if (!values_ && type_.kind == Kind::floating && type_.bytes == 8 && has_no_bits()) {
     std::memcpy(out, data_ + 8 * (first_ + first), 8 * count);
     // Of the numbers that are not finite alone such a difference has a bit that is not 0.
     std::uint64_t odd = 0;
@@ -529,88 +642,122 @@ bool ArrowCells::whole_integers(std::size_t first, std::size_t count, std::int64
 }
 
 std::optional<std::int64_t> ArrowCells::integer(std::size_t row) const {
-  if (values_) return values_->integer(static_cast<std::size_t>(index(row)));
-  if (type_.kind == Kind::integer) return signed_value(row);
-  if (type_.kind != Kind::unsigned_integer) return std::nullopt;
-  const std::uint64_t value = unsigned_value(row);
-  return value < std::uint64_t{1} << 63 ? std::optional{static_cast<std::int64_t>(value)} : std::nullopt;
+  if (has_own_null(row)) return std::nullopt;
+  if (is_elsewhere()) {
+    const auto at = place(row);
+    return at.cells->integer(at.row);
+  }
+  switch (type_.kind) {
+    case Kind::integer: return signed_value(row);
+    case Kind::unsigned_integer: {
+      const std::uint64_t value = unsigned_value(row);
+      return value < std::uint64_t{1} << 63 ? std::optional{static_cast<std::int64_t>(value)} : std::nullopt;
+    }
+    case Kind::floating: return integer_in(floating_value(row));
+    case Kind::duration: return integer_in(days_of(signed_value(row), type_.units));
+    case Kind::text:
+    case Kind::text_view:
+    case Kind::fixed_text: return integer_in(bytes_of_text(row));
+    case Kind::decimal: return integer_in(std::string_view{decimal(row)});
+    default: return std::nullopt;
+  }
 }
+
+namespace {
+
+/// Tags of encoded cells, each followed by what docs/proofs/units.md#arrow says.
+enum class Tag : unsigned char {
+  missing = 0,
+  integer = 1,
+  number = 3,
+  text = 4,
+  truth = 5,
+  day = 6,
+  instant = 7,
+  time_of_day = 8,
+  nameless_number = 9
+};
+
+template <class Sink>
+void write_tag(Tag tag, Sink& out) {
+  out.byte(static_cast<unsigned char>(tag));
+}
+template <class Sink>
+void write_word(Tag tag, std::int64_t word, Sink& out) {
+  write_tag(tag, out);
+  out.word(static_cast<std::uint64_t>(word));
+}
+
+/// A number that is no NaN.
+template <class Sink>
+void write_float(double number, Sink& out) {
+  if (const auto whole = integer_in(number)) return write_word(Tag::integer, *whole, out);
+  write_word(std::abs(number) < 0x1p53 ? Tag::number : Tag::nameless_number, std::bit_cast<std::int64_t>(number), out);
+}
+
+/// The float whose text this is, and no integer's.
+std::optional<double> float_in(std::string_view text) {
+  constexpr std::size_t longest = 24;
+  if (text.size() > longest || text.find_first_of(".e") == std::string_view::npos) return std::nullopt;
+  const auto [number, fault] = parse_number(text);
+  if (fault != NumberFault::none) return std::nullopt;
+  std::string written;
+  write_number(number, written);
+  return written == text ? std::optional{number} : std::nullopt;
+}
+
+template <class Sink>
+void write_text(std::string_view text, Sink& out) {
+  const bool may_be_number = !text.empty() && (text.front() == '-' || (text.front() >= '0' && text.front() <= '9'));
+  if (may_be_number) {
+    if (const auto whole = integer_in(text)) return write_word(Tag::integer, *whole, out);
+    if (const auto number = float_in(text)) return write_float(*number, out);
+  }
+  write_word(Tag::text, static_cast<std::int64_t>(text.size()), out);
+  out.bytes({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+}
+
+}  // namespace
 
 template <class Sink>
 void ArrowCells::write(std::size_t row, Sink& out) const {
-  if (has_own_null(row)) return out.byte(0);
-  if (values_) return values_->write(static_cast<std::size_t>(index(row)), out);
-  unsigned char tag = 0;
-  std::uint64_t word = 0;
+  if (has_own_null(row)) return write_tag(Tag::missing, out);
+  if (is_elsewhere()) {
+    const auto at = place(row);
+    return at.cells->write(at.row, out);
+  }
   switch (type_.kind) {
-    case Kind::integer:
-      tag = 1;
-      word = static_cast<std::uint64_t>(signed_value(row));
-      break;
-    case Kind::unsigned_integer:
-      word = unsigned_value(row);
-      tag = word < std::uint64_t{1} << 63 ? 1 : 2;
-      break;
-    case Kind::floating: {
-      const double value = floating_value(row);
-      if (!std::isfinite(value)) return out.byte(0);
-      tag = 3;
-      word = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
-      break;
+    case Kind::integer: return write_word(Tag::integer, signed_value(row), out);
+    case Kind::unsigned_integer: {
+      const std::uint64_t value = unsigned_value(row);
+      if (value < std::uint64_t{1} << 63) return write_word(Tag::integer, static_cast<std::int64_t>(value), out);
+      std::string digits;
+      write_number(value, digits);
+      return write_text(digits, out);
     }
+    case Kind::floating: return write_float(floating_value(row), out);
+    case Kind::duration: return write_float(days_of(signed_value(row), type_.units), out);
+    case Kind::decimal: return write_text(decimal(row), out);
     case Kind::text:
     case Kind::text_view:
-      tag = 4;
-      word = bytes_of_text(row).size();
-      break;
-    case Kind::boolean:
-      tag = 5;
-      word = bit(data_, first_ + row) ? 1 : 0;
-      break;
-    case Kind::date:
-      tag = 6;
-      word = static_cast<std::uint64_t>(floor_of(signed_value(row), type_.units));
-      break;
-    case Kind::time:
-      tag = 7;
-      word = static_cast<std::uint64_t>(type_.units);
-      break;
-    case Kind::decimal:
-      tag = 8;
-      word = static_cast<std::uint64_t>(type_.scale);
-      break;
+    case Kind::fixed_text: return write_text(bytes_of_text(row), out);
+    case Kind::boolean: return write_word(Tag::truth, bit(data_, first_ + row) ? 1 : 0, out);
+    case Kind::date: return write_word(Tag::day, days(row), out);
+    case Kind::timestamp: {
+      const auto found = instant(row);
+      if (found.nanoseconds == 0) return write_word(Tag::day, found.days, out);
+      write_word(Tag::instant, found.days, out);
+      return out.word(static_cast<std::uint64_t>(found.nanoseconds));
+    }
+    case Kind::time_of_day: {
+      const auto found = instant(row);
+      write_word(Tag::time_of_day, found.days, out);
+      return out.word(static_cast<std::uint64_t>(found.nanoseconds));
+    }
     case Kind::null:
-    case Kind::other: return out.byte(0);
-  }
-  out.byte(tag);
-  out.word(word);
-  write_rest(row, out);
-}
-
-/// What is longer than a word.
-template <class Sink>
-void ArrowCells::write_rest(std::size_t row, Sink& out) const {
-  switch (type_.kind) {
-    case Kind::text:
-    case Kind::text_view: {
-      const auto text = bytes_of_text(row);
-      return out.bytes({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
-    }
-    case Kind::time: {
-      const auto units = static_cast<std::uint64_t>(signed_value(row));
-      std::array<unsigned char, sizeof(units)> bytes;
-      for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<unsigned char>(units >> 8 * k);
-      return out.bytes(bytes);
-    }
-    case Kind::decimal: {
-      const auto width = static_cast<std::size_t>(type_.bytes);
-      const auto* const from = data_ + (first_ + row) * width;
-      std::array<unsigned char, 32> bytes;
-      bytes.fill(from[width - 1] >= 0x80 ? 0xff : 0);
-      std::memcpy(bytes.data(), from, width);
-      return out.bytes(bytes);
-    }
-    default: return;
+    case Kind::dense_union:
+    case Kind::sparse_union:
+    case Kind::other: return write_tag(Tag::missing, out);
   }
 }
 
@@ -763,18 +910,6 @@ std::size_t ArrowStream::position(std::string_view column) const {
     refuse(fmt::format("column {} appears twice in the schema", in_quotes(column)));
   }
   return static_cast<std::size_t>(found - all.begin());
-}
-
-std::size_t ArrowStream::position(std::string_view column, CellUse use) const {
-  const auto found = position(column);
-  const auto& it = (*columns_)[found];
-  if (!it.can_be(use)) {
-    refuse(fmt::format("column {} is of the type {}, must be of {}", in_quotes(column), describe(it),
-                       use == CellUse::text   ? "texts, integers, decimals, truth values or dates"
-                       : use == CellUse::date ? "dates or texts"
-                                              : "numbers, truth values, texts, dates or times"));
-  }
-  return found;
 }
 
 }  // namespace surety::data

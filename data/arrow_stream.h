@@ -1,20 +1,25 @@
 // Tables from other programs in memory: an Arrow C stream as batches of columns whose form was looked at.
 //
-// What a column counts as, by its Arrow type:
+// What a cell counts as depends on the cell alone, never on the type of its column, which other packages infer from all cells, so that one record could decide
+// what the others are. Every column can be used in every way; a cell that does not fit a use is a missing or a damaged one there (data_policy.h).
 //
-//   integers of 8 to 64 bits        a number; a text: 7 is "7"
-//   float16, float32, float64       a number, NaN and infinities damaged cells; no text
-//   bool                            a number, 0 or 1; a text, "false" or "true"
-//   utf8, large_utf8, utf8_view     a text; a number where it is written as one (text_reader.h), a date likewise (condition.h)
-//   date32, date64                  a date; a number: whole days since 1970-01-01; a text: "2017-06-01", missing beyond the years 0000 to 9999
-//   time32, time64, timestamp       a number: seconds since midnight or since 1970-01-01 UTC, as far as doubles tell them apart; no text
-//   duration                        a number: seconds; no text
-//   decimal of 32 to 256 bits       a number, the double nearest to it; a text with all digits of its scale: "1.50"
-//   dictionary                      what its values count as: by value, never by index
-//   null                            missing everywhere
+//   cell                                number                        text (cell_text.h)
+//   7, 7.0, decimal 7.00                7                             "7"
+//   other integers, decimals            the double nearest to it      all digits, none that is a 0 at the end of decimals: "1.5"
+//   other floats                        itself                        the shortest decimal of the double: "0.1"
+//   floats beyond 2^53                  itself                        none
+//   infinities                          none                          none
+//   truth values                        1 or 0                        "true" or "false"
+//   texts                               where it is written as one    itself
+//                                       (text_reader.h)
+//   dates, timestamps                   days since 1970-01-01         "2017-06-01", "2017-06-01 13:30:00.5"; none beyond the years 0000 to 9999
+//   durations                           days                          that of the number
+//   times of day                        days: 6 hours are 0.25        "06:00:00"
 //
-// A null counts as a missing cell, and a row that is null as a whole as a damaged record (data_policy.h). Every other type can stand in a
-// table and cannot be used. Names of columns are as they stand in the schema, blanks and all.
+// A day is the unit of all of them: hours are fractions of it. A timestamp is in UTC where its column has a zone, and stands for its day where a date is compared, as
+// a text does that is written as one (`date_in`). Bytes are texts. The cells of a dictionary are its values, by value, never by index, and those of
+// a union what the member says that each is of. Nulls and NaN are missing cells, and so is every cell of another type (lists, structs, intervals of months).
+// A row that is null as a whole is a damaged record. Names of columns are as they stand in the schema, blanks and all.
 //
 // The producer of a stream is another program's code. What it says is checked as far as it can be before it is believed: counts, lengths,
 // null pointers where there must be something, offsets of texts, indices of dictionaries, and each struct is released once whatever it says. *What cannot be checked*:
@@ -34,6 +39,7 @@
 #include <vector>
 
 #include <surety/data/arrow_abi.h>
+#include <surety/data/cell_text.h>
 #include <surety/data/condition.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/text_reader.h>
@@ -44,7 +50,24 @@ class HashedBytes;
 
 /// What the cells of an Arrow column hold; of a dictionary, what its values do.
 struct ArrowType {
-  enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, floating, text, text_view, date, time, decimal, other };
+  enum class Kind : std::uint8_t {
+    null,
+    boolean,
+    integer,
+    unsigned_integer,
+    floating,
+    text,
+    text_view,
+    fixed_text,
+    date,
+    timestamp,
+    time_of_day,
+    duration,
+    decimal,
+    dense_union,
+    sparse_union,
+    other
+  };
   Kind kind = Kind::other;
   int bytes = 0;           ///< of a value; of a text, of an offset
   std::int64_t units = 1;  ///< of a date in a day, of a time in a second
@@ -54,14 +77,14 @@ struct ArrowType {
 
 struct ArrowColumn {
   std::string name;
-  std::string format;                ///< as the interface writes it: "l" is int64
-  ArrowType type;                    ///< of values
-  std::optional<ArrowType> indices;  ///< of a dictionary
-  /// Whether its cells can be used so.
-  [[nodiscard]] bool can_be(CellUse use) const noexcept;
+  std::string format;                                      ///< as the interface writes it: "l" is int64
+  ArrowType type;                                          ///< of values
+  std::optional<ArrowType> indices;                        ///< of a dictionary
+  std::vector<ArrowColumn> members = {};                   ///< of a union
+  std::vector<std::optional<std::size_t>> member_of = {};  ///< the member of each type id of a union
+  /// Its cells may be texts.
+  [[nodiscard]] bool may_hold_texts() const noexcept;
 };
-/// For people: "int64 (l)", "dictionary of utf8 (u)", "an unknown type (+x)".
-[[nodiscard]] std::string describe(const ArrowColumn& column);
 
 /// A struct of the interface that is released once: when it goes, unless it was moved on.
 template <class Struct>
@@ -98,28 +121,33 @@ class ArrowOwner {
 class ArrowCells {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Also of a row that is null as a whole. \pre row < size(), here and below
+  /// Null or NaN, or of a type that is never there; also of a row that is null as a whole. \pre row < size(), here and below
   [[nodiscard]] bool is_null(std::size_t row) const noexcept;
-  /// \pre the column can be used so and the cell is not null, here and below
+  /// Null, or a text with nothing in it but blanks.
+  [[nodiscard]] bool is_blank(std::size_t row) const;
+  /// \pre the cell is not null, here and below
   [[nodiscard]] ParsedNumber number(std::size_t row, NumberFormat format = {}) const;
-  /// Looks into the batch or into `buffer`, which it may fill.
+  /// Looks into the batch or into `buffer`, which it may fill. Empty where it has none.
   [[nodiscard]] std::string_view text(std::size_t row, std::string& buffer) const;
-  /// Nothing where it is none of the years 0000 to 9999, or a text that is no date.
+  /// Nothing where it is none of the years 0000 to 9999, or no date.
   [[nodiscard]] std::optional<Date> date(std::size_t row) const;
+  /// Nothing where it is none.
+  [[nodiscard]] std::optional<bool> truth(std::size_t row) const;
 
   /// The finite numbers among the cells of `count` rows, in their order. \return how many: the others are null or damaged.
-  /// \pre the column can be used as a number, out has room for `count`. \complexity O(count), without memory for what are no texts and decimals
+  /// \pre out has room for `count`. \complexity O(count), without memory for what are no texts and decimals
   [[nodiscard]] std::size_t numbers(std::size_t first, std::size_t count, double* out, NumberFormat format = {}) const;
   /// The same of these rows.
   [[nodiscard]] std::size_t numbers(std::span<const std::size_t> rows, double* out, NumberFormat format = {}) const;
-  /// Each row's, NaN where it is null or no finite number; of a dictionary and of what is written as text NaN everywhere: `number` has those.
+  /// Each row's, NaN where it is null or no finite number; of a dictionary, a union and what is written as text NaN everywhere: `number` has those.
   void numbers_or_nan(std::size_t first, std::span<double> out) const;
 
-  /// The cell as bytes that tell values apart and do not depend on how they are stored: docs/proofs/units.md#arrow. Also of a null.
+  /// The cell as bytes that are those of another one where both count as the same in every use, whatever their types: docs/proofs/units.md#arrow. Also of a
+  /// null.
   void encode(std::size_t row, std::vector<unsigned char>& out) const;
   /// Each to the bytes of its own.
   void encode(std::span<const std::size_t> rows, HashedBytes* out) const;
-  /// The integer in a cell, of columns of integers of at most 64 bits with a sign or 63 without; nothing in others.
+  /// The integer whose digits are the text of the cell; nothing for other texts, and beyond 64 bits.
   [[nodiscard]] std::optional<std::int64_t> integer(std::size_t row) const;
   /// Those of `count` rows, of integers with a sign of which none can be null; false, and writes nothing, for other columns. \pre out has room for `count`
   [[nodiscard]] bool whole_integers(std::size_t first, std::size_t count, std::int64_t* out) const;
@@ -129,10 +157,11 @@ class ArrowCells {
     return data_ != nullptr ? data_ + static_cast<std::size_t>(type_.bytes) * (first_ + row) : nullptr;
   }
 
-  [[nodiscard]] const ArrowType& type() const noexcept { return values_ ? values_->type_ : type_; }
-  /// No cell can be null: neither a bit nor a value of a dictionary says so.
+  /// No cell can be null: neither a bit nor a value says so.
   [[nodiscard]] bool is_whole() const noexcept {
-    return type_.kind != ArrowType::Kind::null && bits_ == nullptr && row_bits_ == nullptr && !values_;
+    using enum ArrowType::Kind;
+    return data_ != nullptr && type_.kind != floating && type_.kind != dense_union && type_.kind != sparse_union && has_no_bits() &&
+           !values_;
   }
 
  private:
@@ -142,14 +171,28 @@ class ArrowCells {
   ArrowCells(const ArrowArray& array, const ArrowColumn& column, std::size_t first, std::size_t size, const unsigned char* row_bits,
              std::size_t first_row_bit);
   void read_buffers(const ArrowArray& array, std::size_t first, std::size_t size);
+  void read_members(const ArrowArray& array, const ArrowColumn& column);
   void check_texts() const;
+  [[nodiscard]] bool has_no_bits() const noexcept { return bits_ == nullptr && row_bits_ == nullptr; }
+  /// By a bit of its own, or of its row.
+  [[nodiscard]] bool has_null_bit(std::size_t row) const noexcept;
+  /// By that, its type or its value; of dictionaries and unions without a look at values.
   [[nodiscard]] bool has_own_null(std::size_t row) const noexcept;
+  /// Where the value of a cell is: in a dictionary, in a member of a union, here. \pre it has no null of its own
+  struct Place {
+    const ArrowCells* cells;
+    std::size_t row;
+  };
+  [[nodiscard]] Place place(std::size_t row) const noexcept;
+  [[nodiscard]] bool is_elsewhere() const noexcept { return values_ != nullptr || members_ != nullptr; }
   [[nodiscard]] std::uint64_t index(std::size_t row) const noexcept;
   [[nodiscard]] std::int64_t signed_value(std::size_t row) const noexcept;
   [[nodiscard]] std::uint64_t unsigned_value(std::size_t row) const noexcept;
   [[nodiscard]] double floating_value(std::size_t row) const noexcept;
   [[nodiscard]] std::string_view bytes_of_text(std::size_t row) const noexcept;
-  [[nodiscard]] std::optional<std::int64_t> days(std::size_t row) const noexcept;
+  [[nodiscard]] std::int64_t days(std::size_t row) const noexcept;
+  [[nodiscard]] Instant instant(std::size_t row) const noexcept { return instant_of(signed_value(row), type_.units); }
+  [[nodiscard]] std::string decimal(std::size_t row) const;
   /// Calls use(load), where load(row) is the number of a row's value. False, and does not, where that is no load from memory.
   template <class Use>
   bool with_load(const Use& use) const;
@@ -159,8 +202,6 @@ class ArrowCells {
   std::size_t numbers_of(const Rows& rows, double* out, NumberFormat format) const;
   template <class Sink>
   void write(std::size_t row, Sink& out) const;
-  template <class Sink>
-  void write_rest(std::size_t row, Sink& out) const;
 
   ArrowType type_;  ///< of the indices of a dictionary
   std::size_t size_ = 0;
@@ -174,6 +215,12 @@ class ArrowCells {
   const unsigned char* row_bits_ = nullptr;  ///< of the rows as a whole
   std::size_t first_row_bit_ = 0;
   std::shared_ptr<const ArrowCells> values_;  ///< of a dictionary
+  /// Of a union, with the member of each type id, and where the values of a sparse one begin.
+  struct Members {
+    std::vector<ArrowCells> cells;
+    std::array<std::uint8_t, 128> member_of;
+  };
+  std::shared_ptr<const Members> members_;
 };
 
 /// Some rows of a stream.
@@ -218,9 +265,6 @@ class ArrowStream {
 
   /// The position of a column. \throws Error{bad_data} listing the schema's names when there is none, or where it stands twice.
   [[nodiscard]] std::size_t position(std::string_view column) const;
-  /// As `position`, of a column that is used so. \throws Error{bad_data} with its type where it cannot be.
-  [[nodiscard]] std::size_t position(std::string_view column, CellUse use) const;
-
   /// \throws Error{bad_data} "Arrow stream: <reason>", always.
   [[noreturn]] static void refuse(std::string_view reason);
 

@@ -87,7 +87,7 @@ class HeldColumns {
   std::vector<std::uint64_t> starts_{0};
 };
 
-/// Owners as numbers: of integers with a sign those, of others the place of their text.
+/// Owners as numbers, which depend on their texts alone: an even one of an integer's digits, an odd one of the place of another text.
 class Owners {
  public:
   explicit Owners(const KeyedHash& hash) : texts_{hash} {}
@@ -95,13 +95,17 @@ class Owners {
   /// False for a row without an identifier.
   bool number_of(const ArrowCells& cells, std::size_t row, std::uint64_t& number) {
     if (cells.is_null(row)) return false;
-    if (cells.type().kind == ArrowType::Kind::integer) {
-      number = static_cast<std::uint64_t>(*cells.integer(row));
-      return true;
-    }
+    if (const auto whole = cells.integer(row); whole && number_of(*whole, number)) return true;
     const auto text = cells.text(row, buffer_);
     if (text.empty()) return false;
-    number = texts_.place_of(text);
+    number = 2 * texts_.place_of(text) + 1;
+    return true;
+  }
+  /// False, and sets nothing, for one that is too large, which counts as a text.
+  static bool number_of(std::int64_t whole, std::uint64_t& number) noexcept {
+    constexpr auto most = std::int64_t{1} << 62;
+    if (!(whole >= -most && whole < most)) return false;
+    number = 2 * static_cast<std::uint64_t>(whole);
     return true;
   }
 
@@ -294,9 +298,7 @@ class Selection {
         const bool are_whole = cells.whole_integers(begin, end - begin, integers.data());
         for (std::size_t k = begin; k < end; ++k) {
           std::uint64_t owner = 0;
-          if (are_whole) {
-            see(static_cast<std::uint64_t>(integers[k - begin]), k);
-          } else if (owners_.number_of(cells, k, owner)) {
+          if ((are_whole && Owners::number_of(integers[k - begin], owner)) || owners_.number_of(cells, k, owner)) {
             see(owner, k);
           } else if (is_first_round) {
             if (form == RecordForm::is_public) {

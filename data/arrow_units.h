@@ -6,7 +6,7 @@
 // the same rows are kept in law, others in fact.
 //
 // *The encoding* is of the columns that are looked at, but for the owner's, in the order of their names, each cell as `ArrowCells::encode` writes it
-// (docs/proofs/units.md#arrow). It knows nothing of batches, dictionaries and how wide integers and offsets are.
+// (docs/proofs/units.md#arrow). It knows nothing of batches, dictionaries and types of columns.
 //
 // *The identifier* is the cell of the owner's column as a text. A null, an empty text and a row that is null as a whole have none.
 #pragma once
@@ -27,7 +27,7 @@ struct ArrowUnits {
   UnitSelectionOptions options = {};
 };
 
-/// \param owner the position of the rule's column, which can be a text \param content those that are encoded, in the order of their names
+/// \param owner the position of the rule's column \param content those that are encoded, in the order of their names
 /// \return the rows that are kept, counted through all batches. \throws Error{bad_data} for a batch that lies; where the form is public, also for a row without
 ///         an identifier, with its number.
 /// \complexity O(n) for n rows, and O(m log m) for an owner of m > K rows, of which rows that are equal are read twice. Where the rows need more than

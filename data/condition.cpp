@@ -97,6 +97,71 @@ std::optional<Date> parse_date(std::string_view text) {
   return Date{static_cast<std::int32_t>(std::chrono::sys_days{day}.time_since_epoch().count())};
 }
 
+namespace {
+
+/// The number of two digits at the front, which is taken away; nothing where there is none up to `most`.
+std::optional<int> take_two_digits(std::string_view& text, int most) {
+  const auto is_digit = [](char byte) { return byte >= '0' && byte <= '9'; };
+  if (text.size() < 2 || !is_digit(text[0]) || !is_digit(text[1])) return std::nullopt;
+  const int value = 10 * (text[0] - '0') + (text[1] - '0');
+  text.remove_prefix(2);
+  return value <= most ? std::optional{value} : std::nullopt;
+}
+
+bool take(std::string_view& text, char byte) {
+  if (!text.starts_with(byte)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// Minutes of a day, with what is behind them of UTC taken away; nothing for what is no time of day.
+std::optional<int> utc_minutes(std::string_view text) {
+  const auto hour = take_two_digits(text, 23);
+  if (!hour || !take(text, ':')) return std::nullopt;
+  const auto minute = take_two_digits(text, 59);
+  if (!minute) return std::nullopt;
+  if (take(text, ':')) {
+    if (!take_two_digits(text, 59)) return std::nullopt;
+    if (take(text, '.')) {
+      const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
+      if (digits == 0) return std::nullopt;
+      text.remove_prefix(digits);
+    }
+  }
+  const int minutes = *hour * 60 + *minute;
+  if (text.empty() || text == "Z") return minutes;
+  const bool is_east = text.front() == '+';
+  if (!is_east && text.front() != '-') return std::nullopt;
+  text.remove_prefix(1);
+  const auto hours_off = take_two_digits(text, 23);
+  if (!hours_off) return std::nullopt;
+  take(text, ':');
+  const auto minutes_off = text.empty() ? std::optional{0} : take_two_digits(text, 59);
+  if (!minutes_off || !text.empty()) return std::nullopt;
+  const int off = *hours_off * 60 + *minutes_off;
+  return minutes - (is_east ? off : -off);
+}
+
+}  // namespace
+
+std::optional<Date> date_in(std::string_view text) {
+  text = trimmed(text);
+  constexpr std::size_t day_size = 10;
+  const auto day = parse_date(text.substr(0, std::min(day_size, text.size())));
+  if (!day || text.size() <= day_size) return day;
+  if (text[day_size] != ' ' && text[day_size] != 'T') return std::nullopt;
+  const auto minutes = utc_minutes(text.substr(day_size + 1));
+  if (!minutes) return std::nullopt;
+  constexpr int of_day = 24 * 60;
+  return date_of_days(std::int64_t{day->days} + (*minutes < 0 ? -1 : *minutes >= of_day ? 1 : 0));
+}
+
+std::optional<Date> date_of_days(std::int64_t days) noexcept {
+  constexpr std::int64_t first = -719'528;  // 0000-01-01
+  constexpr std::int64_t last = 2'932'896;  // 9999-12-31
+  return days >= first && days <= last ? std::optional{Date{static_cast<std::int32_t>(days)}} : std::nullopt;
+}
+
 std::string describe(Date date) {
   const std::chrono::year_month_day day{std::chrono::sys_days{std::chrono::days{date.days}}};
   return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
@@ -116,13 +181,18 @@ class ConditionParser {
   Condition condition() {
     either(0);
     require_end("and, or or its end");
-    // A column whose numbers are compared is one of numbers.
-    for (auto& asked : result_.comparisons_) {
-      if (!is_about_presence(asked.relation) || kinds_.contains(asked.column)) continue;
-      const bool is_compared = std::any_of(result_.comparisons_.begin(), result_.comparisons_.end(), [&](const CellComparison& other) {
-        return other.column == asked.column && !is_about_presence(other.relation) && other.kind() == CellKind::number;
+    const auto is_compared = [&](const std::string& column, CellKind kind) {
+      return std::any_of(result_.comparisons_.begin(), result_.comparisons_.end(), [&](const CellComparison& other) {
+        return other.column == column && !is_about_presence(other.relation) && other.kind() == kind;
       });
-      if (is_compared) asked.value = 0.0;
+    };
+    for (auto& asked : result_.comparisons_) {
+      // A column whose dates are compared is one of dates, in quotes or not: so the text of a condition means one thing, whoever reads it again.
+      if (is_compared(asked.column, CellKind::date)) {
+        make_date(asked);
+      } else if (is_about_presence(asked.relation) && !kinds_.contains(asked.column) && is_compared(asked.column, CellKind::number)) {
+        asked.value = 0.0;  // a column whose numbers are compared is one of numbers
+      }
     }
     return std::move(result_);
   }
@@ -201,6 +271,17 @@ class ConditionParser {
     }
   }
 
+  void make_date(CellComparison& asked) const {
+    if (asked.kind() == CellKind::date) return;
+    const auto* const text = std::get_if<std::string>(&asked.value);
+    const auto date = is_about_presence(asked.relation) ? std::optional{Date{0}} : text != nullptr ? parse_date(*text) : std::nullopt;
+    if (!date) {
+      refuse(fmt::format("must compare column {} with dates alone, such as '2017-06-01', where it compares it with one",
+                         in_quotes(asked.column)));
+    }
+    asked.value = *date;
+  }
+
   [[nodiscard]] CellKind kind_of(const std::string& column, CellKind otherwise) const {
     const auto found = kinds_.find(column);
     return found == kinds_.end() ? otherwise : found->second;
@@ -247,8 +328,13 @@ class ConditionParser {
     const bool is_order = result.relation != Relation::equal && result.relation != Relation::not_equal;
     if (is_order && std::holds_alternative<std::string>(result.value)) {
       const auto& text = std::get<std::string>(result.value);
-      refuse(fmt::format("must have a number behind {} where it has {}: texts are compared by == and != alone{}", found->first,
-                         in_quotes(text), parse_date(text) ? ", and dates in a column whose type is date in --schema" : ""));
+      const auto date = parse_date(text);
+      if (!date) {
+        refuse(fmt::format(
+            "must have a number or a date such as '2017-06-01' behind {} where it has {}: texts are compared by == and != alone",
+            found->first, in_quotes(text)));
+      }
+      result.value = *date;
     }
     return result;
   }
@@ -295,11 +381,14 @@ class ConditionParser {
     }
     const auto word = rest_.substr(0, std::min(rest_.find_first_of(ends_of_bare_texts), rest_.size()));
     const auto [number, fault] = parse_number(word);
-    if (fault == NumberFault::none || is_bare(word)) rest_.remove_prefix(word.size());
+    const auto date = parse_date(word);
+    if (fault == NumberFault::none || date || is_bare(word)) rest_.remove_prefix(word.size());
     if (fault == NumberFault::none) return number;
+    if (date) return *date;
     if (is_bare(word)) return std::string{word};
     if (word.empty()) refuse("must have a number or a text behind each operator");
-    refuse(fmt::format("compares with {}, which {}: must be a number, or a text in quotes", in_quotes(word), describe(fault)));
+    refuse(fmt::format("compares with {}, which {}: must be a number, a date such as 2017-06-01, or a text in quotes", in_quotes(word),
+                       describe(fault)));
   }
 
   std::string_view text_;
@@ -383,7 +472,12 @@ std::string describe(const CellComparison& comparison) {
   return fmt::format("{}{}{}", column_text(comparison.column), symbol->first,
                      std::visit(Overload{[](double number) { return fmt::format("{}", number); },
                                          [](const std::string& text) { return is_bare(text) ? text : single_quoted(text); },
-                                         [](Date date) { return single_quoted(describe(date)); }},
+                                         [&](Date date) {
+                                           // In quotes it is a text, unless its order is compared.
+                                           const bool is_order =
+                                               comparison.relation != Relation::equal && comparison.relation != Relation::not_equal;
+                                           return is_order ? single_quoted(describe(date)) : describe(date);
+                                         }},
                                 comparison.value));
 }
 

@@ -5,16 +5,17 @@
 //   smoker==yes and (age>=40 or not (age<18))  and, or, not, parentheses; `not` binds closest, then `and`, then `or`
 //
 //   missing(age)   present(age) and age!=40    whether the cell is missing
-//   admission>='2017-06-01'                    a date, in a column of dates
+//   admission>=2017-06-01                      a date, of one or of a timestamp; behind > >= < <= in quotes, too
 //
 // A cell is *missing* where it is empty or blank; in a column of numbers (which is known to be one, or whose numbers the same condition compares)
 // also where it is no number, in one of dates where it is no date. `CsvFormat::missing` changes nothing of that.
 //
-// The literal decides: one that is written as a number, without quotes, compares numbers ('07' and '7.0' are 7); every other one compares
-// the whole text of the cell, byte by byte, as categories do ("7" in quotes is not '07'). A text that begins with a letter and has no blanks,
+// The literal decides: one that is written as a number, without quotes, compares numbers ('07' and '7.0' are 7), and one that is written as a date, without
+// quotes or behind > >= < <=, compares dates: a timestamp stands for its day. Every other one compares
+// the whole text of the cell, byte by byte, as categories do ("7" in quotes is not '07'). Where one comparison with a column is of dates, all are. A text that begins with a letter and has no blanks,
 // quotes, operators, parentheses, commas or semicolons needs no quotes. Quotes are single or double, and doubled inside themselves. The name
 // of a column is what stands before the operator without blanks around it; one that begins with a quote, a parenthesis or the word `not`, or with
-// `missing(` or `present(`, or holds one of < > = !, stands in quotes. Which columns hold dates is said beside the text (`CellKind`).
+// `missing(` or `present(`, or holds one of < > = !, stands in quotes. Which columns hold dates can be said beside the text, too (`CellKind`).
 //
 // **Three values.** A comparison with a damaged cell (data_policy.h; of texts: an empty or blank one) is neither met nor missed but
 // unknown; so is whether a cell of a damaged record is missing. `not` of unknown is unknown, `and` is the least and `or` the greatest of its sides in the order missed < unknown < met, and a
@@ -51,6 +52,11 @@ struct Date {
 };
 /// A text, without blanks around it, that is a day of the years 0000 to 9999 of the Gregorian calendar in the form YYYY-MM-DD.
 [[nodiscard]] std::optional<Date> parse_date(std::string_view text);
+/// The day in the text of a cell: a day, or one with a time of day behind it, as programs write timestamps: "2017-06-01 13:30", "2017-06-01T13:30:00.5Z",
+/// "2017-06-01 00:30:00+02:00", whose day is that of UTC.
+[[nodiscard]] std::optional<Date> date_in(std::string_view text);
+/// Nothing beyond the years 0000 to 9999.
+[[nodiscard]] std::optional<Date> date_of_days(std::int64_t days) noexcept;
 [[nodiscard]] std::string describe(Date date);
 
 /// What a column holds.
@@ -106,7 +112,7 @@ class Condition {
 };
 
 /// \throws Error{invalid_argument} "<what> is '<text>', must ..." for what is no condition, is longer than `Condition::most_bytes` or nested
-///         deeper than `Condition::deepest`, or compares a column of dates with something else.
+///         deeper than `Condition::deepest`, or compares a column of dates with something else, too.
 [[nodiscard]] Condition parse_condition(std::string_view text, std::string_view what = "the condition", const ColumnKinds& kinds = {});
 /// A single comparison of numbers or texts, without and, or, not and parentheses, whose names may begin with those. \throws as `parse_condition`.
 [[nodiscard]] CellComparison parse_comparison(std::string_view text, std::string_view what = "the comparison");

@@ -205,7 +205,7 @@ std::optional<double> CsvReader::number(const std::vector<std::string>& cells, s
 }
 
 std::optional<Date> CsvReader::date(const std::vector<std::string>& cells, std::size_t position) const {
-  if (const auto date = parse_date(cells[position])) return date;
+  if (const auto date = date_in(cells[position])) return date;
   const bool is_private = policy_.form == RecordForm::is_private;
   const bool is_empty = trimmed(cells[position]).empty();
   if (!missing_.empty() && missing_[position] && !is_damaged_ && (is_private || is_empty)) return parse_date(missing_[position]->text);
@@ -219,7 +219,7 @@ bool CsvReader::is_missing(const std::vector<std::string>& cells, std::size_t po
   if (trimmed(cells[position]).empty()) return true;
   if (kind == CellKind::text) return false;
   const bool is_there = kind == CellKind::number ? parse_number(cells[position], policy_.csv.numbers()).fault == NumberFault::none
-                                                 : parse_date(cells[position]).has_value();
+                                                 : date_in(cells[position]).has_value();
   if (!is_there && policy_.form == RecordForm::is_public) {
     refuse_record(fmt::format(", column {}: {} is not a {}", in_quotes(header_[position]), in_quotes(cells[position]),
                               kind == CellKind::number ? "number" : "date"));

@@ -130,6 +130,7 @@ struct CsvRow {
     return reader.number(cells, position, advice);
   }
   [[nodiscard]] std::optional<Date> date(std::size_t position) const { return reader.date(cells, position); }
+  [[nodiscard]] static std::optional<bool> truth(std::size_t /*position*/) noexcept { return std::nullopt; }  // cells are texts
   [[nodiscard]] bool is_missing(std::size_t position, CellKind kind) const { return reader.is_missing(cells, position, kind); }
   [[noreturn]] void refuse_record(const std::string& reason) const { reader.refuse_record(reason); }
   [[nodiscard]] RecordForm form() const noexcept { return reader.form(); }

@@ -13,7 +13,7 @@
 // text with an odd quote at the start of a cell may not be that of one record: it takes in lines up to the next such quote, at most as many as a cell
 // may hold. Writers of CSV double quotes.)
 //
-//   Arrow  a row of a batch is a record (arrow_stream.h says what its cells are). A null is a missing cell, as an empty one is, and a row that is null
+//   Arrow  a row of a batch is a record (arrow_stream.h says what its cells are). A null or a NaN is a missing cell, as an empty one is, and a row that is null
 //          as a whole a damaged record.
 //
 // *A damaged record* has a wrong number of cells (an empty line, too), an unclosed quote, a quote where none may be, a carriage return

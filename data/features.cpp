@@ -391,8 +391,8 @@ LabelRule parse_label_rule(std::string_view text) {
   LabelRule rule{.column = std::move(compared.column), .test = LabelRule::Test{compared.relation, 0}};
   std::visit(Overload{[&](double threshold) { rule.test->threshold = threshold; },
                       [&](std::string& sought) { rule.test->text = std::move(sought); },
-                      [](Date) {
-                        throw Error{ErrorCode::internal, "a label is compared with a date"};
+                      [&](Date) {
+                        invalid(fmt::format("label {} is compared with a date, must be compared with a number or a text", in_quotes(text)));
                       }},
              compared.value);
   return rule;

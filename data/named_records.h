@@ -74,7 +74,7 @@ template <class Table>
 class NamedRecord {
  public:
   /// \param table has, beside `position`, `count_missing_as(column, value)`. \throws Error{invalid_argument} when the map is not valid or not one of named
-  ///        columns; Error{bad_data} for a column that is missing, and of an Arrow stream for one of another type.
+  ///        columns; Error{bad_data} for a column that is missing, and of an Arrow stream for one that stands twice.
   template <class Table>
   NamedRecord(Table& table, const FeatureMap& features, const std::optional<LabelRule>& label) : features_{features}, label_{label} {
     if (label) label_position_ = table.position(label->column, label->is_of_text() ? CellUse::text : CellUse::number);
@@ -96,7 +96,7 @@ class NamedRecord {
   }
 
   /// Makes the features of the row in hand, and its label when there is a rule for it; false when a cell of it is damaged.
-  /// \param row has by position `text` and, with advice, `number`, and `form` and `refuse_record`
+  /// \param row has by position `text`, `truth` and, with advice, `number`, and `form` and `refuse_record`
   /// \param made of the feature of column k, where it was made of a number already, else NaN: then `row` is asked
   /// \throws Error{bad_data} in place of false where the form is public.
   template <class Row, class Made>
@@ -160,7 +160,9 @@ class NamedRecord {
       if (is_public) row.refuse_record(fmt::format(", column {}: the cell is empty, must be a text", in_quotes(label_->column)));
       return false;
     }
-    const auto known = (*label_)(text);
+    auto known = (*label_)(text);
+    // A truth value is the number 1 or 0, too.
+    if (const auto truth = known ? std::nullopt : row.truth(label_position_)) known = (*label_)(*truth ? "1" : "0");
     if (!known && is_public) {
       row.refuse_record(fmt::format(", column {}: {} is none of the classes", in_quotes(label_->column), in_quotes(text)));
     }

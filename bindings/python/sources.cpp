@@ -2,12 +2,18 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <span>
+#include <string_view>
+
+#include <nanobind/stl/string.h>
 
 #include <surety/base/text/error.h>
+#include <surety/data/text_reader.h>
 
 #include "calls.h"
+#include "objects.h"
 
 namespace surety::python {
 namespace {
@@ -59,8 +65,49 @@ struct Batch {
   const void* no_buffer = nullptr;
 };
 
-/// \pre with the lock
-void export_batch(nb::handle batch, ArrowArray* out) {
+/// What NumPy has of a column.
+void export_buffers(nb::handle buffers, std::int64_t rows, ArrowArray* out) {
+  auto column = std::make_unique<Column>();
+  for (const nb::handle buffer : buffers) {
+    if (buffer.is_none()) {
+      column->buffers.push_back(nullptr);
+    } else {
+      column->memory.emplace_back(buffer);
+      column->buffers.push_back(column->memory.back().begin());
+    }
+  }
+  *out = {.length = rows,
+          .null_count = column->buffers.front() == nullptr ? 0 : -1,
+          .offset = 0,
+          .n_buffers = static_cast<std::int64_t>(column->buffers.size()),
+          .n_children = 0,
+          .buffers = column->buffers.data(),
+          .children = nullptr,
+          .dictionary = nullptr,
+          .release = release_struct<Column, ArrowArray>,
+          .private_data = column.get()};
+  static_cast<void>(column.release());
+}
+
+ArrowArrayStream* stream_in(nb::handle capsule) {
+  auto* const stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), stream_capsule));
+  if (stream == nullptr) python_error();
+  return stream;
+}
+
+/// What another package has of a column: a stream of one chunk with these rows.
+void export_chunk(nb::handle capsule, std::int64_t rows, ArrowArray* out) {
+  data::ArrowOwner<ArrowArrayStream> stream{stream_in(capsule)};
+  ArrowArray given{};
+  const int code = stream.is_there() ? stream->get_next(stream.get(), &given) : EINVAL;
+  data::ArrowOwner<ArrowArray> chunk{code == 0 ? &given : nullptr};
+  if (!chunk.is_there() || chunk->length != rows) data::ArrowStream::refuse("a column cannot be read");
+  *out = *chunk.get();
+  chunk.get()->release = nullptr;
+}
+
+/// \pre with the lock \param convert as of `export_objects`
+void export_batch(nb::handle batch, nb::handle convert, ArrowArray* out) {
   const auto rows = nb::cast<std::int64_t>(batch[0]);
   const nb::object columns = batch[1];
   auto held = std::make_unique<Batch>();
@@ -81,42 +128,37 @@ void export_batch(nb::handle batch, ArrowArray* out) {
   data::ArrowOwner<ArrowArray> owner{out};
   auto& made = held.release()->columns;
   for (std::size_t k = 0; k < made.size(); ++k) {
-    auto column = std::make_unique<Column>();
-    const nb::object buffers = columns[k];
-    for (const nb::handle buffer : buffers) {
-      if (buffer.is_none()) {
-        column->buffers.push_back(nullptr);
-      } else {
-        column->memory.emplace_back(buffer);
-        column->buffers.push_back(column->memory.back().begin());
-      }
+    const nb::object given = columns[k];
+    if (PyTuple_Check(given.ptr())) {
+      export_buffers(given, rows, &made[k]);
+    } else if (PyCapsule_IsValid(given.ptr(), stream_capsule) != 0) {
+      export_chunk(given, rows, &made[k]);
+    } else {
+      export_objects(given, convert, &made[k]);
     }
-    made[k] = {.length = rows,
-               .null_count = column->buffers.front() == nullptr ? 0 : -1,
-               .offset = 0,
-               .n_buffers = static_cast<std::int64_t>(column->buffers.size()),
-               .n_children = 0,
-               .buffers = column->buffers.data(),
-               .children = nullptr,
-               .dictionary = nullptr,
-               .release = release_struct<Column, ArrowArray>,
-               .private_data = column.get()};
-    static_cast<void>(column.release());
   }
   *out = *owner.get();
   owner.get()->release = nullptr;
 }
 
+/// Of what type a column is: as Arrow writes it, a stream of it, or of Python objects.
+struct ColumnType {
+  std::string format = {};
+  std::shared_ptr<data::ArrowOwner<ArrowSchema>> schema = {};
+  bool is_of_objects = false;
+};
+
 struct Columns {
   std::vector<std::string> names;
-  std::vector<std::string> formats;
+  std::vector<ColumnType> types;
   nb::object next;
+  nb::object convert;
   Raised raised;
 };
 
 struct Schema {
   std::vector<std::string> names = {};
-  std::vector<std::string> formats = {};
+  std::vector<ColumnType> types = {};
   std::vector<ArrowSchema> columns = {};
   std::vector<ArrowSchema*> pointers = {};
 };
@@ -124,20 +166,10 @@ struct Schema {
 void release_column(ArrowSchema* column) { column->release = nullptr; }
 
 void export_schema(const Columns& columns, ArrowSchema* out) {
-  auto held = std::make_unique<Schema>(Schema{.names = columns.names, .formats = columns.formats});
+  auto held = std::make_unique<Schema>(Schema{.names = columns.names, .types = columns.types});
   held->columns.resize(held->names.size());
-  for (std::size_t k = 0; k < held->names.size(); ++k) {
-    held->columns[k] = {.format = held->formats[k].c_str(),
-                        .name = held->names[k].c_str(),
-                        .metadata = nullptr,
-                        .flags = ARROW_FLAG_NULLABLE,
-                        .n_children = 0,
-                        .children = nullptr,
-                        .dictionary = nullptr,
-                        .release = release_column,
-                        .private_data = nullptr};
-    held->pointers.push_back(&held->columns[k]);
-  }
+  for (auto& column : held->columns) held->pointers.push_back(&column);
+  // From here on what is made is released with its parent.
   *out = {.format = "+s",
           .name = "",
           .metadata = nullptr,
@@ -147,7 +179,38 @@ void export_schema(const Columns& columns, ArrowSchema* out) {
           .dictionary = nullptr,
           .release = release_struct<Schema, ArrowSchema>,
           .private_data = held.get()};
-  static_cast<void>(held.release());
+  data::ArrowOwner<ArrowSchema> owner{out};
+  auto& made = *held.release();
+  for (std::size_t k = 0; k < made.columns.size(); ++k) {
+    const auto& type = made.types[k];
+    const char* const name = made.names[k].c_str();
+    if (type.is_of_objects) {
+      export_schema_of_objects(name, &made.columns[k]);
+      continue;
+    }
+    // What another package says of a column stays with it: children and dictionary are looked at, and released there.
+    if (type.schema) made.columns[k] = *type.schema->get();
+    if (!type.schema) {
+      made.columns[k].format = type.format.c_str();
+      made.columns[k].flags = ARROW_FLAG_NULLABLE;
+    }
+    made.columns[k].name = name;
+    made.columns[k].release = release_column;
+    made.columns[k].private_data = nullptr;
+  }
+  *out = *owner.get();
+  owner.get()->release = nullptr;
+}
+
+/// \pre with the lock
+ColumnType type_in(nb::handle given) {
+  if (given.is_none()) return {.format = {}, .schema = {}, .is_of_objects = true};
+  if (PyCapsule_IsValid(given.ptr(), stream_capsule) == 0)
+    return {.format = nb::cast<std::string>(given), .schema = {}, .is_of_objects = false};
+  data::ArrowOwner<ArrowArrayStream> stream{stream_in(given)};
+  ArrowSchema schema{};
+  if (!stream.is_there() || stream->get_schema(stream.get(), &schema) != 0) data::ArrowStream::refuse("a column cannot be read");
+  return {.format = {}, .schema = std::make_shared<data::ArrowOwner<ArrowSchema>>(&schema), .is_of_objects = false};
 }
 
 Columns& columns_of(ArrowArrayStream* stream) { return *static_cast<Columns*>(stream->private_data); }
@@ -158,7 +221,7 @@ int next_batch(ArrowArrayStream* stream, ArrowArray* out) {
   *out = {};
   try {
     const nb::object batch = columns.next();
-    if (!batch.is_none()) export_batch(batch, out);
+    if (!batch.is_none()) export_batch(batch, columns.convert, out);
     return 0;
   } catch (nb::python_error& error) {
     *columns.raised = std::make_unique<nb::python_error>(std::move(error));
@@ -185,14 +248,15 @@ void Source::rethrow() const {
 }
 
 Source arrow_source(nb::handle capsule, bool no_limits) {
-  auto* const stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), stream_capsule));
-  if (stream == nullptr) python_error();
+  auto* const stream = stream_in(capsule);
   return unlocked([&] { return Source{data::ArrowStream{stream, limits_of(no_limits)}}; });
 }
 
-Source array_source(const std::vector<std::string>& names, const std::vector<std::string>& formats, nb::object next, bool no_limits) {
+Source array_source(const std::vector<std::string>& names, nb::handle types, nb::object next, nb::object convert, bool no_limits) {
   auto raised = std::make_shared<std::unique_ptr<nb::python_error>>();
-  auto columns = std::make_unique<Columns>(Columns{.names = names, .formats = formats, .next = std::move(next), .raised = raised});
+  auto columns = std::make_unique<Columns>(
+      Columns{.names = names, .types = {}, .next = std::move(next), .convert = std::move(convert), .raised = raised});
+  for (const nb::handle type : types) columns->types.push_back(type_in(type));
   ArrowArrayStream stream{.get_schema =
                               [](ArrowArrayStream* self, ArrowSchema* out) {
                                 try {
@@ -231,6 +295,38 @@ Source sparse_source(std::uint64_t columns, nb::handle ends, nb::handle indices,
   matrix.owner = held;
   unlocked([&] { matrix.validate(); });
   return Source{std::move(matrix)};
+}
+
+nb::object cells_of(Source& source, bool as_texts) {
+  auto stream = std::get<data::ArrowStream>(source.take());
+  nb::list texts;
+  std::vector<double> numbers;
+  std::string buffer;
+  try {
+    while (const auto batch = unlocked([&] { return stream.next(); })) {
+      const auto cells = batch->cells(0);
+      for (std::size_t row = 0; row < cells.size(); ++row) {
+        const bool is_there = !cells.is_null(row);
+        if (as_texts) {
+          const auto text = is_there ? cells.text(row, buffer) : std::string_view{};
+          if (data::trimmed(text).empty()) {
+            texts.append(nb::none());
+          } else {
+            texts.append(nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape")));
+          }
+        } else {
+          const auto parsed = is_there ? cells.number(row) : data::ParsedNumber{0, data::NumberFault::not_a_number};
+          numbers.push_back(parsed.fault == data::NumberFault::none ? parsed.value : std::numeric_limits<double>::quiet_NaN());
+        }
+      }
+    }
+  } catch (const Error&) {
+    source.rethrow();
+    throw;
+  }
+  if (as_texts) return texts;
+  return nb::steal(
+      PyBytes_FromStringAndSize(reinterpret_cast<const char*>(numbers.data()), static_cast<Py_ssize_t>(numbers.size() * sizeof(double))));
 }
 
 }  // namespace surety::python

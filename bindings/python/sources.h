@@ -44,10 +44,14 @@ class Source {
 
 /// The stream in a capsule of `__arrow_c_stream__`.
 [[nodiscard]] Source arrow_source(nanobind::handle capsule, bool no_limits);
-/// Columns of NumPy: `next()` gives None at the end, and else the number of rows and of each column the buffers of its Arrow array, None where there is none.
-/// \param formats as Arrow writes types
-[[nodiscard]] Source array_source(const std::vector<std::string>& names, const std::vector<std::string>& formats, nanobind::object next,
-                                  bool no_limits);
+/// Columns, batch by batch: `next()` gives None at the end, and else the number of rows and each column.
+/// \param types of each what Arrow calls it, and then a column is a tuple of the buffers of its Arrow array, None where there is none; a capsule of a stream of that
+///        type, and then one of a stream of one chunk; or None of objects, and then a list of these
+/// \param convert as of `export_objects`
+[[nodiscard]] Source array_source(const std::vector<std::string>& names, nanobind::handle types, nanobind::object next,
+                                  nanobind::object convert, bool no_limits);
+/// What the cells of the first column count as: their numbers as bytes of doubles, NaN where there is none, or a list of their texts, None where there is none.
+[[nodiscard]] nanobind::object cells_of(Source& source, bool as_texts);
 /// The arrays of a sparse matrix: `ends` of rows as int64, `indices` of columns as int32 or int64, `values` and, None where there are none, `labels` as float64.
 /// \throws Error{invalid_argument} as `data::SparseMatrix::validate`
 [[nodiscard]] Source sparse_source(std::uint64_t columns, nanobind::handle ends, nanobind::handle indices, bool wide_indices,

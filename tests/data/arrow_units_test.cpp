@@ -81,9 +81,13 @@ Bytes encoding_of(const std::vector<ArrowCell>& cells) {
     } else if (const auto* const real = std::get_if<double>(&cell)) {
       std::uint64_t bits = 0;
       std::memcpy(&bits, real, sizeof(bits));
-      if (*real == 0) bits = 0;
-      if (std::isfinite(*real)) put(bytes, 3, {bits});
-      if (!std::isfinite(*real)) put(bytes, 0, {});
+      if (std::isnan(*real)) {
+        put(bytes, 0, {});
+      } else if (std::abs(*real) <= 0x1p53 && *real == std::floor(*real)) {
+        put(bytes, 1, {static_cast<std::uint64_t>(static_cast<std::int64_t>(*real))});
+      } else {
+        put(bytes, std::abs(*real) < 0x1p53 ? 3 : 9, {bits});
+      }
     } else if (const auto* const text = std::get_if<std::string>(&cell)) {
       put(bytes, 4, {text->size()});
       bytes.insert(bytes.end(), text->begin(), text->end());
@@ -155,6 +159,8 @@ TEST(ArrowUnits, HaveTheHashThatWasPublished) {
   EXPECT_EQ(hex(siphash({0})), "da87c1d86b99af44347659119b22fc45");
 }
 
+std::string hex_of_text(const std::string& text) { return hex({text.begin(), text.end()}); }
+
 TEST(ArrowUnits, EncodeCellsAsTheProofsSay) {
   constexpr std::int64_t milliseconds = 86'400'000;
   const auto encoded = [](const std::string& format, const ArrowCell& cell, const std::string& indices = "") {
@@ -166,27 +172,47 @@ TEST(ArrowUnits, EncodeCellsAsTheProofsSay) {
   const std::int64_t minus_two = -2;
   for (const std::string format : {"c", "s", "i", "l"}) EXPECT_EQ(encoded(format, minus_two), "01feffffffffffffff") << format;
   for (const std::string format : {"c", "C", "S", "I", "L"}) EXPECT_EQ(encoded(format, std::int64_t{7}), "010700000000000000") << format;
-  EXPECT_EQ(encoded("L", minus_two), "02feffffffffffffff") << "2^64 - 2";
+  EXPECT_EQ(encoded("L", minus_two), "041400000000000000" + hex_of_text("18446744073709551614")) << "2^64 - 2";
   for (const std::string format : {"e", "f", "g"}) {
     EXPECT_EQ(encoded(format, 0.5), "03000000000000e03f") << format;
-    EXPECT_EQ(encoded(format, -0.0), "030000000000000000") << format;
+    EXPECT_EQ(encoded(format, -0.0), "010000000000000000") << format;
+    EXPECT_EQ(encoded(format, 7.0), "010700000000000000") << format;
     EXPECT_EQ(encoded(format, std::nan("")), "00") << format;
-    EXPECT_EQ(encoded(format, -HUGE_VAL), "00") << format;
+    EXPECT_EQ(encoded(format, -HUGE_VAL), "09000000000000f0ff") << format;
   }
+  EXPECT_EQ(encoded("g", 1e300), "099c7500883ce4377e");
   for (const std::string format : {"u", "U", "vu"}) {
     for (const std::string indices : {"", "i"}) {
       EXPECT_EQ(encoded(format, "Rome", indices), "040400000000000000526f6d65") << format;
       EXPECT_EQ(encoded(format, "", indices), "040000000000000000") << format;
       EXPECT_EQ(encoded(format, {}, indices), "00") << format;
+      EXPECT_EQ(encoded(format, "-2", indices), "01feffffffffffffff") << format;
+      EXPECT_EQ(encoded(format, "0.5", indices), "03000000000000e03f") << format;
+      for (const std::string other : {"07", "-0", "7.0", "0.50", ".5", "1e300", "+7", " 7", "5e-1", "nan", "18446744073709551614"}) {
+        EXPECT_EQ(encoded(format, other, indices), hex(encoding_of({other}))) << other;
+      }
     }
   }
   EXPECT_EQ(encoded("b", std::int64_t{1}), "050100000000000000");
   EXPECT_EQ(encoded("tdD", std::int64_t{17318}), "06a643000000000000");
   EXPECT_EQ(encoded("tdm", 17318 * milliseconds + 5), "06a643000000000000");
-  EXPECT_EQ(encoded("ttm", std::int64_t{1500}), "07e803000000000000dc05000000000000");
-  EXPECT_EQ(encoded("tsu:UTC", std::int64_t{-1}), "0740420f0000000000ffffffffffffffff");
+  for (const auto& [format, of_second] : std::map<std::string, std::int64_t>{{"tss:", 1}, {"tsm:", 1000}, {"tsu:", 1'000'000}}) {
+    EXPECT_EQ(encoded(format, 17318 * 86'400 * of_second), "06a643000000000000") << format;
+    EXPECT_EQ(encoded(format, -1 * of_second), "07ffffffffffffffff0036b455944e0000") << format;
+  }
+  EXPECT_EQ(encoded("ttm", std::int64_t{1500}), "080000000000000000002f685900000000");
+  EXPECT_EQ(encoded("tDs", std::int64_t{3 * 86'400}), "010300000000000000");
+  EXPECT_EQ(encoded("tDs", std::int64_t{43'200}), "03000000000000e03f");
   for (const std::string format : {"d:9,2,32", "d:18,2,64", "d:38,2", "d:76,2,256"}) {
-    EXPECT_EQ(encoded(format, std::int64_t{-2}), "080200000000000000fe" + std::string(62, 'f')) << format;
+    EXPECT_EQ(encoded(format, std::int64_t{-200}), "01feffffffffffffff") << format;
+    EXPECT_EQ(encoded(format, std::int64_t{50}), "03000000000000e03f") << format;
+  }
+  EXPECT_EQ(encoded("d:38,20", std::int64_t{1'000'000'000'000'000'001}), "041600000000000000" + hex_of_text("0.01000000000000000001"));
+  for (const auto* const format : {surety::testing::dense_union, surety::testing::sparse_union}) {
+    EXPECT_EQ(encoded(format, std::int64_t{7}), "010700000000000000");
+    EXPECT_EQ(encoded(format, 7.0), "010700000000000000");
+    EXPECT_EQ(encoded(format, "Rome"), "040400000000000000526f6d65");
+    EXPECT_EQ(encoded(format, {}), "00");
   }
   EXPECT_EQ(encoded("n", {}), "00");
 }
@@ -245,6 +271,43 @@ TEST(ArrowUnits, KeepWhatTheRuleSaysHoweverTheTableIsStored) {
           see(otherwise, {.batches = {2, 8}});
         }
       }
+    }
+  }
+}
+
+// One owner by whole floats, integers, decimals and texts; of what is stored otherwise the same rows are kept.
+TEST(ArrowUnits, KeepTheSameRowsWhateverTheTypesOfColumns) {
+  std::mt19937_64 random{13};
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    const auto table = random_table(random, "l", 60);
+    const UnitRule rule{.column = "who", .most = Count{2}};
+    const auto expected = kept_by_the_rule(table, rule);
+    const auto written = [](const std::vector<ArrowCell>& cells, const std::string& format) {
+      std::vector<ArrowCell> result;
+      for (std::size_t k = 0; k < cells.size(); ++k) {
+        const auto* const whole = std::get_if<std::int64_t>(&cells[k]);
+        const auto* const real = std::get_if<double>(&cells[k]);
+        const double value = whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
+        if (whole == nullptr && real == nullptr) {
+          result.push_back(cells[k]);
+        } else if (format == "g" || (format.starts_with("+u") && k % 3 == 1)) {
+          result.emplace_back(value);
+        } else if (format == "u" || (format.starts_with("+u") && k % 3 == 2)) {
+          result.emplace_back(fmt::format("{:.0f}", value == 0 ? 0.0 : value));
+        } else {
+          result.emplace_back(static_cast<std::int64_t>(value) * (format == "d:9,1" ? 10 : 1));
+        }
+      }
+      return result;
+    };
+    for (const std::string format : {"l", "g", "u", "d:9,1", "c", surety::testing::dense_union, surety::testing::sparse_union}) {
+      auto stored = table;
+      for (const std::size_t column : {0, 1, 3}) {
+        stored.columns[column].format = format;
+        stored.columns[column].cells = written(table.columns[column].cells, format);
+      }
+      const auto found = kept(stored, rule, {.batches = {7, 20}, .offset = 3, .child_offset = 2});
+      EXPECT_EQ(found.is_kept, expected) << format;
     }
   }
 }

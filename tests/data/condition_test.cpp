@@ -104,8 +104,40 @@ TEST(Condition, ComparesDates) {
   for (const char* const bad : {"day>2017-02-29", "day>20170601", "day=='2017-06-01T00:00'", "day==June", "day>"}) {
     EXPECT_TRUE(refused_date(bad, {"--where", "must have a date such as '2017-06-01'"})) << bad;
   }
-  EXPECT_TRUE(refused("day>='2017-06-01'", {"texts are compared by", "dates", "--schema"}));
   EXPECT_EQ(describe(parse_condition("day>=2017-06-01 and missing(day)", "--where", kinds)), "day>='2017-06-01' and missing(day)");
+}
+
+TEST(Condition, ComparesDatesWhereTheLiteralIsOne) {
+  const std::string days =
+      "day,x\n2017-05-31,1\n 2017-06-01,1\n2017-06-01 00:00:00,1\n2017-06-01T23:59:59.5Z,1\n2017-06-02 00:30:00+02:00,1\n,1\n7,1\n";
+  for (const char* const condition :
+       {"day>=2017-06-01", "day>='2017-06-01'", "not (day<2017-06-01)", "day==2017-06-01", "day==2017-06-01 and day>'2017-05-01'"}) {
+    EXPECT_EQ(met(condition, days), "0111100") << condition;
+    EXPECT_EQ(met(describe(parse_condition(condition)), days), "0111100") << condition;
+  }
+  EXPECT_EQ(met("day=='2017-06-01'", days), "0000000") << "a text in quotes";
+  EXPECT_EQ(met("day=='2017-06-01' and day>2017-01-01", days), "0111100") << "of a column of dates";
+  EXPECT_EQ(met("day!=2017-06-01", days), "1000000");
+  EXPECT_EQ(met("missing(day) or day>2018-01-01", days), "0000011") << "what is no date";
+  EXPECT_EQ(describe(parse_condition("day==2017-06-01")), "day==2017-06-01");
+  for (const char* const bad : {"day>='June'", "day>=2017-02-29", "day>'2017-06-01 12:00'"})
+    EXPECT_TRUE(refused(bad, {"a date such as"})) << bad;
+  EXPECT_TRUE(refused("day>=2017-06-01 and day==June", {"'day' with dates alone"}));
+  EXPECT_TRUE(refused("day>=2017-06-01 and day<7", {"'day' with dates alone"}));
+}
+
+TEST(Dates, AreInTheTextsOfTimestamps) {
+  const std::int32_t day = parse_date("2017-06-01")->days;
+  for (const char* const good : {"2017-06-01", " 2017-06-01\t", "2017-06-01 13:30", "2017-06-01T13:30:59", "2017-06-01 13:30:59.123456789",
+                                 "2017-06-01 00:00:00Z", "2017-05-31 23:30-00:30", "2017-06-02 01:00:00.5+0200", "2017-06-01 05:00+05"}) {
+    ASSERT_TRUE(date_in(good)) << good;
+    EXPECT_EQ(date_in(good)->days, day) << good;
+  }
+  for (const char* const bad : {"", "2017-06-0", "2017-06-01x", "2017-06-01 24:00", "2017-06-01 13", "2017-06-01 13:60",
+                                "2017-06-01 13:30:", "2017-06-01 13:30:00.", "2017-06-01 13:30 UTC", "2017-06-01 13:30+",
+                                "2017-06-01 13:30+02:0", "9999-12-31 23:59-01:00"}) {
+    EXPECT_FALSE(date_in(bad)) << bad;
+  }
 }
 
 TEST(Dates, AreDaysOfTheCalendar) {

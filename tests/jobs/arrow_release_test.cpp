@@ -116,11 +116,6 @@ TEST_F(ArrowRelease, RefusesWhatItCannotUseBeforeItCharges) {
   };
   const auto of = [&](const Statistic& statistic) { return plan_of({statistic}, Adjacency::replace_one); };
   EXPECT_TRUE(refused(of({.of = SumOf{"y", Bounds{0, 1}}, .adjacency = {}}), {"column 'y' is missing, the schema has who, x, n"}));
-  EXPECT_TRUE(refused(of({.of = HistogramOf{"x", data::Categories{{"1"}}}, .adjacency = {}}),
-                      {"column 'x' is of the type float64 (g), must be of texts"}));
-  EXPECT_TRUE(
-      refused(plan_of({{.of = SumOf{"n", Bounds{0, 1}}, .adjacency = {}}}, Adjacency::replace_one, jobs::unit_of_column("x", Count{2}, {})),
-              {"column 'x' is of the type float64 (g), must be of texts"}));
   const auto plan = of({.of = SumOf{"y", Bounds{0, 1}}, .adjacency = {}});
   auto given = arrow_stream(both.arrow);
   data::ArrowStream stream{&given};
@@ -160,7 +155,8 @@ TEST_F(ArrowRelease, SaysWhereADamagedCellIsIfItsFormIsPublic) {
         },
         ErrorCode::bad_data, words);
   };
-  EXPECT_TRUE(refused("g", {1.0, 2.0, std::nan("")}, {"Arrow stream: row 3, column 'x': 'nan' is not finite"}));
+  EXPECT_TRUE(refused("g", {1.0, 2.0, -HUGE_VAL}, {"Arrow stream: row 3, column 'x': '-inf' is not finite"}));
+  EXPECT_TRUE(refused("g", {1.0, 2.0, std::nan("")}, {"Arrow stream: row 3, column 'x': the cell is empty, must be a number"}));
   EXPECT_TRUE(refused("g", {1.0, 2.0, 3.0, {}}, {"row 4, column 'x': the cell is empty, must be a number"}));
   EXPECT_TRUE(refused("u", {"1", "two"}, {"row 2, column 'x': 'two' is not a number"}));
   EXPECT_TRUE(refused("u", {"1", " "}, {"row 2, column 'x': the cell is empty"}));

@@ -1,6 +1,7 @@
 // Arrow C streams made by hand: a table of cells, cut into batches as asked, in memory that is counted.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +23,15 @@ using ArrowCell = std::variant<std::monostate, std::int64_t, double, std::string
 
 struct ArrowTestColumn {
   std::string name;
-  std::string format;  ///< as the interface writes it
+  std::string format;  ///< as the interface writes it; of a union `dense_union` or `sparse_union`
   std::vector<ArrowCell> cells;
   /// The format of the indices of a dictionary, in which every cell of a batch stands by itself, equal ones too, behind one that is not used.
   std::string indices = {};
 };
+
+/// Unions whose members are of a null, of int64, of float64 and of utf8: each cell is of that of its type.
+inline constexpr const char* dense_union = "+ud:3,0,127,9";
+inline constexpr const char* sparse_union = "+us:3,0,127,9";
 
 struct ArrowTestTable {
   std::vector<ArrowTestColumn> columns;
@@ -119,6 +124,10 @@ inline std::uint16_t half_of(double value) {
   return static_cast<std::uint16_t>(sign | (((bits >> 23 & 0xff) - 112) << 10) | (bits >> 13 & 0x3ff));
 }
 
+inline constexpr std::array<std::int8_t, 4> union_ids{3, 0, 127, 9};
+inline constexpr std::array<const char*, 4> union_formats{"n", "l", "g", "u"};
+inline bool is_union(const std::string& format) { return format.starts_with("+u"); }
+
 inline std::size_t width_of(const std::string& format) {
   if (format == "c" || format == "C") return 1;
   if (format == "s" || format == "S" || format == "e") return 2;
@@ -130,7 +139,38 @@ inline std::size_t width_of(const std::string& format) {
   return 8;
 }
 
+inline ArrowArray array_of(const std::string& format, const std::vector<ArrowCell>& cells, std::size_t offset);
+
+/// A union of these cells, whose members begin with a value that is none of theirs.
+inline ArrowArray union_of(const std::string& format, const std::vector<ArrowCell>& cells, std::size_t offset) {
+  auto parts = std::make_unique<ArrayParts>();
+  ArrowArray array{};
+  array.length = static_cast<std::int64_t>(cells.size() - offset);
+  array.offset = static_cast<std::int64_t>(offset);
+  const bool is_dense = format == dense_union;
+  std::array<std::vector<ArrowCell>, 4> members;
+  std::vector<unsigned char> ids;
+  std::vector<unsigned char> places;
+  for (auto& member : members) member.resize(is_dense ? 1 : 0);
+  for (const auto& cell : cells) {
+    const std::size_t member = cell.index();
+    ids.push_back(static_cast<unsigned char>(union_ids[member]));
+    append(places, static_cast<std::int32_t>(members[member].size()));
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (k == member) members[k].push_back(cell);
+      if (k != member && !is_dense) members[k].emplace_back();
+    }
+  }
+  parts->buffers.push_back(std::move(ids));
+  if (is_dense) parts->buffers.push_back(std::move(places));
+  for (std::size_t k = 0; k < members.size(); ++k)
+    parts->owned.push_back(std::make_unique<ArrowArray>(array_of(union_formats[k], members[k], 0)));
+  finish(array, std::move(parts));
+  return array;
+}
+
 inline ArrowArray array_of(const std::string& format, const std::vector<ArrowCell>& cells, std::size_t offset) {
+  if (is_union(format)) return union_of(format, cells, offset);
   auto parts = std::make_unique<ArrayParts>();
   ArrowArray array{};
   array.length = static_cast<std::int64_t>(cells.size() - offset);
@@ -157,11 +197,12 @@ inline ArrowArray array_of(const std::string& format, const std::vector<ArrowCel
     return it != nullptr ? *it : 0;
   };
   std::vector<unsigned char> values;
-  if (format == "u" || format == "U" || format == "z") {
+  if (format == "u" || format == "U" || format == "z" || format == "Z") {
     std::vector<unsigned char> bytes;
     const auto place = [&] {
-      if (format == "U") append(values, static_cast<std::int64_t>(bytes.size()));
-      if (format != "U") append(values, static_cast<std::int32_t>(bytes.size()));
+      const bool is_wide = format == "U" || format == "Z";
+      if (is_wide) append(values, static_cast<std::int64_t>(bytes.size()));
+      if (!is_wide) append(values, static_cast<std::int32_t>(bytes.size()));
     };
     for (const auto& cell : cells) {
       place();
@@ -171,7 +212,15 @@ inline ArrowArray array_of(const std::string& format, const std::vector<ArrowCel
     place();
     parts->buffers.push_back(std::move(values));
     parts->buffers.push_back(std::move(bytes));
-  } else if (format == "vu") {
+  } else if (format.starts_with("w:")) {
+    const auto width = static_cast<std::size_t>(std::stoi(format.substr(2)));
+    for (const auto& cell : cells) {
+      auto it = text(cell);
+      it.resize(width);
+      values.insert(values.end(), it.begin(), it.end());
+    }
+    parts->buffers.push_back(std::move(values));
+  } else if (format == "vu" || format == "vz") {
     std::vector<unsigned char> bytes;
     for (const auto& cell : cells) {
       const auto it = text(cell);
@@ -272,6 +321,10 @@ inline int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
     if (!column.indices.empty()) {
       own->dictionary = std::make_unique<ArrowSchema>();
       schema_of(*own->dictionary, column.format, "", std::make_unique<SchemaParts>());
+    }
+    for (std::size_t k = 0; is_union(column.format) && k < union_formats.size(); ++k) {
+      own->owned.push_back(std::make_unique<ArrowSchema>());
+      schema_of(*own->owned.back(), union_formats[k], "", std::make_unique<SchemaParts>());
     }
     parts->owned.push_back(std::make_unique<ArrowSchema>());
     schema_of(*parts->owned.back(), column.indices.empty() ? column.format : column.indices, column.name, std::move(own));

@@ -1,13 +1,19 @@
-"""Tables as the library reads them: frames of other packages by their Arrow streams, arrays of NumPy column by column, paths of CSV files; and sparse matrices.
+"""Tables as the library reads them: column by column from frames of pandas, arrays of NumPy, lists and Arrow columns, as Arrow streams from other frames, paths of
+CSV files; and sparse matrices.
+
+What a cell counts as depends on the cell alone (data/arrow_stream.h says as what), never on what another package made of its column: its type may follow from
+one cell, and so may an error. Python objects are handed over one by one.
 
 No message repeats a cell: what a package says of a column that it cannot hand over may show one, so that its words are left out.
 """
 
 from __future__ import annotations
 
-import math
+import datetime
+import fractions
 import operator
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike, fsdecode, fspath
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,8 +22,6 @@ import numpy.typing as npt
 
 from surety import _arguments, _library
 
-#: Of one column of a batch: the bits of what is there, None where all is, and the values behind them; of texts their offsets and letters.
-Buffers: TypeAlias = tuple[Any, ...]
 Array: TypeAlias = npt.NDArray[Any]
 
 #: Rows that are handed over at once: what must be converted is, and no copy of a whole column is made.
@@ -25,8 +29,14 @@ _ROWS = 1 << 18
 
 _NUMBERS = {"b": "c", "h": "s", "i": "i", "l": "l", "q": "l", "B": "C", "H": "S", "I": "I", "L": "L", "Q": "L", "e": "e", "f": "f", "d": "g"}
 _DAYS = 86400
-#: Units of NumPy's times, as a unit of Arrow and how many of it one is. Months and years are of no length.
+#: Units of NumPy's times, as a unit of Arrow and how many of it one is. Finer ones are rounded down; a month or a year is its first day, and no duration.
 _UNITS = {"W": ("s", 7 * _DAYS), "D": ("s", _DAYS), "h": ("s", 3600), "m": ("s", 60), "s": ("s", 1), "ms": ("m", 1), "us": ("u", 1), "ns": ("n", 1)}
+_FINER = ("ps", "fs", "as")
+#: Where a time stands in the union of bindings/python/objects.cpp.
+_DAY_MEMBER, _MICROSECOND_OF_DAY_MEMBER = 5, 14
+_INSTANT_MEMBERS = {"s": 6, "m": 7, "u": 8, "n": 9}
+_DURATION_MEMBERS = {"s": 10, "m": 11, "u": 12, "n": 13}
+_MOST = 2**63 - 1
 
 
 def source_of(data: Any, no_limits: bool) -> _library.Source:
@@ -34,20 +44,80 @@ def source_of(data: Any, no_limits: bool) -> _library.Source:
     if isinstance(data, (str, bytes, PathLike)):
         path = fsdecode(fspath(data))
         return _library.path_source("./-" if path == "-" else path)  # the command's word for standard input
-    if hasattr(data, "__arrow_c_stream__"):
+    if hasattr(data, "__arrow_c_stream__") and not _is_read_by_columns(data):
         return _library.arrow_source(_stream_of(data), no_limits)
+    return _of_columns(columns_of(data), no_limits)
+
+
+def _package(name: str) -> Any:
+    """Of a package that made the data, if it was imported: without it there is nothing of it."""
+    return sys.modules.get(name)
+
+
+def _is_of(data: Any, package: str, *kinds: str) -> bool:
+    module = _package(package)
+    return module is not None and isinstance(data, tuple(getattr(module, kind) for kind in kinds if hasattr(module, kind)))
+
+
+def _is_read_by_columns(frame: Any) -> bool:
+    """Whether its package would look at all cells of a column before it hands them over."""
+    if _is_of(frame, "pandas", "DataFrame"):
+        return True
+    return _is_of(frame, "polars", "DataFrame") and any(kind == _package("polars").Object for kind in frame.dtypes)
+
+
+def columns_of(data: Any) -> dict[str, Any]:
+    """The columns of a table by their names, each as its package has it: nothing is copied, and no cell is looked at. A frame of pandas, polars or pyarrow, a
+    mapping of names to columns, a structured array; a matrix of NumPy, or a list of rows, whose columns are ``x0``, ``x1`` and so on.
+
+    Raises ``TypeError`` for what is no table, and ``InvalidArgument`` for names that stand twice, columns of different lengths and rows of different lengths.
+    """
     if isinstance(data, np.ndarray) and data.dtype.names is not None:
         if data.ndim != 1:
             raise TypeError(f"data is a structured array of {data.ndim} dimensions, must be of one")
-        return _of_arrays({name: data[name] for name in data.dtype.names}, no_limits)
+        return {name: data[name] for name in data.dtype.names}
     if _is_sparse(data):
         raise TypeError(f"data is a sparse matrix ({type(data).__name__}), must be a table")
+    if _is_of(data, "pandas", "DataFrame"):
+        return _of_frame(data)
+    if _is_of(data, "polars", "DataFrame"):
+        return _named(data.columns, data.get_columns())
+    if _is_of(data, "pyarrow", "Table", "RecordBatch"):
+        return _named(data.schema.names, list(data.columns))
     if isinstance(data, Mapping):
-        return _of_arrays(data, no_limits)
+        return {_arguments.text("a name of a column", name): column for name, column in data.items()}
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return {f"x{place}": data[:, place] for place in range(data.shape[1])}
+    if isinstance(data, (list, tuple)) and all(isinstance(row, (list, tuple, np.ndarray)) for row in data):
+        return _of_rows(data)
     wanted = "a frame with __arrow_c_stream__, a mapping of names to arrays, a structured array or a path"
     if isinstance(data, np.ndarray):
         raise TypeError(f"data is an array without names of columns, must be {wanted}")
     raise TypeError(f"data is of type {type(data).__name__}, must be {wanted}")
+
+
+def _of_frame(frame: Any) -> dict[str, Any]:
+    """Of pandas, whose index is one of its columns where it has a name."""
+    named = _named([_arguments.text("a name of a column", str(name)) for name in frame.columns], [frame.iloc[:, place] for place in range(frame.shape[1])])
+    for level, name in enumerate(frame.index.names):
+        if name is not None:
+            named.setdefault(_arguments.text("a name of a column", str(name)), frame.index.get_level_values(level))
+    return named
+
+
+def _named(names: Sequence[str], columns: Sequence[Any]) -> dict[str, Any]:
+    made = dict(zip(names, columns, strict=True))
+    if len(made) != len(columns):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise _arguments.invalid(f"column {twice!r} appears twice in data, must stand once")
+    return made
+
+
+def _of_rows(rows: Sequence[Any]) -> dict[str, Any]:
+    width = len(rows[0]) if rows else 0
+    if any(len(row) != width for row in rows):
+        raise _arguments.invalid("data has rows of different lengths, must be of one")
+    return {f"x{place}": [row[place] for row in rows] for place in range(width)}
 
 
 def _stream_of(data: Any) -> Any:
@@ -147,119 +217,234 @@ def records_of(data: Any, no_limits: bool, *, labelled: bool) -> _library.Source
     return source_of(data, no_limits) if rows is None else rows.source()
 
 
-def _of_arrays(data: Mapping[Any, Any], no_limits: bool) -> _library.Source:
-    columns = {_arguments.text("a name of a column", name): _array_of(name, column) for name, column in data.items()}
+class _Column(NamedTuple):
+    """One column for the library: what Arrow calls its type, a stream of that type, or None of objects; and the rows from one to before another, as
+    ``array_source`` takes them."""
+
+    rows: int
+    type: Any
+    part: Callable[[int, int], Any]
+
+
+def _of_columns(data: Mapping[str, Any], no_limits: bool) -> _library.Source:
+    columns = {name: _column(name, column) for name, column in data.items()}
     if not columns:
         raise _arguments.invalid("data has no columns, must have one at least")
     first = next(iter(columns))
     for name, column in columns.items():
-        if len(column) != len(columns[first]):
+        if column.rows != columns[first].rows:
             raise _arguments.invalid(f"columns {first!r} and {name!r} of data have different numbers of rows, must have the same")
-    formats = []
-    converts = []
-    for name, column in columns.items():
-        arrow, convert = _conversion(name, column)
-        formats.append(arrow)
-        converts.append(convert)
-    batches = _batches(list(columns.values()), converts)
-    return _library.array_source(list(columns), formats, lambda: next(batches, None), no_limits)
+    batches = _batches(list(columns.values()))
+    return _library.array_source(list(columns), [column.type for column in columns.values()], lambda: next(batches, None), _cell_of, no_limits)
 
 
-def _array_of(name: str, column: Any) -> Array:
-    if isinstance(column, (list, tuple)):
-        array = np.empty(len(column), dtype=object)
-        array[:] = column
-        return array
-    if not isinstance(column, np.ndarray):
-        raise TypeError(f"column {name!r} of data is of type {type(column).__name__}, must be a NumPy array or a list")
-    if column.ndim != 1:
-        raise TypeError(f"column {name!r} of data has {column.ndim} dimensions, must have one")
-    return column
-
-
-def _batches(columns: list[Array], converts: list[Callable[[Array], Buffers]]) -> Iterator[tuple[int, list[Buffers]]]:
-    rows = len(columns[0])
+def _batches(columns: list[_Column]) -> Iterator[tuple[int, list[Any]]]:
+    rows = columns[0].rows
     for begin in range(0, rows, _ROWS):
         end = min(rows, begin + _ROWS)
-        yield end - begin, [_with_mask(column[begin:end], convert) for column, convert in zip(columns, converts, strict=True)]
+        yield end - begin, [column.part(begin, end) for column in columns]
 
 
-def _with_mask(part: Array, convert: Callable[[Array], Buffers]) -> Buffers:
-    """What a masked array masks is missing, whatever lies there."""
-    if not isinstance(part, np.ma.MaskedArray):
-        return convert(part)
-    there, *rest = convert(part.data)
-    shown = ~np.ma.getmaskarray(part)
-    if there is not None:
-        shown &= np.unpackbits(there, count=len(shown), bitorder="little").astype(bool)
-    return _bits(shown), *rest
+def numbers_of(column: Any) -> Array:
+    """The number of each cell, NaN where there is none."""
+    return np.frombuffer(_library.cells_of(_of_columns({"cells": column}, True), False), np.float64)
+
+
+def texts_of(column: Any) -> list[str | None]:
+    """The text of each cell, None where there is none: equal whole numbers have one text, a truth value is "true" or "false"."""
+    texts: list[str | None] = _library.cells_of(_of_columns({"cells": column}, True), True)
+    return texts
+
+
+def classes_of(column: Any, classes: Sequence[str]) -> Array:
+    """The place of each cell's text in ``classes``, -1 for what is none of them. A truth value that is not named so is "1" or "0"."""
+    places = {text: place for place, text in enumerate(classes)}
+    of_truth = {"true": places.get("1", -1), "false": places.get("0", -1)}
+    texts = texts_of(column)
+    found = np.array([places.get(text, -1) if text is not None else -1 for text in texts], np.int64)
+    if any(text in of_truth and text not in places for text in texts):
+        # A text that says so is no number.
+        are_truths = ~np.isnan(numbers_of(column))
+        for place, text in enumerate(texts):
+            if text in of_truth and text not in places and are_truths[place]:
+                found[place] = of_truth[text]
+    return found
+
+
+def _column(name: str, column: Any) -> _Column:
+    if isinstance(column, (list, tuple)):
+        return _Column(len(column), None, lambda begin, end: list(column[begin:end]))
+    if isinstance(column, np.ndarray):
+        if column.ndim != 1:
+            raise TypeError(f"column {name!r} of data has {column.ndim} dimensions, must have one")
+        return _of_array(name, column)
+    if _is_of(column, "pandas", "Series", "Index") or _is_of(column, "pandas.api.extensions", "ExtensionArray"):
+        return _of_pandas(name, column)
+    if _is_of(column, "polars", "Series"):
+        return _of_polars(column)
+    if _is_of(column, "pyarrow", "Array", "ChunkedArray"):
+        return _of_arrow(column)
+    raise TypeError(f"column {name!r} of data is of type {type(column).__name__}, must be a NumPy array or a list")
+
+
+def _of_pandas(name: str, column: Any) -> _Column:
+    """By its type, which says how cells are stored, and nothing of what they are."""
+    pandas = _package("pandas")
+    series = column if isinstance(column, pandas.Series) else pandas.Series(column)
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return _of_array(name, series.to_numpy())
+    if isinstance(dtype, pandas.CategoricalDtype):
+        codes = series.cat.codes.to_numpy()
+        values = np.array([*_objects(dtype.categories), None], object)  # the last one is that of code -1
+        return _Column(len(codes), None, lambda begin, end: values[codes[begin:end]].tolist())
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        return _of_array(name, series.to_numpy(f"datetime64[{dtype.unit}]"))
+    if isinstance(dtype, pandas.ArrowDtype) or (isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow"):
+        return _of_arrow(series.array.__arrow_array__())
+    if hasattr(dtype, "numpy_dtype"):  # nullable numbers and truth values
+        missing = series.isna().to_numpy()
+        return _of_array(name, np.ma.MaskedArray(series.to_numpy(dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0)), missing))
+    if isinstance(dtype, pandas.SparseDtype):
+        return _of_array(name, np.asarray(series))
+    return _of_array(name, series.to_numpy(object))
+
+
+def _objects(column: Any) -> list[Any]:
+    return column.astype(object).tolist()  # type: ignore[no-any-return]
+
+
+def _of_polars(column: Any) -> _Column:
+    if column.dtype == _package("polars").Object:
+        return _Column(len(column), None, lambda begin, end: column[begin:end].to_list())
+    return _Column(len(column), column[:0].__arrow_c_stream__(), lambda begin, end: column[begin:end].rechunk().__arrow_c_stream__())
+
+
+def _of_arrow(column: Any) -> _Column:
+    pyarrow = _package("pyarrow")
+    whole = pyarrow.chunked_array([column]) if isinstance(column, pyarrow.Array) else column
+
+    def part(begin: int, end: int) -> Any:
+        chunks = whole.slice(begin, end - begin).chunks
+        one = chunks[0] if len(chunks) == 1 else pyarrow.concat_arrays(chunks)
+        return pyarrow.chunked_array([one]).__arrow_c_stream__()
+
+    return _Column(len(whole), whole.slice(0, 0).__arrow_c_stream__(), part)
+
+
+def _of_array(name: str, array: Array) -> _Column:
+    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    plain = np.asarray(array.data if isinstance(array, np.ma.MaskedArray) else array)
+    kind, convert = _conversion(name, plain)
+    if mask is None:
+        return _Column(len(plain), kind, lambda begin, end: convert(plain[begin:end]))
+
+    def part(begin: int, end: int) -> Any:
+        """What a masked array masks is missing, whatever lies there."""
+        made, is_masked = convert(plain[begin:end]), mask[begin:end]
+        if kind is None:
+            return [None if hidden else one for one, hidden in zip(made, is_masked.tolist(), strict=True)]
+        there, *rest = made
+        shown = ~is_masked
+        if there is not None:
+            shown &= np.unpackbits(there, count=len(shown), bitorder="little").astype(bool)
+        return _bits(shown), *rest
+
+    return _Column(len(plain), kind, part)
 
 
 def _bits(flags: Array) -> Array:
     return np.packbits(flags, bitorder="little")
 
 
-def _conversion(name: str, column: Array) -> tuple[str, Callable[[Array], Buffers]]:
-    """The Arrow type of a column, and how a part of it becomes an array of that type."""
+def _conversion(name: str, column: Array) -> tuple[str | None, Callable[[Array], Any]]:
+    """The Arrow type of a column, and how a part of it becomes the buffers of an array of that type; None of objects, which become a list."""
     dtype = column.dtype
     if dtype.char in _NUMBERS and dtype.kind in "iuf":
         native = dtype.newbyteorder("=")
         return _NUMBERS[dtype.char], lambda part: (None, np.ascontiguousarray(part, native))
+    if dtype.kind == "f":
+        return "g", lambda part: (None, part.astype(np.float64))
+    if dtype.kind == "c":
+        # Equal to a real number, or none.
+        return "g", lambda part: (None, np.where(part.imag == 0, part.real, np.nan).astype(np.float64))
     if dtype.kind == "b":
         return "b", lambda part: (None, _bits(part))
-    if dtype.kind == "U":
-        return "U", lambda part: _texts([None if one is None else str(one) for one in part.tolist()])
-    if dtype.kind == "S":
-        return "U", lambda part: _letters(part.tolist())
     if dtype.kind in "Mm":
-        unit, count = np.datetime_data(dtype)
-        if unit in _UNITS:
-            arrow, factor = _UNITS[unit]
-            if dtype.kind == "M" and unit == "D" and count == 1:
-                return "tdm", lambda part: _times(part, _DAYS * 1000)
-            return (f"ts{arrow}:" if dtype.kind == "M" else f"tD{arrow}"), lambda part: _times(part, factor * count)
-    if dtype.kind == "O":
-        return "U", lambda part: _texts([_text_of_object(one) for one in part])
+        return _conversion_of_times(dtype)
+    if dtype.kind in "USOT":
+        return None, lambda part: part.tolist()
+    if dtype.kind == "V":
+        return None, lambda part: [None] * len(part)
     raise TypeError(f"column {name!r} of data has dtype {dtype}, must be of numbers, booleans, texts, dates, times or objects")
 
 
-def _times(part: Array, factor: int) -> Buffers:
+def _conversion_of_times(dtype: np.dtype[Any]) -> tuple[str | None, Callable[[Array], Any]]:
+    unit, count = np.datetime_data(dtype)
+    is_instant = dtype.kind == "M"
+    if unit in _UNITS:
+        arrow, factor = _UNITS[unit]
+        if is_instant and unit == "D" and count == 1:
+            return "tdm", lambda part: _times(part, _DAYS * 1000)
+        return (f"ts{arrow}:" if is_instant else f"tD{arrow}"), lambda part: _times(part, factor * count)
+    if unit in _FINER or (is_instant and unit in "YM"):
+        shown = "ns" if unit in _FINER else "D"
+        to, convert = _conversion_of_times(np.dtype(f"{dtype.kind}8[{shown}]"))
+        return to, lambda part: convert(part.astype(f"{dtype.kind}8[{shown}]"))
+    return None, lambda part: [None] * len(part)  # of no length
+
+
+def _times(part: Array, factor: int) -> tuple[Array | None, Array]:
     """Numbers of a unit; what lies beyond int64 stands at its end."""
     there = ~np.isnat(part)
     numbers = np.ascontiguousarray(part).astype(part.dtype.newbyteorder("=")).view(np.int64)
-    most = (2**63 - 1) // factor
+    most = _MOST // factor
     return None if there.all() else _bits(there), np.clip(np.where(there, numbers, 0), -most, most) * factor
 
 
-def _texts(part: list[str | None]) -> Buffers:
-    return _letters([None if one is None else one.encode("utf-8", "surrogatepass") for one in part])
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-def _letters(part: list[bytes | None]) -> Buffers:
-    offsets = np.zeros(len(part) + 1, np.int64)
-    np.cumsum([0 if one is None else len(one) for one in part], out=offsets[1:])
-    there = None if None not in part else _bits(np.array([one is not None for one in part]))
-    return there, offsets, b"".join(one for one in part if one is not None)
-
-
-#: Whole numbers from here on are no finite float, and may have more digits than Python writes.
-_BEYOND_FLOATS = 1 << 1024
-
-
-def _text_of_object(value: object) -> str | None:
-    """What an object in a column counts as, whatever else stands there: so no cell decides what the others are, or whether a table is refused. Texts are
-    themselves, numbers are written out, equal ones alike (7.0 is 7, the same owner), and so count as numbers where numbers are used; all else is missing, as
-    are None and NaN."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (int, np.integer)):
-        whole = int(value)
-        return str(whole) if abs(whole) < _BEYOND_FLOATS else "inf"
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        if math.isnan(number):
-            return None
-        return str(int(number)) if number.is_integer() else repr(number)
+def _cell_of(value: Any) -> object:
+    """What an object of another type than Python's own numbers and texts counts as: one of these, a time as its place in the union and its units, or None, a
+    missing cell. The caller takes an exception for None."""
+    if isinstance(value, np.generic):
+        if value.dtype.kind in "Mm":
+            return _cell_of_time(value)
+        if value.dtype.kind in "iub":
+            return value.item()
+        if value.dtype.kind == "f":
+            return float(value)  # type: ignore[arg-type]
+        return _cell_of(value.item()) if value.dtype.kind == "c" else None
+    if isinstance(value, (datetime.datetime, datetime.timedelta)):
+        for name in ("to_datetime64", "to_timedelta64"):  # of pandas, whose times are finer
+            if hasattr(value, name):
+                return _cell_of_time(getattr(value, name)())
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is not None and value.utcoffset() is not None:
+            value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return _INSTANT_MEMBERS["u"], (value - _EPOCH) // _MICROSECOND
+    if isinstance(value, datetime.date):
+        return _DAY_MEMBER, value.toordinal() - _EPOCH.toordinal()
+    if isinstance(value, datetime.timedelta):
+        return _DURATION_MEMBERS["u"], value // _MICROSECOND
+    if isinstance(value, datetime.time):
+        return _MICROSECOND_OF_DAY_MEMBER, ((value.hour * 60 + value.minute) * 60 + value.second) * 10**6 + value.microsecond
+    if isinstance(value, fractions.Fraction):
+        return value.numerator if value.denominator == 1 else float(value)
+    if isinstance(value, complex):
+        return value.real if value.imag == 0 else None
     return None
+
+
+def _cell_of_time(value: Any) -> object:
+    if np.isnat(value):
+        return None
+    kind, convert = _conversion_of_times(value.dtype)
+    if kind is None:
+        return None
+    units = int(convert(np.array([value]))[1][0])
+    if kind == "tdm":
+        return _INSTANT_MEMBERS["m"], units
+    return (_INSTANT_MEMBERS if value.dtype.kind == "M" else _DURATION_MEMBERS)[kind[2]], units

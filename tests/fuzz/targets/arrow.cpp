@@ -261,9 +261,9 @@ class Producer {
       auto& column = *held->schemas.emplace_back(std::make_unique<ArrowSchema>());
       std::string format = is_dictionary ? asked.indices : asked.format;
       if (lied(column_format, k)) {
-        static const std::string formats[] = {"",          "z",   "+l", "+s",      "d:",   "d:5", "d:5,2,7", "d:99999999999,1",
-                                              "d:1,2,3,4", "w:4", "ts", "tsx:UTC", "tt",   "tiM", "+r",      "+ud:0,1",
-                                              "vz",        "e ",  "Z",  "d:0,0,",  "d:,,", "\n",  "d:5,200", "\xff\n",
+        static const std::string formats[] = {"",          "z",   "+l",   "+s",      "d:",   "d:5", "d:5,2,7", "d:99999999999,1",
+                                              "d:1,2,3,4", "w:0", "ts",   "tsx:UTC", "tt",   "tiM", "+r",      "+ud:0,1",
+                                              "+vl",       "e ",  "+w:2", "d:0,0,",  "d:,,", "\n",  "d:5,200", "\xff\n",
                                               "l\x01"};
         format = formats[script_.told(column_format)->how % std::size(formats)];
       }
