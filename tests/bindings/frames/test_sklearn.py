@@ -14,13 +14,27 @@ import pyarrow
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.datasets import dump_svmlight_file
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+    scale,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import surety
@@ -309,6 +323,129 @@ def test_steps_that_learn_are_named() -> None:
     (grid,) = surety.check(GridSearchCV(classifier(), {"algorithm": ["auto"]}))
     assert "PrivateSearch" in grid.reason
     assert [finding.kind for finding in surety.check(TransformedTargetRegressor(regressor=PrivateRegressor()))] == ["TransformedTargetRegressor"]
+
+
+def scaled(rows: Any) -> Any:
+    return (rows - rows.mean(0)) / rows.std(0)
+
+
+class Learns(StandardizeWithin):  # type: ignore[misc]
+    """Learns its bounds."""
+
+    def fit(self, X: Any, y: Any = None) -> StandardizeWithin:
+        self.bounds = list(zip(X.min(0), X.max(0)))
+        return super().fit(X, y)
+
+
+class Quiet(Normalizer):  # type: ignore[misc]
+    """Of a known class, but one that says less than it does."""
+
+
+#: A step in a pipeline before a private classifier, and what part of it is found.
+FOUND: dict[str, tuple[Any, str]] = {
+    "a function": (FunctionTransformer(scale), "step"),
+    "a lambda": (FunctionTransformer(lambda rows: scaled(rows)), "step"),
+    "no function": (FunctionTransformer(), "step"),
+    "columns by a function": (ColumnTransformer([("kept", "passthrough", lambda frame: [name for name in frame if frame[name].mean() > 0])]), "step/kept"),
+    "columns by type": (ColumnTransformer([("kept", "passthrough", make_column_selector(dtype_include=float))]), "step/kept"),
+    "columns that are dropped by type": (ColumnTransformer([("off", "drop", make_column_selector(pattern="x"))], remainder="passthrough"), "step/off"),
+    "a subclass that learns its bounds": (Learns((0, 1)), "step"),
+    "a subclass of a known step": (Quiet(), "step"),
+    "a subclass of a pipeline": (type("Mine", (Pipeline,), {})([("norm", Normalizer())]), "step"),
+    "a subclass of a union": (type("Mine", (FeatureUnion,), {})([("norm", Normalizer())]), "step"),
+    "a subclass that chooses columns": (type("Mine", (ColumnTransformer,), {"__init__": ColumnTransformer.__init__})([("norm", Normalizer(), [0])]), "step"),
+    "deep inside": (FeatureUnion([("a", Pipeline([("b", "passthrough"), ("c", ColumnTransformer([("d", KBinsDiscretizer(), [0])]))]))]), "step/a/c/d"),
+    "memory of another class": (Pipeline([("norm", Normalizer())], memory=type("Mine", (), {"cache": lambda self, function: function})()), "step/memory"),
+    "a mean": (SimpleImputer(), "step"),
+    "a function of the column": (SimpleImputer(strategy=lambda column: column[0]), "step"),
+    "a constant by type": (SimpleImputer(strategy="constant", keep_empty_features=True), "step"),
+    "a constant, empty columns dropped": (SimpleImputer(strategy="constant", fill_value=0), "step"),
+    "a constant, missing cells shown": (SimpleImputer(strategy="constant", fill_value=0, keep_empty_features=True, add_indicator=True), "step"),
+    "categories of the data": (OneHotEncoder(handle_unknown="ignore"), "step"),
+    "listed categories, others fail": (OneHotEncoder(categories=[["a"]]), "step"),
+    "listed categories, few": (OneHotEncoder(categories=[["a"]], handle_unknown="ignore", max_categories=2), "step"),
+    "listed categories, one dropped": (OneHotEncoder(categories=[["a"]], handle_unknown="ignore", drop="if_binary"), "step"),
+    "numbers of categories of the data": (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "step"),
+    "numbers of listed categories, others fail": (OrdinalEncoder(categories=[["a"]]), "step"),
+    "a tokenizer": (HashingVectorizer(tokenizer=str.split), "step"),
+    "a random map with a scale of the data": (RBFSampler(gamma="scale"), "step"),
+    "a private estimator in the middle": (SelectFromModel(PrivateClassifier()), "step"),
+    "a target that is mapped": (TransformedTargetRegressor(regressor=PrivateRegressor(), func=np.log, inverse_func=np.exp), "step"),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_each_step_that_may_learn_is_a_finding(name: str) -> None:
+    step, where = FOUND[name]
+    for chosen in (step, step.set_output(transform="pandas")) if hasattr(step, "set_output") and name != "a subclass that learns its bounds" else (step,):
+        (found,) = surety.check(Pipeline([("step", chosen), ("learn", classifier())]))
+        assert found.step == where and len(found.reason) > 20
+    (alone,) = surety.check(step)
+    assert alone.step == (where.removeprefix("step/") if "/" in where else type(step).__name__)
+
+
+def test_row_by_row_steps_are_none() -> None:
+    steps: list[Any] = [
+        Binarizer(threshold=2),
+        Normalizer("max"),
+        PolynomialFeatures(3),
+        FeatureHasher(10),
+        HashingVectorizer(stop_words=["a"]),
+        SimpleImputer(strategy="constant", fill_value=0, keep_empty_features=True),
+        OneHotEncoder(categories=[["a", "b"]], handle_unknown="ignore", sparse_output=False),
+        OrdinalEncoder(categories=[["a", "b"]], handle_unknown="use_encoded_value", unknown_value=-1),
+        StandardizeWithin((0, 1)),
+        PrivateSearch(PrivateRegressor()),
+        "passthrough",
+    ]
+    union = FeatureUnion([(str(place), step) for place, step in enumerate(steps) if hasattr(step, "transform")] + [("none", "drop")])
+    columns = ColumnTransformer([(str(place), step, [0, "a", slice(2)][place % 3]) for place, step in enumerate(steps)], remainder="passthrough")
+    pipeline = Pipeline([(str(place), step) for place, step in enumerate(steps)] + [("union", union), ("columns", columns)], memory="cache")
+    assert surety.check(pipeline) == []
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_transform", "transform"])
+def test_a_method_of_one_object_is_a_finding(method: str) -> None:
+    step = Normalizer()
+    setattr(step, method, lambda *rows: rows)
+    (found,) = surety.check(make_pipeline(step, classifier()))
+    assert found.step == "normalizer" and f"has a {method} of its own" in found.reason
+    private = classifier()
+    private.fit = lambda *rows: private
+    assert [finding.step for finding in surety.check(make_pipeline(Normalizer(), private))] == ["privateclassifier"]
+
+
+def test_a_subclass_of_an_estimator_may_learn_more() -> None:
+    kinds = [type("Mine", (kind,), {"__init__": kind.__init__}) for kind in (PrivateClassifier, PrivateRegressor)]
+    for step in [kind() for kind in kinds] + [PrivateSearch(kind()) for kind in kinds] + [type("Mine", (PrivateSearch,), {})(classifier())]:
+        (found,) = surety.check(make_pipeline(Normalizer(), step))
+        assert found.kind == type(step).__name__
+
+
+def test_known_steps_change_each_row_by_itself() -> None:
+    """What the list rests on: a row's result, and the number of columns, do not depend on the other rows."""
+    words = ["a", "b", "c"]
+    rows = np.random.default_rng(1).normal(size=(20, 3))
+    holes = np.where(rows > 1, np.nan, rows)
+    texts = np.random.default_rng(2).choice([*words, "none of them"], size=(20, 2)).astype(object)
+    cases: list[tuple[Any, Any]] = [
+        (Binarizer(threshold=0.2), rows),
+        (Normalizer("l1"), rows),
+        (PolynomialFeatures(3), rows),
+        (SimpleImputer(strategy="constant", fill_value=-1.5, keep_empty_features=True), holes),
+        (SimpleImputer(strategy="constant", fill_value=-1.5, keep_empty_features=True), np.where(np.arange(20)[:, None] < 19, np.nan, rows)),
+        (OneHotEncoder(categories=[words] * 2, handle_unknown="ignore", sparse_output=False), texts),
+        (OrdinalEncoder(categories=[words] * 2, handle_unknown="use_encoded_value", unknown_value=-1), texts),
+        (FeatureHasher(8, input_type="string"), texts.tolist()),
+        (HashingVectorizer(n_features=16), [" ".join(row) for row in texts]),
+        (StandardizeWithin((-1, 1)), rows),
+    ]
+    for step, data in cases:
+        assert surety.check(step) == []
+        of_all = step.fit(data).transform(data)
+        of_some = clone(step).fit(data[:7]).transform(data[:7])
+        dense = [of.toarray() if scipy.sparse.issparse(of) else of for of in (of_all, of_some)]
+        assert np.array_equal(dense[0][:7], dense[1], equal_nan=True), step
 
 
 def test_auto_counts_a_reader_that_is_read_once_and_refuses_what_is_left() -> None:

@@ -1,4 +1,4 @@
-"""What surety.check says of steps, and what is said where scikit-learn is not, without it."""
+"""What surety.check reports without scikit-learn: no class is trusted by its shape, its name or its tags. tests/bindings/frames/test_sklearn.py has the real ones."""
 
 from __future__ import annotations
 
@@ -11,56 +11,61 @@ import surety
 
 
 class Tags:
-    def __init__(self, requires_fit: bool) -> None:
-        self.requires_fit = requires_fit
+    requires_fit = False
 
 
-class Scaler:
+class Stateless:
+    """As its tags say."""
+
     def fit(self, X: object) -> None: ...
 
     def __sklearn_tags__(self) -> Tags:
-        return Tags(True)
+        return Tags()
 
 
-class Stateless(Scaler):
-    def __sklearn_tags__(self) -> Tags:
-        return Tags(False)
+class Normalizer(Stateless):
+    """By its name."""
 
 
-class OneHotEncoder(Scaler):
-    def __init__(self, **said: Any) -> None:
-        self.said = {"categories": "auto", "drop": None, "min_frequency": None, "max_categories": None, **said}
+class OneHotEncoder(Stateless):
+    """By its name, with the parameters that the real one learns nothing with."""
+
+    categories, drop, min_frequency, max_categories, handle_unknown = [["a"]], None, None, None, "ignore"
 
     def get_params(self, deep: bool) -> dict[str, Any]:
-        return self.said
+        return {"categories": [["a"]], "drop": None, "min_frequency": None, "max_categories": None, "handle_unknown": "ignore"}
 
 
-class Steps:
-    def __init__(self, *steps: tuple[str, Any]) -> None:
-        self.steps = list(steps)
+class Private(Stateless):
+    """As its attributes say."""
+
+    _is_private = True
 
 
-class Columns:
-    def __init__(self, *transformers: tuple[str, Any, list[str]], remainder: Any = "drop") -> None:
-        self.transformers = list(transformers)
-        self.remainder = remainder
+class Pipeline:
+    """With steps, of which the last is none of the class that it says."""
+
+    memory = None
+
+    def __init__(self) -> None:
+        self.steps = [("rows", "passthrough")]
+        self.transformers = [("rows", "passthrough", [0])]
+        self.transformer_list = [("rows", None)]
+        self.remainder = "drop"
 
 
-def test_steps_that_learn_are_named() -> None:
-    listed = OneHotEncoder(categories=[["a", "b"]])
-    columns = Columns(("auto", OneHotEncoder(), ["t"]), ("listed", listed, ["t"]), ("kept", "passthrough", ["u"]), remainder=Scaler())
-    steps = Steps(("columns", columns), ("none", None), ("rows", Stateless()), ("rare", OneHotEncoder(categories=[["a"]], max_categories=3)), ("last", Scaler()))
-    found = surety.check(steps)
-    assert [(finding.step, finding.kind) for finding in found] == [
-        ("columns/auto", "OneHotEncoder"),
-        ("columns/remainder", "Scaler"),
-        ("rare", "OneHotEncoder"),
-        ("last", "Scaler"),
-    ]
-    assert all("without a charge" in finding.reason for finding in found)
-    assert surety.check(Stateless()) == [] and surety.check(listed) == []
-    # What says nothing of itself is a finding, and so is what is no step at all.
-    assert [finding.step for finding in surety.check(object())] == ["object"]
+@pytest.mark.parametrize("step", [Stateless(), Normalizer(), OneHotEncoder(), Private(), Pipeline(), len, None, "passthrough", 3, Normalizer])
+def test_a_class_that_is_not_listed_is_a_finding(step: Any) -> None:
+    (found,) = surety.check(step)
+    assert found.step == found.kind == type(step).__name__
+    assert "without a charge" in found.reason
+
+
+def test_a_search_over_what_only_looks_private_is_no_search_of_private_estimators() -> None:
+    search = Stateless()
+    search.estimator = Private()  # type: ignore[attr-defined]
+    (found,) = surety.check(search)
+    assert "PrivateSearch" not in found.reason
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is not None, reason="scikit-learn is installed")
