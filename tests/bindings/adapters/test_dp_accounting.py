@@ -162,6 +162,52 @@ def test_names_what_has_no_event(part: de.DpEvent, word: str) -> None:
             adapter.SuretyAccountant().compose(event)
 
 
+KNOWN: list[de.DpEvent] = [
+    de.NoOpDpEvent(),
+    de.NonPrivateDpEvent(),
+    de.GaussianDpEvent(1.0),
+    de.LaplaceDpEvent(1.0),
+    de.DiscreteLaplaceDpEvent(0.5, 1),
+    de.RandomizedResponseDpEvent(0.5, 4),
+    de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.9, 0.1]),
+    de.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0),
+    de.SingleEpochTreeAggregationDpEvent(1.0, 8),
+    de.ZCDpEvent(0.5),
+    de.SelfComposedDpEvent(de.GaussianDpEvent(1.0), 3),
+    de.ComposedDpEvent([de.GaussianDpEvent(1.0)]),
+    de.PoissonSampledDpEvent(0.1, de.GaussianDpEvent(1.0)),
+    de.SampledWithoutReplacementDpEvent(100, 10, de.GaussianDpEvent(1.0)),
+    de.SampledWithReplacementDpEvent(100, 10, de.GaussianDpEvent(1.0)),
+    de.RepeatAndSelectDpEvent(de.GaussianDpEvent(1.0), 10.0, 1.0),
+]
+
+
+@pytest.mark.parametrize("event", KNOWN, ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize("relation", [ADD, REPLACE, ZERO])
+def test_takes_no_class_for_another(event: Any, relation: Any) -> None:
+    """A subclass, a class of the same name, and what has the same attributes may release more."""
+    known = type(event)
+    subclass = object.__new__(type("Mine", (known,), {"__slots__": ()}))
+    same_name = object.__new__(type(known.__name__, (known,), {"__slots__": ()}))
+    shaped = type("Shaped", (de.DpEvent,), {})()
+    for foreign in (subclass, same_name, shaped):
+        for name in [field.name for field in known.__attrs_attrs__]:
+            object.__setattr__(foreign, name, getattr(event, name))
+        named = re.escape(f"there is no event for {type(foreign).__module__}.{type(foreign).__name__}")
+        for tree in (foreign, de.SelfComposedDpEvent(foreign, 2), de.ComposedDpEvent([de.GaussianDpEvent(1.0), foreign])):
+            with pytest.raises(adapter.Untranslatable, match=named):
+                adapter.from_dp_event(tree, relation)
+            assert not adapter.SuretyAccountant(relation).supports(tree)
+            with pytest.raises(dpa.UnsupportedEventError, match=named):
+                adapter.SuretyAccountant(relation).compose(tree)
+
+
+def test_every_class_of_the_peer_is_known_or_refused() -> None:
+    kinds = {kind for kind in vars(de).values() if isinstance(kind, type) and issubclass(kind, de.DpEvent) and kind is not de.DpEvent}
+    assert {type(event) for event in KNOWN} == set(adapter._TRANSLATIONS)
+    assert {kind.__name__ for kind in kinds - set(adapter._TRANSLATIONS)} == {"UnsupportedDpEvent"}
+
+
 def test_refuses_what_an_event_refuses() -> None:
     with pytest.raises(adapter.Untranslatable, match="data as they are"):
         adapter.from_dp_event(de.SelfComposedDpEvent(de.GaussianDpEvent(0.0), 2))

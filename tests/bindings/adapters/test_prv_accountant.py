@@ -37,5 +37,31 @@ def test_several_variables_compose() -> None:
         accountant.compute_epsilon(1e-6, [101, 0, 0])
     with pytest.raises(ValueError, match="one for each of 3"):
         accountant.compute_epsilon(1e-6, [1])
-    with pytest.raises(ValueError, match="no event for int"):
+    with pytest.raises(ValueError, match="no event for builtins.int"):
         PRVAccountant([3], 0.1, 1e-9)
+
+
+KNOWN = [
+    DPSGD,
+    prv_accountant.LaplaceMechanism(mu=0.25),
+    prv_accountant.GaussianMechanism(noise_multiplier=4.0),
+    prv_accountant.PureDPMechanism(eps=0.5),
+    prv_accountant.ApproximateDPMechanism(epsilon=0.5, delta=1e-6),
+]
+
+
+@pytest.mark.parametrize("prv", KNOWN, ids=lambda prv: type(prv).__name__)
+def test_takes_no_class_for_another(prv: Any) -> None:
+    """A subclass, a class of the same name, and what has the same attributes may be another random variable."""
+    known = type(prv)
+    event_of(prv)
+    for kind in (type("Mine", (known,), {}), type(known.__name__, (known,), {}), type(known.__name__, (), {}), type("Shaped", (), {})):
+        foreign = object.__new__(kind)
+        vars(foreign).update(vars(prv))
+        with pytest.raises(ValueError, match=f"no event for {kind.__module__}.{kind.__name__}"):
+            event_of(foreign)
+    if known is prv_accountant.ApproximateDPMechanism:
+        foreign = prv_accountant.ApproximateDPMechanism(epsilon=0.5, delta=1e-6)
+        foreign.pure_dp = type("Mine", (), {"eps": 0.1})()
+        with pytest.raises(ValueError, match="no event for prv_accountant"):
+            event_of(foreign)

@@ -24,6 +24,7 @@ from dp_accounting import dp_event, privacy_accountant
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 import surety
+from surety._foreign import name_of
 from surety.adapters import _binomial
 
 __all__ = ["SuretyAccountant", "Untranslatable", "adjacency_of", "from_dp_event", "to_dp_event"]
@@ -171,49 +172,72 @@ def _best_of(event: dp_event.RepeatAndSelectDpEvent, inside: str | None) -> str 
     return f"best_of(negative_binomial_runs, {mean!r}, {shape!r}, {inside})"
 
 
+def _zcdp(event: dp_event.ZCDpEvent) -> str | None:
+    rho, xi = _number(event.rho, event, "rho"), _number(event.xi, event, "xi")
+    if xi == 0:
+        return None if rho == 0 else f"zcdp({rho!r})"
+    return f"zcdp({xi!r}, {rho!r})"
+
+
+def _repeated(event: dp_event.SelfComposedDpEvent, adjacency: str) -> str | None:
+    inside = _text(event.event, adjacency)
+    return None if inside is None else f"repeat({_whole(event.count, event, 'count')}, {inside})"
+
+
+def _composed(event: dp_event.ComposedDpEvent, adjacency: str) -> str | None:
+    parts = [part for part in [_text(part, adjacency) for part in event.events] if part is not None]
+    return f"compose({', '.join(parts)})" if parts else None
+
+
+def _poisson(event: dp_event.PoissonSampledDpEvent, adjacency: str) -> str | None:
+    rate = _number(event.sampling_probability, event, "sampling_probability")
+    inside = None if rate == 0 else _text(event.event, adjacency)
+    return None if inside is None else f"poisson({rate!r}, {inside})"
+
+
+def _fixed_size(event: Any, adjacency: str, word: str) -> str | None:
+    inside = _text(event.event, adjacency)
+    sizes = [_whole(size, event, "a size") for size in (event.source_dataset_size, event.sample_size)]
+    return None if inside is None or sizes[1] == 0 else f"{word}({sizes[0]}, {sizes[1]}, {inside})"
+
+
+def _not_private(event: dp_event.NonPrivateDpEvent, adjacency: str) -> str | None:
+    raise _NotPrivate
+
+
+#: What is known of each class, by the exact class: a subclass may release more than its base.
+_TRANSLATIONS: dict[type, Callable[[Any, str], str | None]] = {
+    dp_event.NoOpDpEvent: lambda event, adjacency: None,
+    dp_event.NonPrivateDpEvent: _not_private,
+    dp_event.GaussianDpEvent: lambda event, adjacency: _sum_event(event.noise_multiplier, event, adjacency),
+    dp_event.LaplaceDpEvent: _laplace,
+    dp_event.DiscreteLaplaceDpEvent: _discrete_laplace,
+    dp_event.RandomizedResponseDpEvent: lambda event, adjacency: _randomized_response(event),
+    dp_event.MixtureOfGaussiansDpEvent: _mixture,
+    dp_event.TruncatedSubsampledGaussianDpEvent: _truncated,
+    dp_event.SingleEpochTreeAggregationDpEvent: _tree,
+    dp_event.ZCDpEvent: lambda event, adjacency: _zcdp(event),
+    dp_event.SelfComposedDpEvent: _repeated,
+    dp_event.ComposedDpEvent: _composed,
+    dp_event.PoissonSampledDpEvent: _poisson,
+    dp_event.SampledWithoutReplacementDpEvent: lambda event, adjacency: _fixed_size(event, adjacency, "without_replacement"),
+    dp_event.SampledWithReplacementDpEvent: lambda event, adjacency: _fixed_size(event, adjacency, "with_replacement"),
+    dp_event.RepeatAndSelectDpEvent: lambda event, adjacency: _best_of(event, _text(event.event, adjacency)),
+}
+
+
 def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
     """In the event language; None for what releases nothing."""
-    if isinstance(event, dp_event.NoOpDpEvent):
-        return None
-    if isinstance(event, dp_event.NonPrivateDpEvent):
-        raise _NotPrivate
-    if isinstance(event, dp_event.GaussianDpEvent):
-        return _sum_event(event.noise_multiplier, event, adjacency)
-    if isinstance(event, dp_event.LaplaceDpEvent):
-        return _laplace(event, adjacency)
-    if isinstance(event, dp_event.DiscreteLaplaceDpEvent):
-        return _discrete_laplace(event, adjacency)
-    if isinstance(event, dp_event.RandomizedResponseDpEvent):
-        return _randomized_response(event)
-    if isinstance(event, dp_event.MixtureOfGaussiansDpEvent):
-        return _mixture(event, adjacency)
-    if isinstance(event, dp_event.TruncatedSubsampledGaussianDpEvent):
-        return _truncated(event, adjacency)
-    if isinstance(event, dp_event.SingleEpochTreeAggregationDpEvent):
-        return _tree(event, adjacency)
-    if isinstance(event, dp_event.ZCDpEvent):
-        rho, xi = _number(event.rho, event, "rho"), _number(event.xi, event, "xi")
-        if xi == 0:
-            return None if rho == 0 else f"zcdp({rho!r})"
-        return f"zcdp({xi!r}, {rho!r})"
-    if isinstance(event, dp_event.SelfComposedDpEvent):
-        inside = _text(event.event, adjacency)
-        return None if inside is None else f"repeat({_whole(event.count, event, 'count')}, {inside})"
-    if isinstance(event, dp_event.ComposedDpEvent):
-        parts = [part for part in [_text(part, adjacency) for part in event.events] if part is not None]
-        return f"compose({', '.join(parts)})" if parts else None
-    if isinstance(event, dp_event.PoissonSampledDpEvent):
-        rate = _number(event.sampling_probability, event, "sampling_probability")
-        inside = None if rate == 0 else _text(event.event, adjacency)
-        return None if inside is None else f"poisson({rate!r}, {inside})"
-    if isinstance(event, dp_event.SampledWithoutReplacementDpEvent | dp_event.SampledWithReplacementDpEvent):
-        inside = _text(event.event, adjacency)
-        sizes = [_whole(size, event, "a size") for size in (event.source_dataset_size, event.sample_size)]
-        word = "without_replacement" if isinstance(event, dp_event.SampledWithoutReplacementDpEvent) else "with_replacement"
-        return None if inside is None or sizes[1] == 0 else f"{word}({sizes[0]}, {sizes[1]}, {inside})"
-    if isinstance(event, dp_event.RepeatAndSelectDpEvent):
-        return _best_of(event, _text(event.event, adjacency))
-    raise Untranslatable(event, f"there is no event for {type(event).__name__}")
+    translation = _TRANSLATIONS.get(type(event))
+    if translation is None:
+        raise Untranslatable(event, f"there is no event for {name_of(event)}")
+    text = translation(event, adjacency)
+    if text is not None and type(event) is not dp_event.ComposedDpEvent:
+        try:
+            surety.Event(text, adjacency)  # an event that refuses its own parameters is the part to name, not the whole
+        except surety.SuretyError as error:
+            raise Untranslatable(event, str(error)) from error
+    return text
 
 
 def from_dp_event(event: dp_event.DpEvent, relation: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE) -> surety.Event | None:
@@ -349,9 +373,9 @@ class SuretyAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         return self.CompositionErrorDetails(invalid_event=event, error_message=reason)
 
     def _maybe_compose(self, event: dp_event.DpEvent, count: int, do_compose: bool) -> Any:
-        if isinstance(event, dp_event.SelfComposedDpEvent):
+        if type(event) is dp_event.SelfComposedDpEvent:
             return self._maybe_compose(event.event, event.count * count, do_compose)
-        if isinstance(event, dp_event.ComposedDpEvent):
+        if type(event) is dp_event.ComposedDpEvent:
             for part in event.events:
                 error = self._maybe_compose(part, count, do_compose)
                 if error is not None:

@@ -6,7 +6,7 @@
     PRVAccountant(prvs=[prv], max_self_compositions=[10000], eps_error=0.01, delta_error=1e-10).compute_epsilon(1e-5, [10000])
 
 Lower and upper are certified ends, the estimate lies between them. ``eps_error`` is asked for as the width; ``delta_error`` and ``eps_max`` are
-taken and not needed. The relation is add-or-remove-one. Of prv_accountant nothing is imported: its objects are known by their names.
+taken and not needed. The relation is add-or-remove-one. Nothing of prv_accountant is imported: its objects are recognized by their exact class.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from fractions import Fraction
 from typing import Any
 
 import surety
+from surety._foreign import is_exactly, name_of
 
 __all__ = ["DPSGDAccountant", "PRVAccountant", "event_of"]
 
 Triple = tuple[float, float, float]
 
 _ADJACENCY = "add-or-remove-one"
+_PEER = "prv_accountant"
 
 
 def _down(exact: Fraction) -> float:
@@ -35,20 +37,19 @@ def event_of(prv: Any) -> surety.Event:
 
     Raises ``ValueError``, which names the class, for any other. A parameter that is kept as its inverse is rounded towards more cost.
     """
-    kind = type(prv).__name__
-    if kind == "PoissonSubsampledGaussianMechanism":
+    if type(prv) is _PoissonSubsampledGaussian or is_exactly(prv, _PEER, "PoissonSubsampledGaussianMechanism"):
         values = {"q": float(prv.p), "z": float(prv.sigma)}
         text = "poisson(q, gaussian(z))"
-    elif kind == "GaussianMechanism":
+    elif is_exactly(prv, _PEER, "GaussianMechanism"):
         values, text = {"z": _down(1 / Fraction(float(prv.mu)))}, "gaussian(z)"
-    elif kind == "LaplaceMechanism":
+    elif is_exactly(prv, _PEER, "LaplaceMechanism"):
         values, text = {"b": _down(1 / Fraction(float(prv.mu)))}, "laplace(b)"
-    elif kind == "PureDPMechanism":
+    elif is_exactly(prv, _PEER, "PureDPMechanism"):
         values, text = {"e": float(prv.eps)}, "pure(e)"
-    elif kind == "ApproximateDPMechanism":
+    elif is_exactly(prv, _PEER, "ApproximateDPMechanism") and is_exactly(prv.pure_dp, _PEER, "PureDPMechanism"):
         values, text = {"e": float(prv.pure_dp.eps), "d": float(prv.delta)}, "approx(e, d)"
     else:
-        raise ValueError(f"there is no event for {kind}")
+        raise ValueError(f"there is no event for {name_of(prv)}")
     return surety.Event(text, _ADJACENCY, values)
 
 
@@ -109,9 +110,6 @@ class _PoissonSubsampledGaussian:
     def __init__(self, sampling_probability: float, noise_multiplier: float) -> None:
         self.p = sampling_probability
         self.sigma = noise_multiplier
-
-
-_PoissonSubsampledGaussian.__name__ = "PoissonSubsampledGaussianMechanism"
 
 
 class DPSGDAccountant(PRVAccountant):
