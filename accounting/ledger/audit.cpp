@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/judgement.h>
+#include <surety/accounting/laws/pairs/finite_law.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/rounding.h>
 
@@ -33,6 +35,24 @@ class Judgements {
   std::map<std::tuple<std::string, double, double>, std::optional<Judgement>> known_;
 };
 
+/// Some release of it, at whatever depth, has an order, of which replace-one says nothing.
+bool holds_orders(const Event& event) {
+  if (event.adjacency() != Adjacency::replace_one) return false;
+  return std::visit(
+      [](const auto& node) {
+        if constexpr (requires { node.atoms; }) {
+          return !privacy_loss::equals_its_reverse(node.atoms);
+        } else if constexpr (requires { node.event; }) {
+          return holds_orders(node.event);
+        } else if constexpr (requires { node.events; }) {
+          return std::any_of(node.events.begin(), node.events.end(), holds_orders);
+        } else {
+          return false;
+        }
+      },
+      event.node());
+}
+
 RunAudit audit_run(Run run, Judgements& judgements) {
   RunAudit result{.run = std::move(run), .epsilon = std::nullopt, .delta = std::nullopt, .kept = std::nullopt};
   if (const auto& promise = result.run.plan.promise) {
@@ -45,6 +65,7 @@ RunAudit audit_run(Run run, Judgements& judgements) {
       result.epsilon = found.epsilon;
       result.delta = found.delta;
       result.kept = found.kept && *result.kept;
+      result.recorded_in_one_order = !found.kept && holds_orders(*charged);
     }
     if (charged && result.run.plan.not_private) {
       result.epsilon->upper = std::numeric_limits<double>::infinity();
@@ -57,7 +78,7 @@ RunAudit audit_run(Run run, Judgements& judgements) {
 /// All that is charged may be what one run promised, or the budget.
 Enclosure beside_promises(const Event& event, Enclosure epsilon, const Audit& all) {
   std::vector<Target> promises;
-  for (const auto& [run, own_epsilon, own_delta, kept] : all.runs) {
+  for (const auto& [run, own_epsilon, own_delta, kept, recorded_in_one_order] : all.runs) {
     if (run.plan.promise) promises.push_back(*run.plan.promise);
   }
   if (all.balance) promises.push_back(all.balance->budget.target);

@@ -19,6 +19,13 @@ struct RunAudit {
   std::optional<Enclosure> epsilon;  ///< cost of what is charged, at the promise's delta, as Audit::epsilon; nothing without a promise
   std::optional<Enclosure> delta;    ///< likewise, at the promise's epsilon
   std::optional<bool> kept;          ///< nothing without a promise
+  /// The promise is broken, and holds a law under replace-one, which earlier versions composed in one order of the neighbours: what they recorded was
+  /// too low. docs/proofs/given.md#orders.
+  bool recorded_in_one_order = false;
+
+  /// What is said of that, for people.
+  static constexpr std::string_view in_one_order =
+      "the recorded cost is too low: earlier versions composed a law under replace-one in one order of the neighbours, but each release may have its own";
 };
 
 struct Audit {

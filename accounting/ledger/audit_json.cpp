@@ -53,6 +53,7 @@ nlohmann::json to_json(const RunAudit& audited) {
     result["epsilon"] = to_json(*audited.epsilon);
     result["delta"] = to_json(*audited.delta);
     result["kept"] = *audited.kept;
+    if (audited.recorded_in_one_order) result["recorded"] = RunAudit::in_one_order;
   }
   return result;
 }

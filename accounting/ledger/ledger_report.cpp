@@ -54,6 +54,7 @@ std::string lines_of(const RunAudit& audited, EnclosureTexts& texts) {
     lines += safe_format("  promise    epsilon = {} at delta = {}: {}, epsilon in {}, delta in {}\n", promise->epsilon, promise->delta,
                          *audited.kept ? "kept" : "BROKEN", texts.of(*audited.epsilon), texts.of(*audited.delta));
   }
+  if (audited.recorded_in_one_order) lines += safe_format("  recorded   {}\n", RunAudit::in_one_order);
   if (run.plan.not_private) lines += "  NOT PRIVATE: its noise was replayed from a known seed\n";
   return lines;
 }

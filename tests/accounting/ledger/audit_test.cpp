@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -11,6 +13,8 @@
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/format.h>
+#include <surety/accounting/ledger/audit_json.h>
+#include <surety/accounting/ledger/ledger_report.h>
 #include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::audit_test {
@@ -37,6 +41,28 @@ class AuditTest : public ::testing::Test {
     reservation.settle(Stopping::data_independent);
   }
 };
+
+/// A ledger of before: law had one order for all releases under replace-one.
+TEST_F(AuditTest, SaysWhereARecordedCostWasOfOneOrder) {
+  std::filesystem::copy_file(SURETY_TEST_DATA "/law_in_one_order/orders.db", folder_ / "orders.db");
+  const auto report = audit(Ledger::open(folder_ / "orders.db"), Delta{0.01});
+  ASSERT_EQ(report.runs.size(), 3U);
+  EXPECT_FALSE(*report.runs[0].kept);
+  EXPECT_GE(report.runs[0].epsilon->lower, 0.479);
+  EXPECT_TRUE(report.runs[0].recorded_in_one_order);
+  EXPECT_TRUE(*report.runs[1].kept) << "equals its own reverse";
+  EXPECT_FALSE(report.runs[1].recorded_in_one_order);
+  EXPECT_FALSE(*report.runs[2].kept);
+  EXPECT_FALSE(report.runs[2].recorded_in_one_order) << "no law, and no order";
+  const auto text = report_text(report, std::nullopt);
+  const auto line = text.find("  recorded   the recorded cost is too low: ");
+  ASSERT_NE(line, std::string::npos) << text;
+  EXPECT_EQ(text.find("  recorded   ", line + 1), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(to_json_text(report));
+  EXPECT_TRUE(json["runs"][0].contains("recorded"));
+  EXPECT_FALSE(json["runs"][1].contains("recorded"));
+  EXPECT_FALSE(json["runs"][2].contains("recorded"));
+}
 
 TEST_F(AuditTest, NothingReleasedCostsNothingAndIsKept) {
   const auto report = audit(ledger_, Delta{1e-5});
