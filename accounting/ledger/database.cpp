@@ -82,7 +82,9 @@ struct Connection::Wait {
     }
   };
 
-  explicit Wait(sqlite3* handle) : name{sqlite3_db_filename(handle, "main")} {}
+  explicit Wait(sqlite3* handle) {
+    if (const char* const file = sqlite3_db_filename(handle, "main"); file != nullptr) name = file;
+  }
 
   std::string name;  ///< where links end, and a journal lies
   Traces last_seen;

@@ -125,9 +125,11 @@ TEST_F(LedgerCommand, RefusesWhatAnotherUserPlacedBesideIt) {
       if (is_fifo) {
         ASSERT_EQ(::mkfifo(name.c_str(), 0666), 0);
       } else {
-        write("run.db" + ending, std::string(8192, 'j'));
+        write(name, std::string(8192, 'j'));
         // Another user's; where this process can make none, one that others may write.
-        if (::chown(name.c_str(), 65534, 65534) != 0) ASSERT_EQ(::chmod(name.c_str(), 0666), 0);
+        if (::chown(name.c_str(), 65534, 65534) != 0) {
+          ASSERT_EQ(::chmod(name.c_str(), 0666), 0);
+        }
       }
       for (const auto& words : {Words{"ledger", "list", path("run.db")}, Words{"ledger", "show", path("run.db")}, audit(), train(data)}) {
         expect_refused_untouched(words, 5, {"cannot use the ledger", "run.db" + ending});
