@@ -75,11 +75,6 @@ void Statistic::validate() const {
       invalid(fmt::format("{} groups of {} cells are more than 2^20 numbers, must be fewer", groups, numbers));
     }
   }
-  if (std::holds_alternative<CountOf>(of) && has_public_count()) {
-    invalid(fmt::format(
-        "the number of records is public under {}, so count() needs no noise: add a condition, or use add-or-remove-one, which keeps the number private",
-        name(adjacency)));
-  }
 }
 
 Candidates candidates_of(const QuantileOf& quantile) {
@@ -95,6 +90,7 @@ bool Statistic::has_public_count() const noexcept {
 }
 
 bool is_public(const Statistic& statistic) noexcept {
+  if (std::holds_alternative<CountOf>(statistic.of)) return statistic.has_public_count();
   return std::holds_alternative<UnitsOf>(statistic.of) && !statistic.where && !statistic.by &&
          statistic.adjacency != Adjacency::add_or_remove_one;
 }

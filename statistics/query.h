@@ -123,8 +123,7 @@ struct Statistic {
 
   /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
   ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
-  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for a cap in groups of what is none of records or is of none, for clipped sums of groups whose bounds are not -C and C, and for a count of all
-  ///         records where their number is public.
+  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for a cap in groups of what is none of records or is of none, and for clipped sums of groups whose bounds are not -C and C.
   void validate() const;
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the
   /// adjacency keeps the number of units, of one record each. A unit of several may have fewer or more of them.
@@ -138,7 +137,7 @@ struct Statistic {
 /// \throws Error{invalid_argument} as `Candidates`.
 [[nodiscard]] Candidates candidates_of(const QuantileOf& quantile);
 
-/// The answer is public: the number of all units, which the adjacency keeps. It has no noise and no charge.
+/// The answer is public: the number of all units, or of all records where each unit has one, which the adjacency keeps. It has no noise and no charge.
 [[nodiscard]] bool is_public(const Statistic& statistic) noexcept;
 
 /// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town, sex".

@@ -72,7 +72,7 @@ class UnitSumPart final : public SumPart {
   std::unordered_map<std::string, std::vector<StatisticSum::OfGroup>> of_unit_;  ///< what its numbers add up to so far, in steps
 };
 
-/// The number of all units, which is public: no noise, and no charge.
+/// The number of all units, or of all records, where it is public: no noise, and no charge.
 class PublicCountPart final : public Part {
  public:
   /// \pre `is_public(statistic)`

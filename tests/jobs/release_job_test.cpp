@@ -213,8 +213,21 @@ TEST_F(ReleaseJob, RefusesWhatIsNoPlan) {
   plan = plan_of({mean()}, {}, Adjacency::replace_one, Delta{0});
   plan.noise = jobs::NoiseChoice::gaussian;
   EXPECT_TRUE(refused(plan, ErrorCode::unreachable, "delta = 0"));
-  plan = plan_of({{.of = CountOf{}, .adjacency = {}}});
-  EXPECT_TRUE(refused(plan, ErrorCode::invalid_argument, "needs no noise"));
+}
+
+TEST_F(ReleaseJob, ReleasesThePublicNumberOfRecordsExactly) {
+  for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out}) {
+    const auto plan = plan_of({{.of = CountOf{}, .adjacency = {}}}, {}, adjacency);
+    auto of_run = ledger(plan);
+    const auto released = run(plan, of_run);
+    EXPECT_EQ(released.queries.front().answers.front().estimate.value, 60);
+    EXPECT_EQ(describe(of_run.runs().front().plan.event), "pure(0)");
+  }
+  // How many records people have is private.
+  const auto plan = plan_of({{.of = CountOf{}, .adjacency = {}}}, people());
+  auto of_run = ledger(plan);
+  run(plan, of_run);
+  EXPECT_NE(describe(of_run.runs().front().plan.event), "pure(0)");
 }
 
 TEST_F(ReleaseJob, SeesAMissingColumnInTheHeader) {

@@ -312,6 +312,9 @@ TEST(People, AreCountedFreelyWhereTheirNumberIsPublic) {
   for (const auto adjacency : all_adjacencies) {
     const auto all = statistic_of(UnitsOf{owner}, adjacency, 2);
     EXPECT_EQ(is_public(all), adjacency != Adjacency::add_or_remove_one);
+    // Records are as many as units where each has one.
+    EXPECT_EQ(is_public(statistic_of(CountOf{}, adjacency, 1)), adjacency != Adjacency::add_or_remove_one);
+    EXPECT_FALSE(is_public(statistic_of(CountOf{}, adjacency, 2)));
     auto some = all;
     some.where = data::parse_condition("x>0");
     EXPECT_FALSE(is_public(some));

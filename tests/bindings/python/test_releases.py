@@ -194,13 +194,6 @@ def test_random_plans_are_the_same_to_the_byte(seed: int, tmp_path: Path, csv: P
     words, statistics, call = random_plan(random.Random(seed))
     of_command, of_python = two_folders(tmp_path)
     done = asked_of_command(of_command, csv, words)
-    if "count() needs no noise" in done.stderr:
-        # What one refuses the other does, in the same words.
-        for data in (people(), csv):
-            with pytest.raises(surety.SuretyError) as refused:
-                released(of_python, data, statistics, call)
-            assert f"surety: error: {refused.value}\n" == done.stderr and not (of_python / "run.db").exists()
-        return
     assert done.returncode == 0, done.stderr
     said = done.stdout
     assert released(of_python, people(), statistics, call).json() + "\n" == said
