@@ -20,6 +20,7 @@
 
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/json_values.h>
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
@@ -122,7 +123,8 @@ void RecordFileText::finish() {
 }
 
 RecordFile::RecordFile(std::filesystem::path path) : path_{std::move(path)} {
-  file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not wait for a writer
+  // A pipe must not wait for a writer.
+  file_ = uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (file_ < 0) refuse_machine("cannot be opened", errno);
   try {
     struct stat status {};
@@ -215,7 +217,7 @@ void RecordFile::read_block(std::size_t block, std::vector<double>& numbers) con
 }
 
 bool is_record_file(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int file = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   const auto refuse_machine = [&](int error_number) {
     throw Error{ErrorCode::environment, fmt::format("{}: cannot be read: {}", one_line(path.string()), std::strerror(error_number))};
   };
@@ -225,11 +227,8 @@ bool is_record_file(const std::filesystem::path& path) {
   }
   struct stat status {};
   std::array<char, magic.size()> bytes{};
-  const bool is_regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  ssize_t got = 0;
-  do {
-    got = is_regular ? ::pread(file, bytes.data(), bytes.size(), 0) : 0;
-  } while (got < 0 && errno == EINTR);
+  ssize_t got = ::fstat(file, &status);
+  if (got == 0 && S_ISREG(status.st_mode)) got = uninterrupted([&] { return ::pread(file, bytes.data(), bytes.size(), 0); });
   const int error_number = errno;
   ::close(file);
   if (got < 0) refuse_machine(error_number);

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 #include <surety/data/decompressor.h>
 
@@ -55,7 +56,7 @@ struct TextReader::Stream {
 
 TextReader::TextReader(std::filesystem::path path, const ExpansionLimit& limit)
     : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk), limit_{limit} {
-  stream_->file = path_ == standard_input ? STDIN_FILENO : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  stream_->file = path_ == standard_input ? STDIN_FILENO : uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); });
   if (stream_->file < 0) refuse_machine("cannot be opened", errno);
   if (path_ == standard_input) path_ = "standard input";
   stream_->raw.resize(chunk);

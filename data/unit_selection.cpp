@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 #include <surety/data/called_off.h>
 #include <surety/data/csv.h>
@@ -90,12 +91,20 @@ class UnlinkedFile {
   UnlinkedFile() {
     const char* const said = std::getenv("TMPDIR");
     const std::string folder = said != nullptr && *said != '\0' ? said : "/tmp";
-    file_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    file_ = uninterrupted([&] { return ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR); });
     if (file_ >= 0) return;
-    std::string name = folder + "/surety-XXXXXX";  // where the file system knows no files without a name
-    file_ = mkostemp(name.data(), O_CLOEXEC);
+    std::string name;  // where the file system knows no files without a name
+    file_ = uninterrupted([&] {
+      name = folder + "/surety-XXXXXX";
+      return mkostemp(name.data(), O_CLOEXEC);
+    });
     if (file_ < 0) unlinked_file_failed("make", errno);
-    unlink(name.c_str());
+    // Before it holds a record.
+    if (::unlink(name.c_str()) != 0) {
+      const int error_number = errno;
+      ::close(file_);
+      unlinked_file_failed("remove the name of", error_number);
+    }
   }
   UnlinkedFile(const UnlinkedFile&) = delete;
   UnlinkedFile& operator=(const UnlinkedFile&) = delete;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <new>
 
+#include <surety/base/system/uninterrupted.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -48,13 +50,8 @@ struct flock lock_at(off_t first, off_t count, short kind) {
   return lock;
 }
 
-/// fcntl that a signal does not end.
 int locked_by(int descriptor, int operation, struct flock& lock) {
-  int result = 0;
-  do {
-    result = ::fcntl(descriptor, operation, &lock);
-  } while (result != 0 && errno == EINTR);
-  return result;
+  return uninterrupted([&] { return ::fcntl(descriptor, operation, &lock); });
 }
 
 }  // namespace

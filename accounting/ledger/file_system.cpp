@@ -17,6 +17,7 @@
 
 #include <surety/accounting/ledger/file_locks.h>
 #include <surety/accounting/ledger/side_files.h>
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 
 namespace surety::accounting {
@@ -65,14 +66,6 @@ struct LedgerStream {
 static_assert(alignof(LedgerStream) <= 8, "SQLite aligns files to 8 bytes");
 
 LedgerStream& stream(sqlite3_file* file) { return *reinterpret_cast<LedgerStream*>(file); }
-
-/// A result of the system that is at least 0, or -1 and errno, which no signal causes.
-template <class Call>
-auto uninterrupted(const Call& call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
 
 /// `code`; whoever asks for the last error of the database hears of this one.
 int failed(LedgerStream& file, int code, int error_number) {

@@ -207,9 +207,12 @@ LedgerFile::Reserved LedgerFile::reserve(const Plan& plan, std::string_view once
       require_admissible(contents, plan);
       const std::uint64_t next = contents.runs.size() + 1;
       // Alive before others can see it.
-      if (!store_->hold(next)) invalid(fmt::format("run {} of '{}' is running, though the ledger does not have it", next, path_.string()));
+      if (!store_->hold(next)) {
+        throw Error{ErrorCode::environment,
+                    fmt::format("run {} of '{}' is running, though the ledger does not have it", next, one_line(path_.string()))};
+      }
       id.value = next;
-      time = std::time(nullptr);
+      time = present_time();
       return reserve_entry(plan, utc_text(time));
     });
   } catch (...) {

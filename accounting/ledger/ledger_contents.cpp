@@ -3,7 +3,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <limits>
@@ -29,13 +31,19 @@ std::uint64_t checksum_after(std::uint64_t before, std::string_view content) {
   return state;
 }
 
-std::string now() { return utc_text(std::time(nullptr)); }
+std::string now() { return utc_text(present_time()); }
 
 void require(bool holds, const std::string& reason) {
   if (!holds) invalid(reason);
 }
 
 }  // namespace
+
+std::time_t present_time() {
+  const std::time_t time = std::time(nullptr);
+  if (time == -1) throw Error{ErrorCode::environment, fmt::format("cannot read the clock: {}", std::strerror(errno))};
+  return time;
+}
 
 std::string utc_text(std::time_t time) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time)); }
 

@@ -46,6 +46,9 @@ constexpr std::int64_t ledger_version_without_unit = 1;
 /// \param time of the run's reservation
 [[nodiscard]] std::string settle_entry(RunId run, const std::string& time, const std::optional<Event>& released, Stopping stopping);
 
+/// Seconds since 1970. \throws Error{environment} where the clock cannot be read.
+[[nodiscard]] std::time_t present_time();
+
 /// UTC, ISO 8601, to the second.
 [[nodiscard]] std::string utc_text(std::time_t time);
 /// The inverse, of what `utc_text` wrote; nothing of anything else.

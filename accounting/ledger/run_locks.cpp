@@ -11,7 +11,9 @@
 #include <set>
 #include <utility>
 
+#include <surety/accounting/ledger/side_files.h>
 #include <surety/accounting/ledger/store.h>
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 
 namespace surety::accounting {
@@ -44,7 +46,7 @@ struct flock byte_of(std::uint64_t run, short kind) {
 
 /// \throws Error{environment} unless it is the file that is locked.
 int open_to_lock(const std::string& path, dev_t device, ino_t inode) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = open_safely(path, O_RDWR | O_NONBLOCK);
   if (descriptor < 0) refused_by_machine(path, "lock the ledger", errno);
   struct stat status {};
   // What was opened by mistake stays open: closing it could drop the locks of another copy of SQLite.
@@ -84,7 +86,7 @@ bool RunLocks::hold(std::uint64_t run) {
   if (use.living.contains(run)) return false;
   if (use.descriptor < 0) use.descriptor = open_to_lock(path_, device_, inode_);
   auto range = byte_of(run, F_WRLCK);
-  if (::fcntl(use.descriptor, F_OFD_SETLK, &range) != 0) {
+  if (uninterrupted([&] { return ::fcntl(use.descriptor, F_OFD_SETLK, &range); }) != 0) {
     if (errno == EAGAIN || errno == EACCES) return false;
     refused_by_machine(path_, "lock the ledger", errno);
   }
@@ -98,7 +100,7 @@ void RunLocks::release(std::uint64_t run) noexcept {
   auto& use = shared.files.at({device_, inode_});
   use.living.erase(run);
   auto range = byte_of(run, F_UNLCK);
-  ::fcntl(use.descriptor, F_OFD_SETLK, &range);
+  static_cast<void>(uninterrupted([&] { return ::fcntl(use.descriptor, F_OFD_SETLK, &range); }));
 }
 
 void RunLocks::show_change(const timespec& time) noexcept {

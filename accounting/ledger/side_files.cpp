@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/safe_text.h>
 
 namespace surety::accounting {
@@ -87,10 +88,7 @@ std::string user_text(uid_t user) {
 }
 
 int open_safely(const std::string& path, int flags, mode_t mode) {
-  int descriptor = -1;
-  do {
-    descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode);
-  } while (descriptor < 0 && errno == EINTR);
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode); });
   if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
   // Where a standard stream is closed, what is printed would be written into the file.
   const int moved = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

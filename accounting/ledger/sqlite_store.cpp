@@ -83,7 +83,9 @@ std::string usable(const std::filesystem::path& path) {
 
 bool exists(const std::string& path) {
   struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0;
+  if (::lstat(path.c_str(), &status) == 0) return true;
+  if (errno != ENOENT && errno != ENOTDIR) refused_by_machine(path, "look for the ledger", errno);
+  return false;
 }
 
 std::string full_path(const std::filesystem::path& path) {

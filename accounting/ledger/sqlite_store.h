@@ -57,7 +57,7 @@ class SqliteStore final : public LedgerStore {
 /// An absolute path, since SQLite gives ":memory:" and the like a meaning of their own. \throws Error{invalid_argument} when it is empty.
 [[nodiscard]] std::string full_path(const std::filesystem::path& path);
 
-/// Whether there is anything at `path`, be it a link that leads nowhere.
+/// Whether there is anything at `path`, be it a link that leads nowhere. \throws Error{environment} where the system does not say.
 [[nodiscard]] bool exists(const std::string& path);
 
 }  // namespace surety::accounting

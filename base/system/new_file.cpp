@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 
 namespace surety::accounting {
@@ -86,10 +87,13 @@ NewFile::NewFile(Place place, std::uint64_t space, Method preferred, Readers rea
     throw Error{ErrorCode::environment, fmt::format("cannot create '{}': {}", one_line(place_.written()), place_.reason())};
   }
   try {
-    folder_ = ::open(place_.folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const auto open_folder = [&](int access) {
+      return uninterrupted([&] { return ::open(place_.folder().c_str(), access | O_DIRECTORY | O_CLOEXEC); });
+    };
+    folder_ = open_folder(O_RDONLY);
     if (folder_ < 0 && errno == EACCES) {  // a folder that may be written but not listed
       can_sync_folder_ = false;
-      folder_ = ::open(place_.folder().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      folder_ = open_folder(O_PATH);
     }
     if (folder_ < 0) refuse("create", errno);
     struct stat status {};
@@ -97,7 +101,8 @@ NewFile::NewFile(Place place, std::uint64_t space, Method preferred, Readers rea
     if (FileIdentity{status.st_dev, status.st_ino} != place_.folder_identity()) refuse("create", ESTALE);
 
     const mode_t mode = readers == Readers::owner_alone ? of_owner : less_umask;
-    if (preferred == Method::nameless) file_ = ::openat(folder_, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+    if (preferred == Method::nameless)
+      file_ = uninterrupted([&] { return ::openat(folder_, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode); });
     // Without /proc such a file can never be given a name.
     if (file_ >= 0 && ::faccessat(AT_FDCWD, own_name_of(file_).c_str(), F_OK, 0) != 0) ::close(std::exchange(file_, -1));
     if (file_ < 0) open_with_a_name(mode);
@@ -129,7 +134,7 @@ void NewFile::open_with_a_name(mode_t mode) {
   // In this order a signal in between finds a name that there is no file of, rather than a file that nobody knows.
   temporary_ = random_name();
   slot_ = take_slot(folder_, temporary_);
-  file_ = ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  file_ = uninterrupted([&] { return ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode); });
   if (file_ >= 0) return;
   const int error_number = errno;
   forget_name();
@@ -148,13 +153,13 @@ void NewFile::write(std::string_view bytes) {
 
 void NewFile::finish() {
   if (file_ < 0) throw Error{ErrorCode::internal, fmt::format("'{}' is made twice", one_line(place_.written()))};
-  if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) refuse("write", errno);
+  if (uninterrupted([&] { return ::ftruncate(file_, static_cast<off_t>(size_)); }) != 0) refuse("write", errno);
   if (shown_) {
     const timespec time{.tv_sec = *shown_, .tv_nsec = 0};
     const std::array<timespec, 2> of_access_and_change{time, time};
     static_cast<void>(::futimens(file_, of_access_and_change.data()));  // where the file system has no such time, it has its own
   }
-  if (::fsync(file_) != 0) refuse("write", errno);
+  if (uninterrupted([&] { return ::fsync(file_); }) != 0) refuse("write", errno);
 }
 
 int NewFile::link_to(const std::string& name) const {
@@ -183,7 +188,7 @@ bool NewFile::put_where_nothing_is() {
     return false;
   }
   if (error_number != 0) refuse("create", error_number);
-  if (::fsync(folder_) != 0) refuse("make durable", errno);
+  if (uninterrupted([&] { return ::fsync(folder_); }) != 0) refuse("make durable", errno);
   remove();
   return true;
 }
@@ -198,7 +203,7 @@ int NewFile::take_free_name() {
   return ::linkat(folder_, temporary_.c_str(), folder_, place_.name().c_str(), 0) == 0 ? 0 : errno;
 }
 
-void NewFile::take_name_of_another(const FileKind& kind, Overwrite overwrite) {
+std::string NewFile::take_name_of_another(const FileKind& kind, Overwrite overwrite) {
   const auto& name = place_.name();
   if (const auto obstacle = obstacle_in(folder_, name, name, kind, overwrite)) refuse(*obstacle);
   // After an exchange nobody can put anything else in the place of what is looked at and removed. A signal must not remove it unseen.
@@ -215,31 +220,41 @@ void NewFile::take_name_of_another(const FileKind& kind, Overwrite overwrite) {
       throw;
     }
     if (!obstacle) {
-      ::unlinkat(folder_, mine.c_str(), 0);
-      return;
+      // The new file has its name already, so this is reported once it is durable.
+      if (::unlinkat(folder_, mine.c_str(), 0) == 0 || errno == ENOENT) return {};
+      return fmt::format("{}; remove '{}'", std::strerror(errno), one_line(place_.folder() + "/" + mine));
     }
     if (give_back()) refuse(*obstacle);
     throw Error{ErrorCode::environment, fmt::format("cannot replace '{}': what came there meanwhile has the name '{}' now: {}",
                                                     one_line(place_.written()), mine, std::strerror(errno))};
   }
   // What was there is gone, or the file system does not know how to exchange.
-  if (::renameat2(folder_, mine.c_str(), folder_, name.c_str(), errno == ENOENT ? RENAME_NOREPLACE : 0) == 0) return;
+  if (::renameat2(folder_, mine.c_str(), folder_, name.c_str(), errno == ENOENT ? RENAME_NOREPLACE : 0) == 0) return {};
   const int error_number = errno;
-  ::unlinkat(folder_, mine.c_str(), 0);
+  if (::unlinkat(folder_, mine.c_str(), 0) != 0 && errno != ENOENT) {
+    throw Error{ErrorCode::environment,
+                fmt::format("cannot replace '{}': {}; remove what is left of the attempt, '{}'", one_line(place_.written()),
+                            std::strerror(error_number), one_line(place_.folder() + "/" + mine))};
+  }
   refuse("replace", error_number);
 }
 
 void NewFile::replace(const FileKind& kind, Overwrite overwrite) {
   finish();
+  std::string left;
   if (const int error_number = take_free_name(); error_number == EEXIST) {
     if (temporary_.empty()) take_a_name("replace");
-    take_name_of_another(kind, overwrite);
+    left = take_name_of_another(kind, overwrite);
   } else if (error_number != 0) {
     refuse("create", error_number);
   }
   // The new name is durable once its folder is; the file is complete either way, and its run is charged.
-  if (can_sync_folder_) ::fsync(folder_);
+  if (can_sync_folder_) static_cast<void>(uninterrupted([&] { return ::fsync(folder_); }));
   remove();
+  if (!left.empty()) {
+    throw Error{ErrorCode::environment,
+                fmt::format("'{}' was written, but what it replaced could not be removed: {}", one_line(place_.written()), left)};
+  }
 }
 
 void NewFile::refuse(const Obstacle& obstacle) const {

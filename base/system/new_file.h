@@ -53,7 +53,8 @@ class NewFile {
   /// Gives the file its name, in place of an empty file, one of its own `kind`, or what `overwrite` says that has it. Where the file system
   /// exchanges two names in one step, what is lost is what was looked at, whatever others did meanwhile. The content is durable on return, and
   /// the name as far as the folder can be synced.
-  /// \throws Error{invalid_argument} as `require_replaceable`; Error{environment}. Then what was there is there still.
+  /// \throws Error{invalid_argument} as `require_replaceable`; Error{environment}. Then what was there is there still, unless the
+  ///         message says that the file was written and that what it replaced could not be removed.
   void replace(const FileKind& kind, Overwrite overwrite);
 
  private:
@@ -67,7 +68,8 @@ class NewFile {
   /// Gives the file its name if nothing has it; 0 or the error's number, EEXIST where something does.
   [[nodiscard]] int take_free_name();
   /// Gives the file, which has a name that cannot be guessed, the name of what is there and may be lost.
-  void take_name_of_another(const FileKind& kind, Overwrite overwrite);
+  /// Why what was replaced could not be removed, and where it is; empty where it was.
+  [[nodiscard]] std::string take_name_of_another(const FileKind& kind, Overwrite overwrite);
   [[noreturn]] void refuse(const Obstacle& obstacle) const;
   void forget_name();
   void remove();

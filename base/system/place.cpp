@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 
 namespace surety::accounting {
@@ -57,7 +58,11 @@ Place::Place(const std::filesystem::path& path) : written_{path.string()} {
 
 std::optional<Place> Place::of_open_file(int descriptor) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (::fstat(descriptor, &status) != 0) {
+    if (errno == EBADF) return std::nullopt;
+    throw Error{ErrorCode::environment, fmt::format("cannot look at the open file {}: {}", descriptor, std::strerror(errno))};
+  }
+  if (!S_ISREG(status.st_mode)) return std::nullopt;
   Place place;
   place.file_ = identity_of(status);
   place.holds_ = Holds::file;
@@ -153,13 +158,15 @@ std::optional<std::string> first_bytes(int file, std::size_t count) {
 /// locks that this process holds on that one.
 std::optional<Obstacle> obstacle_of_content(int folder, const std::string& name, const FileKind& kind, Overwrite overwrite) {
   // Not to wait for the other end of a pipe that has taken the name.
-  const int file = ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  const int file = uninterrupted([&] { return ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); });
   if (file < 0 && errno == ENOENT) return std::nullopt;
   if (file < 0) return of_machine(errno);
   struct stat status {};
-  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+  const bool is_known = ::fstat(file, &status) == 0;
+  if (!is_known || !S_ISREG(status.st_mode)) {
+    const int error_number = errno;
     ::close(file);
-    return of_argument("is no regular file, must be one or a new name");
+    return is_known ? of_argument("is no regular file, must be one or a new name") : of_machine(error_number);
   }
   const auto beginning = first_bytes(file, std::max(database_beginning.size(), kind.beginning.size()));
   const int error_number = errno;
@@ -182,6 +189,7 @@ std::optional<Obstacle> obstacle_in(int folder, const std::string& name, const s
       return of_argument(
           fmt::format("has '{}{}' beside it, of an SQLite database as ledgers are, must be another file", one_line(owner), suffix));
     }
+    if (errno != ENOENT) return of_machine(errno);
   }
   return std::nullopt;
 }
@@ -192,7 +200,7 @@ std::optional<Obstacle> obstacle_to(const Place& place, const FileKind& kind, Ov
     return of_argument(fmt::format("is {}, must be a regular file or a new name", place.reason()));
   }
   if (::access(place.folder().c_str(), W_OK | X_OK) != 0) return of_machine(errno);
-  const int folder_file = ::open(place.folder().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int folder_file = uninterrupted([&] { return ::open(place.folder().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
   if (folder_file < 0) return of_machine(errno);
   auto found = obstacle_in(folder_file, place.name(), place.name(), kind, overwrite);
   ::close(folder_file);

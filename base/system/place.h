@@ -35,7 +35,7 @@ class Place {
   /// \throws Error{invalid_argument} when `path` is empty or holds a zero byte.
   explicit Place(const std::filesystem::path& path);
 
-  /// Where an open file is; nothing unless it is a regular file.
+  /// Where an open file is; nothing unless it is a regular file. \throws Error{environment} where the system does not say.
   [[nodiscard]] static std::optional<Place> of_open_file(int descriptor);
 
   [[nodiscard]] Holds holds() const noexcept { return holds_; }

@@ -1,11 +1,23 @@
 #include <surety/jobs/run/named_ledger.h>
 
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include <surety/base/text/error.h>
+
 namespace surety::jobs {
 
 using accounting::Ledger;
 
 Ledger* NamedLedger::existing() {
-  if (!opened_ && std::filesystem::exists(path_)) opened_ = Ledger::open(path_);
+  if (!opened_) {
+    std::error_code error;
+    const bool is_there = std::filesystem::exists(path_, error);
+    if (error)
+      throw Error{ErrorCode::environment, fmt::format("cannot look for the ledger '{}': {}", one_line(path_.string()), error.message())};
+    if (is_there) opened_ = Ledger::open(path_);
+  }
   return opened_ ? &*opened_ : nullptr;
 }
 

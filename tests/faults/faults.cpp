@@ -1,7 +1,8 @@
 // A machine that fails, for a program that is started with this library in LD_PRELOAD: call number N of a class of system calls, or of malloc, does
 // what FAULTS_DO says. Calls are counted from the start of main, by all threads together.
 //
-//   FAULTS_CALLS  open, read, write, sync, name (rename, link, unlink), space (ftruncate, fallocate), memory (malloc and its kin), or files (all but memory)
+//   FAULTS_CALLS  open, read, write, sync, name (rename, link, unlink), space (ftruncate, fallocate), memory (malloc and its kin), stat (stat and its kin),
+//                 lock (fcntl), close (which closes all the same), clock (time), or files (open to space)
 //   FAULTS_AT     the number of the call, from 1
 //   FAULTS_DO     fail    it returns FAULTS_ERROR, an error number; a null pointer where it is malloc
 //                 always  it and all that follow do
@@ -37,6 +38,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 extern "C" {
 void* __libc_malloc(std::size_t);
@@ -47,7 +49,7 @@ void* __libc_memalign(std::size_t, std::size_t);
 
 namespace {
 
-enum class Calls { open, read, write, sync, name, space, memory, files };
+enum class Calls { open, read, write, sync, name, space, memory, files, stat, lock, close, clock };
 enum class Do { nothing, fail, always, shorten, lie, kill, cut, part };
 
 // Set before main, by one thread.
@@ -99,6 +101,12 @@ bool tracks() { return side >= 0; }
 
 int sys_open(const char* path, int flags, mode_t mode) { return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode)); }
 
+// What this library itself asks, without being counted.
+int look_at(int folder, const char* path, struct stat* status, int flags) {
+  return static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags));
+}
+int look_at(int file, struct stat* status) { return look_at(file, "", status, AT_EMPTY_PATH); }
+
 void own_path(int file, char* text, std::size_t size) { std::snprintf(text, size, "/proc/self/fd/%d", file); }
 
 /// The absolute path of a name in an open folder; false where there is none.
@@ -122,7 +130,7 @@ void folder_of(const char* path, Change& change) {
   std::snprintf(folder, sizeof folder, "%s", path);
   if (char* const slash = std::strrchr(folder, '/')) *slash = '\0';
   struct stat status {};
-  if (stat(folder, &status) == 0) {
+  if (look_at(AT_FDCWD, folder, &status, 0) == 0) {
     change.device = status.st_dev;
     change.number = status.st_ino;
   }
@@ -150,7 +158,7 @@ Change* new_change(Change::Kind kind, const char* from, const char* to) {
 void before_change_of(int file) {
   if (!tracks()) return;
   struct stat status {};
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if (look_at(file, &status) != 0 || !S_ISREG(status.st_mode)) return;
   Unsynced* free = nullptr;
   for (auto& one : unsynced) {
     if (one.is_used && one.device == status.st_dev && one.number == status.st_ino) return;
@@ -177,7 +185,7 @@ void before_change_of(int file) {
 void after_sync_of(int file) {
   if (!tracks() || !syncs) return;
   struct stat status {};
-  if (fstat(file, &status) != 0) return;
+  if (look_at(file, &status) != 0) return;
   for (auto& one : unsynced) {
     if (one.is_used && one.device == status.st_dev && one.number == status.st_ino) one.is_used = false;
   }
@@ -233,7 +241,7 @@ void lose_what_is_not_synced(bool all) {
 /// Counts a call. What it is to do besides: nothing, or fail, shorten, lie.
 Do count(Calls kind, bool is_sync_of_file = false) {
   if (!is_armed.load(std::memory_order_relaxed)) return Do::nothing;
-  if (kind != watched && (watched != Calls::files || kind == Calls::memory)) return Do::nothing;
+  if (kind != watched && (watched != Calls::files || kind >= Calls::memory)) return Do::nothing;
   const std::uint64_t number = counts->calls.fetch_add(1) + 1;
   if (deed == Do::nothing || fault_at == 0) return Do::nothing;
   if (number != fault_at && !(deed == Do::always && number > fault_at)) return Do::nothing;
@@ -267,7 +275,8 @@ __attribute__((constructor)) void begin() {
     const char* text;
     int value;
   };
-  const Word kinds[] = {{"open", 0}, {"read", 1}, {"write", 2}, {"sync", 3}, {"name", 4}, {"space", 5}, {"memory", 6}, {"files", 7}};
+  const Word kinds[] = {{"open", 0},   {"read", 1},  {"write", 2}, {"sync", 3}, {"name", 4},   {"space", 5},
+                        {"memory", 6}, {"files", 7}, {"stat", 8},  {"lock", 9}, {"close", 10}, {"clock", 11}};
   for (const auto& kind : kinds) {
     if (std::strcmp(said("FAULTS_CALLS"), kind.text) == 0) watched = static_cast<Calls>(kind.value);
   }
@@ -366,7 +375,7 @@ ssize_t write_at(int file, const void* bytes, std::size_t size, off_t offset, bo
 
 int sync_file(int file, long call) {
   struct stat status {};
-  const bool is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const bool is_file = look_at(file, &status) == 0 && S_ISREG(status.st_mode);
   const Do what = count(Calls::sync, is_file);
   if (what == Do::lie) return 0;
   if (what == Do::fail) {
@@ -450,6 +459,58 @@ SEEN int ftruncate(int file, off_t size) noexcept { return change_size(file, siz
 SEEN int ftruncate64(int file, off_t size) noexcept { return change_size(file, size); }
 SEEN int posix_fallocate(int file, off_t offset, off_t length) { return take_space(file, offset, length); }
 SEEN int posix_fallocate64(int file, off_t offset, off_t length) { return take_space(file, offset, length); }
+
+SEEN int stat(const char* path, struct stat* status) noexcept { return fails(Calls::stat) ? -1 : look_at(AT_FDCWD, path, status, 0); }
+SEEN int lstat(const char* path, struct stat* status) noexcept {
+  return fails(Calls::stat) ? -1 : look_at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+SEEN int fstat(int file, struct stat* status) noexcept { return fails(Calls::stat) ? -1 : look_at(file, status); }
+SEEN int fstatat(int folder, const char* path, struct stat* status, int flags) noexcept {
+  return fails(Calls::stat) ? -1 : look_at(folder, path, status, flags);
+}
+SEEN int stat64(const char* path, struct stat64* status) noexcept { return stat(path, reinterpret_cast<struct stat*>(status)); }
+SEEN int lstat64(const char* path, struct stat64* status) noexcept { return lstat(path, reinterpret_cast<struct stat*>(status)); }
+SEEN int fstat64(int file, struct stat64* status) noexcept { return fstat(file, reinterpret_cast<struct stat*>(status)); }
+SEEN int fstatat64(int folder, const char* path, struct stat64* status, int flags) noexcept {
+  return fstatat(folder, path, reinterpret_cast<struct stat*>(status), flags);
+}
+SEEN int statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) noexcept {
+  return fails(Calls::stat) ? -1 : static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
+}
+SEEN int faccessat(int folder, const char* path, int mode, int flags) noexcept {
+  return fails(Calls::stat) ? -1 : static_cast<int>(syscall(SYS_faccessat2, folder, path, mode, flags));
+}
+
+SEEN int fcntl(int file, int what, ...) {
+  std::va_list arguments;
+  va_start(arguments, what);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  const bool is_lock = what == F_OFD_SETLK || what == F_OFD_GETLK || what == F_SETLK || what == F_GETLK;
+  if (is_lock && fails(Calls::lock)) return -1;
+  return static_cast<int>(syscall(SYS_fcntl, file, what, argument));
+}
+SEEN int fcntl64(int file, int what, ...) {
+  std::va_list arguments;
+  va_start(arguments, what);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return fcntl(file, what, argument);
+}
+SEEN int close(int file) {
+  const bool is_failure = !is_standard(file) && fails(Calls::close);
+  const int error_number = errno;
+  const int result = static_cast<int>(syscall(SYS_close, file));
+  if (!is_failure) return result;
+  errno = error_number;
+  return -1;
+}
+SEEN std::time_t time(std::time_t* to) noexcept {
+  timespec now{};
+  if (fails(Calls::clock) || clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+  if (to != nullptr) *to = now.tv_sec;
+  return now.tv_sec;
+}
 
 SEEN void* malloc(std::size_t size) { return is_out_of_memory() ? nullptr : __libc_malloc(size); }
 SEEN void* calloc(std::size_t count, std::size_t size) { return is_out_of_memory() ? nullptr : __libc_calloc(count, size); }
