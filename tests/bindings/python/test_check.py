@@ -1,4 +1,4 @@
-"""What surety.check reports without scikit-learn: no class is trusted by its shape, its name or its tags. tests/bindings/frames/test_sklearn.py has the real ones."""
+"""What surety.check reports without scikit-learn: it trusts no shape, name or tag. tests/bindings/frames/test_sklearn.py has the real classes."""
 
 from __future__ import annotations
 

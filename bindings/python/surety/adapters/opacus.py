@@ -580,7 +580,7 @@ class PrivacyEngine(opacus.PrivacyEngine):  # type: ignore[misc]
         found = [
             "Batches are drawn by the loader that make_private returned, and each of them, also an empty one, is followed by one optimizer.step().",
             "The gradient of each record is computed from that record alone: by the dataset, its collate_fn, the model and the loss.",
-            "The loss is reduced over the batch as loss_reduction says, and under ghost clipping backward() is called on the loss of the wrapped criterion alone.",
+            "The loss is reduced over the batch as loss_reduction says. Under ghost clipping backward() is called on the loss of the wrapped criterion alone.",
             "The model is changed by the optimizer alone, and nothing else that depends on the data is published, not even the size of a batch.",
             "Clipping, sums and noise are those of real numbers. PyTorch computes in floating point with noise that a seed repeats: see use_exact_noise.",
         ]
@@ -699,8 +699,9 @@ def use_exact_noise(optimizer: Any, *, margin: float, log2_step: int | None = No
     ``optimizer.noise_multiplier`` is charged as before. ``log2_step`` is the grid's of the noise; without it one that fits float64.
 
     Returns the optimizer. Raises ``ValueError`` for a negative margin, and for an optimizer that is not exactly a ``DPOptimizer`` or a
-    ``DPPerLayerOptimizer`` of Opacus: of several machines, of ghost clipping, AdaClip, subclasses; in a step for ``max_grad_norm`` beyond 2^-200 to 2^200 or one that changes inside a batch, and for
-    batches of more than 2^21 records. Parameters are of any type that float64 holds: float16, bfloat16, float32, float64.
+    ``DPPerLayerOptimizer`` of Opacus: of several machines, of ghost clipping, AdaClip, subclasses; in a step for ``max_grad_norm`` beyond 2^-200 to
+    2^200 or one that changes inside a batch, and for batches of more than 2^21 records. Parameters are of any type that float64 holds: float16,
+    bfloat16, float32, float64.
     """
     if not 0 <= margin < math.inf:
         raise ValueError(f"margin is {margin}, must be finite and at least 0")
