@@ -67,7 +67,9 @@ constexpr std::array formats{Format{"n", of(Kind::null)},
                              Format{"tDs", of(Kind::duration, 8)},
                              Format{"tDm", of(Kind::duration, 8, 1'000)},
                              Format{"tDu", of(Kind::duration, 8, 1'000'000)},
-                             Format{"tDn", of(Kind::duration, 8, 1'000'000'000)}};
+                             Format{"tDn", of(Kind::duration, 8, 1'000'000'000)},
+                             Format{"_pli128", of(Kind::decimal, 16)},
+                             Format{"_plu128", {.kind = Kind::decimal, .bytes = 16, .is_signed = false}}};
 
 std::optional<int> whole(std::string_view text) {
   int value = 0;
@@ -181,11 +183,11 @@ std::string digits_of(std::span<std::uint32_t> limbs) {
 }
 
 /// The decimal in so many bytes, without zeros at the end of its decimals.
-std::string decimal_text(const unsigned char* bytes, int width, int scale) {
+std::string decimal_text(const unsigned char* bytes, int width, int scale, bool is_signed) {
   std::array<std::uint32_t, 8> all{};
   const std::span limbs{all.data(), static_cast<std::size_t>(width) / sizeof(std::uint32_t)};
   std::memcpy(limbs.data(), bytes, static_cast<std::size_t>(width));
-  const bool is_negative = (limbs.back() >> 31) != 0;
+  const bool is_negative = is_signed && (limbs.back() >> 31) != 0;
   if (is_negative) {
     std::uint64_t carry = 1;
     for (auto& limb : limbs) {
@@ -444,7 +446,7 @@ std::int64_t ArrowCells::days(std::size_t row) const noexcept { return floor_of(
 
 std::string ArrowCells::decimal(std::size_t row) const {
   const auto bytes = static_cast<std::size_t>(type_.bytes);
-  return decimal_text(data_ + (first_ + row) * bytes, type_.bytes, type_.scale);
+  return decimal_text(data_ + (first_ + row) * bytes, type_.bytes, type_.scale, type_.is_signed);
 }
 
 ParsedNumber ArrowCells::number(std::size_t row, NumberFormat format) const {

@@ -19,6 +19,7 @@
 // A day is the unit of all of them: hours are fractions of it. A timestamp is in UTC where its column has a zone, and stands for its day where a date is compared, as
 // a text does that is written as one (`date_in`). Bytes are texts. The cells of a dictionary are its values, by value, never by index, and those of
 // a union what the member says that each is of. Nulls and NaN are missing cells, and so is every cell of another type (lists, structs, intervals of months).
+// Integers of 128 bits are those of polars ("_pli128"), which Arrow does not have.
 // A row that is null as a whole is a damaged record. Names of columns are as they stand in the schema, blanks and all.
 //
 // The producer of a stream is another program's code. What it says is checked as far as it can be before it is believed: counts, lengths,
@@ -72,6 +73,7 @@ struct ArrowType {
   int bytes = 0;           ///< of a value; of a text, of an offset
   std::int64_t units = 1;  ///< of a date in a day, of a time in a second
   int scale = 0;           ///< decimals of a decimal
+  bool is_signed = true;   ///< of a decimal
   friend bool operator==(const ArrowType&, const ArrowType&) = default;
 };
 

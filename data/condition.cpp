@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
+#include <surety/data/cell_text.h>
 #include <surety/data/text_reader.h>
 
 namespace surety::data {
@@ -331,7 +333,7 @@ class ConditionParser {
       const auto date = parse_date(text);
       if (!date) {
         refuse(fmt::format(
-            "must have a number or a date such as '2017-06-01' behind {} where it has {}: texts are compared by == and != alone",
+            "must have a number behind {} where it has {}: texts are compared by == and != alone, dates such as '2017-06-01' by all",
             found->first, in_quotes(text)));
       }
       result.value = *date;
@@ -451,6 +453,56 @@ bool Condition::is_met(std::span<const Truth> values) const noexcept {
     }
   }
   return height == 1 && stack[0] == Truth::met;
+}
+
+CellKind kind_of_type(std::string_view type) {
+  if (type == "date") return CellKind::date;
+  return type == "text" || type == "boolean" ? CellKind::text : CellKind::number;
+}
+
+namespace {
+
+/// What the column must be compared with, where this comparison holds for no cell of its type.
+std::optional<std::string_view> wanted_by(std::string_view type, const CellComparison& comparison) {
+  const auto* const number = std::get_if<double>(&comparison.value);
+  const auto* const text = std::get_if<std::string>(&comparison.value);
+  const bool is_equal = comparison.relation == Relation::equal;
+  if (type == "number") {
+    return number == nullptr && !(text != nullptr && parse_number(*text).fault == NumberFault::none) ? std::optional{"a number"}
+                                                                                                     : std::nullopt;
+  }
+  if (type == "integer") {
+    const bool can_hold =
+        number != nullptr ? !is_equal || *number == std::floor(*number) : text != nullptr && integer_in(std::string_view{*text});
+    return can_hold ? std::nullopt : std::optional{"an integer"};
+  }
+  if (type == "boolean") {
+    const bool can_hold =
+        number != nullptr ? !is_equal || *number == 0 || *number == 1 : text != nullptr && (*text == "true" || *text == "false");
+    return can_hold ? std::nullopt : std::optional{"true or false"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> why_never(const Condition& condition, const std::map<std::string, std::string>& types) {
+  const auto& all = condition.comparisons();
+  for (const auto& comparison : all) {
+    const auto type = types.find(comparison.column);
+    if (type == types.end() || is_about_presence(comparison.relation) || comparison.relation == Relation::not_equal) continue;
+    // The text of a plan calls a column one of numbers where one of its comparisons is of numbers, whatever was declared.
+    const bool may_be_said_by_another =
+        type->second == "number" && std::any_of(all.begin(), all.end(), [&](const CellComparison& other) {
+          return other.column == comparison.column && !is_about_presence(other.relation) && other.kind() == CellKind::number;
+        });
+    const auto wanted = may_be_said_by_another ? std::nullopt : wanted_by(type->second, comparison);
+    if (!wanted) continue;
+    const std::string_view held = type->second == "boolean" ? "truth values" : type->second == "integer" ? "integers" : "numbers";
+    return fmt::format("has {}, which no cell of column {} can meet: it is declared to hold {}; must compare it with {}",
+                       in_quotes(describe(comparison)), in_quotes(comparison.column), held, *wanted);
+  }
+  return std::nullopt;
 }
 
 std::string column_text(std::string_view column) {

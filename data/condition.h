@@ -25,6 +25,7 @@
 // (docs/proofs/data.md#conditions).
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,11 @@ enum class CellKind : std::uint8_t { number, text, date };
 enum class CellUse : std::uint8_t { number, text, date, presence };
 /// What is known of columns by name.
 using ColumnKinds = std::map<std::string, CellKind, std::less<>>;
+
+/// What is declared of a column: by a schema, or beside a condition.
+inline constexpr std::array<std::string_view, 5> column_types{"number", "text", "date", "integer", "boolean"};
+/// \pre `type` is one of them
+[[nodiscard]] CellKind kind_of_type(std::string_view type);
 
 /// A column, and what its cell is compared with.
 struct CellComparison {
@@ -116,6 +122,11 @@ class Condition {
 [[nodiscard]] Condition parse_condition(std::string_view text, std::string_view what = "the condition", const ColumnKinds& kinds = {});
 /// A single comparison of numbers or texts, without and, or, not and parentheses, whose names may begin with those. \throws as `parse_condition`.
 [[nodiscard]] CellComparison parse_comparison(std::string_view text, std::string_view what = "the comparison");
+
+/// Why a comparison of the condition holds for no cell of its column's type, so that the answer would be 0 whatever the data: "has 'age==forty', which no
+/// cell of column 'age' can meet: ...". Nothing where all may hold, as each `!=` does. \param types by column, as declared: no record
+/// has a say
+[[nodiscard]] std::optional<std::string> why_never(const Condition& condition, const std::map<std::string, std::string>& types);
 
 /// Texts that parse as what they were made of, where the same is known of columns.
 [[nodiscard]] std::string describe(const Condition& condition);

@@ -1,7 +1,10 @@
 #include "objects.h"
 
+#include <datetime.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -27,6 +30,12 @@ constexpr std::array members{"n", "U", "b", "l", "g", "tdD", "tss:", "tsm:", "ts
 constexpr const char* format_of_union = "+ud:0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15";
 constexpr std::size_t member_count = members.size();
 constexpr std::int8_t days = first_time;
+constexpr std::int8_t instant_in_microseconds = 8;
+constexpr std::int8_t instant_in_nanoseconds = 9;
+constexpr std::int8_t duration_in_seconds = 10;
+constexpr std::int8_t duration_in_microseconds = 12;
+constexpr std::int8_t duration_in_nanoseconds = 13;
+constexpr std::int8_t microsecond_of_day = 14;
 
 template <class Struct>
 void release_child(Struct* one) {
@@ -99,18 +108,42 @@ nb::object or_nothing(PyObject* made) {
   return nb::steal(made);
 }
 
+/// A class of a module that is imported already: without it there is no object of it.
+nb::object class_of(const char* module, const char* name) {
+  const auto module_name = or_nothing(PyUnicode_FromString(module));
+  const auto found = module_name.is_valid() ? nb::steal(PyImport_GetModule(module_name.ptr())) : nb::object{};
+  if (!found.is_valid()) {
+    PyErr_Clear();
+    return {};
+  }
+  auto made = or_nothing(PyObject_GetAttrString(found.ptr(), name));
+  return made.is_valid() && PyType_Check(made.ptr()) ? made : nb::object{};
+}
+
+/// Classes whose objects are many, and are not asked by way of Python.
+struct Classes {
+  nb::object decimal = class_of("decimal", "Decimal");
+  nb::object integer = class_of("numpy", "integer");
+  nb::object floating = class_of("numpy", "floating");
+  nb::object timestamp = class_of("pandas", "Timestamp");
+  nb::object timedelta = class_of("pandas", "Timedelta");
+};
+bool is_of(PyObject* object, const nb::object& its_class) {
+  return its_class.is_valid() && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(its_class.ptr())) != 0;
+}
+
 class Cells {
  public:
   Cells(nb::handle convert, std::size_t rows) : convert_{convert} {
     types_.reserve(rows);
     places_.reserve(rows);
     ends_.push_back(0);
-    const auto decimal = or_nothing(PyImport_ImportModule("decimal"));
-    if (decimal.is_valid()) decimal_ = or_nothing(PyObject_GetAttrString(decimal.ptr(), "Decimal"));
+    if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
+    if (PyDateTimeAPI == nullptr) python_error();
   }
 
   void add(nb::handle object) {
-    if (!add_plain(object)) add_converted(or_nothing(PyObject_CallOneArg(convert_.ptr(), object.ptr())));
+    if (!add_plain(object) && !add_time(object.ptr())) add_converted(or_nothing(PyObject_CallOneArg(convert_.ptr(), object.ptr())));
   }
 
   /// \pre called once, at the end
@@ -213,17 +246,81 @@ class Cells {
       add_long(object);
     } else if (PyBytes_Check(it)) {
       add_bytes(object);
-    } else if (decimal_.is_valid() && PyObject_TypeCheck(it, reinterpret_cast<PyTypeObject*>(decimal_.ptr())) != 0) {
+    } else if (is_of(it, classes_.decimal)) {
       // As the class itself writes it, whatever one that derives of it does.
-      const auto written = or_nothing(reinterpret_cast<PyTypeObject*>(decimal_.ptr())->tp_str(it));
+      const auto written = or_nothing(reinterpret_cast<PyTypeObject*>(classes_.decimal.ptr())->tp_str(it));
       if (written.is_valid()) {
         add_digits(letters_of(written));
       } else {
         add_nothing();
       }
+    } else if (is_of(it, classes_.integer) && PyIndex_Check(it) != 0) {  // but for durations of NumPy, which count as integers there
+      const auto value = or_nothing(PyNumber_Index(it));
+      if (!value.is_valid()) return false;
+      add_long(value);
+    } else if (is_of(it, classes_.floating)) {
+      const double value = PyFloat_AsDouble(it);
+      if (value == -1 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return false;
+      }
+      add_number(value);
     } else {
       return false;
     }
+    return true;
+  }
+
+  void add_units(std::int8_t member, std::int64_t units) {
+    auto& all = units_[static_cast<std::size_t>(member)];
+    put(member, all.size());
+    all.push_back(units);
+  }
+  void add_day(std::int32_t day) {
+    put(days, days_.size());
+    days_.push_back(day);
+  }
+  static std::int64_t days_since_1970(int year, int month, int day) {
+    using namespace std::chrono;
+    return sys_days{std::chrono::year{year} / month / day}.time_since_epoch().count();
+  }
+  /// False for times of other classes, and of zones.
+  bool add_time(PyObject* it) {
+    constexpr std::int64_t second = 1'000'000;
+    if (PyDateTime_CheckExact(it) && PyDateTime_DATE_GET_TZINFO(it) == Py_None) {
+      const auto day = days_since_1970(PyDateTime_GET_YEAR(it), PyDateTime_GET_MONTH(it), PyDateTime_GET_DAY(it));
+      const std::int64_t minute = day * 1440 + PyDateTime_DATE_GET_HOUR(it) * 60 + PyDateTime_DATE_GET_MINUTE(it);
+      add_units(instant_in_microseconds, (minute * 60 + PyDateTime_DATE_GET_SECOND(it)) * second + PyDateTime_DATE_GET_MICROSECOND(it));
+    } else if (PyDate_CheckExact(it)) {
+      add_day(static_cast<std::int32_t>(days_since_1970(PyDateTime_GET_YEAR(it), PyDateTime_GET_MONTH(it), PyDateTime_GET_DAY(it))));
+    } else if (PyDelta_CheckExact(it)) {
+      const std::int64_t seconds = std::int64_t{PyDateTime_DELTA_GET_DAYS(it)} * data::seconds_of_day + PyDateTime_DELTA_GET_SECONDS(it);
+      constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / second - 1;
+      if (seconds > most || seconds < -most) {
+        add_units(duration_in_seconds, seconds);
+      } else {
+        add_units(duration_in_microseconds, seconds * second + PyDateTime_DELTA_GET_MICROSECONDS(it));
+      }
+    } else if (PyTime_CheckExact(it)) {
+      const std::int64_t minute = PyDateTime_TIME_GET_HOUR(it) * 60 + PyDateTime_TIME_GET_MINUTE(it);
+      add_units(microsecond_of_day, (minute * 60 + PyDateTime_TIME_GET_SECOND(it)) * second + PyDateTime_TIME_GET_MICROSECOND(it));
+    } else if (is_of(it, classes_.timestamp)) {
+      return add_nanoseconds(it, instant_in_nanoseconds);
+    } else if (is_of(it, classes_.timedelta)) {
+      return add_nanoseconds(it, duration_in_nanoseconds);
+    } else {
+      return false;
+    }
+    return true;
+  }
+  /// Of pandas; false beyond 64 bits.
+  bool add_nanoseconds(PyObject* it, std::int8_t member) {
+    const auto value = or_nothing(PyObject_GetAttr(it, value_.ptr()));
+    if (!value.is_valid() || !PyLong_CheckExact(value.ptr())) return false;
+    int beyond = 0;
+    const long long units = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
+    if (beyond != 0) return false;
+    add_units(member, units);
     return true;
   }
 
@@ -241,17 +338,16 @@ class Cells {
     const long long units = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(made.ptr(), 1), &beyond);
     if (beyond != 0 || (member == days && units != static_cast<std::int32_t>(units))) return add_nothing();
     if (member == days) {
-      put(days, days_.size());
-      days_.push_back(static_cast<std::int32_t>(units));
+      add_day(static_cast<std::int32_t>(units));
     } else {
-      auto& all = units_[static_cast<std::size_t>(member)];
-      put(static_cast<std::int8_t>(member), all.size());
-      all.push_back(units);
+      add_units(static_cast<std::int8_t>(member), units);
     }
   }
 
   void lay_out() {
-    decimal_ = {};  // whoever releases the cells may not have the lock
+    // Whoever releases the cells may not have the lock.
+    classes_ = {.decimal = {}, .integer = {}, .floating = {}, .timestamp = {}, .timedelta = {}};
+    value_ = {};
     own_buffers_ = {types_.data(), places_.data()};
     const auto child = [&](std::size_t member, std::size_t length, std::array<const void*, 3> buffers, std::int64_t buffer_count) {
       buffers_[member] = buffers;
@@ -280,7 +376,8 @@ class Cells {
   }
 
   nb::handle convert_;
-  nb::object decimal_;
+  nb::object value_ = nb::steal(PyUnicode_InternFromString("value"));
+  Classes classes_;
   std::vector<std::int8_t> types_;
   std::vector<std::int32_t> places_;
   std::vector<std::int64_t> ends_;

@@ -81,8 +81,8 @@ SchemaColumn column_from_json(const nlohmann::json& json) {
   SchemaColumn column{.name = std::string{data::trimmed(*name)}};
   const std::string what = "column " + data::in_quotes(column.name);
   column.type = text_in(json, "type", what);
-  if (column.type && *column.type != "number" && *column.type != "text" && *column.type != "date") {
-    invalid(fmt::format("type of {} is {}, must be number, text, date or null", what, data::in_quotes(*column.type)));
+  if (column.type && std::find(data::column_types.begin(), data::column_types.end(), *column.type) == data::column_types.end()) {
+    invalid(fmt::format("type of {} is {}, must be number, text, date, integer, boolean or null", what, data::in_quotes(*column.type)));
   }
   if (const auto* const bounds = said(json, "bounds")) {
     const bool are_two = bounds->is_array() && bounds->size() == 2 && (*bounds)[0].is_number() && (*bounds)[1].is_number();
@@ -115,7 +115,8 @@ SchemaColumn column_from_json(const nlohmann::json& json) {
                         data::in_quotes(*column.missing)));
   }
   if (column.type == "text" && column.bounds) invalid(fmt::format("{} is a text with bounds, must have categories", what));
-  if (column.type == "number" && column.missing && data::parse_number(*column.missing).fault != data::NumberFault::none) {
+  const bool is_number = column.type && data::kind_of_type(*column.type) == data::CellKind::number;
+  if (is_number && column.missing && data::parse_number(*column.missing).fault != data::NumberFault::none) {
     invalid(fmt::format("{} is a number whose missing cells count as {}, must count as a number", what, data::in_quotes(*column.missing)));
   }
   return column;

@@ -186,12 +186,12 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
 /// What columns hold: as was said, by the schema, and since a statistic or its groups use their numbers.
 ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std::string>& types, const Schema* schema) {
   ColumnKinds kinds;
-  for (const auto& [column, type] : types)
-    kinds.emplace(column, type == "date" ? CellKind::date : type == "text" ? CellKind::text : CellKind::number);
+  for (const auto& [column, type] : types) kinds.emplace(column, kind_of_type(type));
   for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
-    if (column.type == "date") kinds.emplace(column.name, CellKind::date);
-    if (column.type == "text" || column.categories) kinds.emplace(column.name, CellKind::text);
-    if (column.type == "number" || column.bounds) kinds.emplace(column.name, CellKind::number);
+    const auto kind = column.type ? std::optional{kind_of_type(*column.type)} : std::nullopt;
+    if (kind == CellKind::date) kinds.emplace(column.name, CellKind::date);
+    if (kind == CellKind::text || column.categories) kinds.emplace(column.name, CellKind::text);
+    if (kind == CellKind::number || column.bounds) kinds.emplace(column.name, CellKind::number);
   }
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
   const bool is_number = histogram != nullptr ? std::holds_alternative<Bins>(histogram->cells)
@@ -330,6 +330,11 @@ Condition condition_of(const SaidOfQuery& said, const Statistic& statistic, cons
   if (refusal_of([&] { parse(""); })) {
     throw PlanError{ErrorCode::invalid_argument, *refusal_of([&] { parse(""); }), *refusal_of([&] { parse("--"); })};
   }
+  auto types = said.types;
+  for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
+    if (column.type) types.emplace(column.name, *column.type);
+  }
+  if (const auto why = why_never(*condition, types)) said.refuse("@where {}", *why);
   return *condition;
 }
 
@@ -402,12 +407,12 @@ class Member {
     return all;
   }
   [[nodiscard]] std::map<std::string, std::string> types() const {
-    constexpr std::array<std::string_view, 3> known{"number", "text", "date"};
     const auto is_known = [&](const nlohmann::json& one) {
-      return one.is_string() && std::find(known.begin(), known.end(), accounting::text_of(one, name_)) != known.end();
+      return one.is_string() &&
+             std::find(column_types.begin(), column_types.end(), accounting::text_of(one, name_)) != column_types.end();
     };
     if (!value_.is_object() || !std::all_of(value_.begin(), value_.end(), is_known)) {
-      refuse("an object of columns, each number, text or date");
+      refuse("an object of columns, each number, text, date, integer or boolean");
     }
     std::map<std::string, std::string> types;
     for (const auto& [column, type] : value_.items()) types.emplace(column, accounting::text_of(type, name_));

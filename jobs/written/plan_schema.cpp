@@ -85,7 +85,7 @@ json query_schema() {
             {"key_bounds", bounds},
             {"key_bins", count},
             {"most_per_group", count},
-            {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date"}}}}}},
+            {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date", "integer", "boolean"}}}}}},
             {"weight", {{"type", "number"}, {"exclusiveMinimum", 0}}}}},
           {"required", {"query"}},
           {"additionalProperties", false}};

@@ -162,7 +162,7 @@ TEST_F(SchemaFile, IsReadStrictly) {
   refused(with_column("surprise", 1), {"a column has an unknown field 'surprise'"});
   refused(with_column("name", nullptr), {"a column has no name"});
   refused(with_column("name", "town"), {"column 'town' stands twice"});
-  refused(with_column("type", "day"), {"'day'", "number, text, date or null"});
+  refused(with_column("type", "day"), {"'day'", "number, text, date, integer, boolean or null"});
   refused(with_column("type", "date"), {"'age' is a date with bounds"});
   refused(with("decimal", ";"), {"decimal of the schema is ';', must be a point or a comma"});
   refused(with_column("complete", true), {"'age' is complete, must say nothing of missing cells"});

@@ -135,6 +135,8 @@ TEST_F(ArrowStreams, CountEachTypeAsTheirHeaderSays) {
   }
   EXPECT_EQ(seen({"x", "d:19,-3", wholes({-9'223'372'036'854'775'807, 0})}),
             (Seen{"-9.223372036854776e+21|-9223372036854775807000", "0|0"}));
+  EXPECT_EQ(seen({"x", "_pli128", {std::int64_t{-7}, null}}), (Seen{"-7|-7", "null"}));
+  EXPECT_EQ(seen({"x", "_plu128", wholes({7, -1})}), (Seen{"7|7", "3.402823669209385e+38|340282366920938463463374607431768211455"}));
   EXPECT_EQ(seen({"x", "n", {null, null}}), (Seen{"null", "null"}));
   for (const auto* const format : {surety::testing::dense_union, surety::testing::sparse_union}) {
     for (const std::size_t offset : {0, 5}) {

@@ -120,10 +120,33 @@ TEST(Condition, ComparesDatesWhereTheLiteralIsOne) {
   EXPECT_EQ(met("day!=2017-06-01", days), "1000000");
   EXPECT_EQ(met("missing(day) or day>2018-01-01", days), "0000011") << "what is no date";
   EXPECT_EQ(describe(parse_condition("day==2017-06-01")), "day==2017-06-01");
-  for (const char* const bad : {"day>='June'", "day>=2017-02-29", "day>'2017-06-01 12:00'"})
-    EXPECT_TRUE(refused(bad, {"a date such as"})) << bad;
+  for (const char* const bad : {"day>='June'", "day>=2017-02-29", "day>'2017-06-01 12:00'"}) EXPECT_TRUE(refused(bad, {"such as"})) << bad;
   EXPECT_TRUE(refused("day>=2017-06-01 and day==June", {"'day' with dates alone"}));
   EXPECT_TRUE(refused("day>=2017-06-01 and day<7", {"'day' with dates alone"}));
+}
+
+TEST(Condition, KnowsWhatNoCellOfADeclaredTypeCanMeet) {
+  const auto never = [](const std::string& text, const std::string& type) {
+    return why_never(parse_condition(text), {{"c", type}, {"other", "number"}});
+  };
+  const std::map<std::string, std::vector<std::string>> impossible{
+      {"number", {"c==forty", "x>1 or not (c=='4O')", "c>=2017-06-01", "c==2017-06-01"}},
+      {"integer", {"c==forty", "c=='40.0'", "c==40.5", "c=='07'", "c>2017-06-01"}},
+      {"boolean", {"c==True", "c=='yes'", "c==2", "c=='1'", "c<2017-06-01"}}};
+  const std::map<std::string, std::vector<std::string>> possible{
+      {"number", {"c==40", "c=='40.0'", "c!=forty", "missing(c)", "c>40.5", "d==forty", "c==forty or c>3"}},
+      {"integer", {"c==40", "c=='40'", "c>40.5", "c!=40.5", "c!='40.0'", "present(c)"}},
+      {"boolean", {"c==true", "c=='false'", "c==1", "c==0", "c>0", "c!=True"}},
+      {"text", {"c==True", "c==7", "c>7"}},
+      {"date", {"c>2017-06-01"}}};
+  for (const auto& [type, conditions] : impossible) {
+    for (const auto& condition : conditions) EXPECT_TRUE(never(condition, type)) << type << " " << condition;
+  }
+  for (const auto& [type, conditions] : possible) {
+    for (const auto& condition : conditions) EXPECT_FALSE(never(condition, type)) << type << " " << condition;
+  }
+  EXPECT_EQ(*never("x>1 and c==True", "boolean"),
+            "has 'c==True', which no cell of column 'c' can meet: it is declared to hold truth values; must compare it with true or false");
 }
 
 TEST(Dates, AreInTheTextsOfTimestamps) {

@@ -234,7 +234,7 @@ TEST(WrittenReleaseText, IsRefusedWithItsPath) {
       [](json& its) {
         its["query"] = json::object({{"query", "count()"}, {"types", {{"a", "day"}}}});
       },
-      "query: 'types' is {\"a\":\"day\"}, must be an object of columns, each number, text or date", argument);
+      "query: 'types' is {\"a\":\"day\"}, must be an object of columns, each number, text, date, integer or boolean", argument);
   refused([](json& its) { its["query"] = "{\"query\": 1"; }, "query: the object", argument);
   refused([](json& its) { its["most"] = 3; }, "unit is missing: most is the number of rows", argument);
 }

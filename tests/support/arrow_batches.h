@@ -132,6 +132,7 @@ inline std::size_t width_of(const std::string& format) {
   if (format == "c" || format == "C") return 1;
   if (format == "s" || format == "S" || format == "e") return 2;
   if (format == "i" || format == "I" || format == "f" || format == "tdD" || format == "tts" || format == "ttm") return 4;
+  if (format.starts_with("_pl")) return 16;
   if (format.starts_with("d:")) {
     const auto last = format.rfind(',');
     return last == format.find(',') ? 16 : static_cast<std::size_t>(std::stoi(format.substr(last + 1))) / 8;

@@ -46,6 +46,11 @@ def source_of(data: Any, no_limits: bool) -> _library.Source:
         return _library.path_source("./-" if path == "-" else path)  # the command's word for standard input
     if hasattr(data, "__arrow_c_stream__") and not _is_read_by_columns(data):
         return _library.arrow_source(_stream_of(data), no_limits)
+    wanted = "a frame with __arrow_c_stream__, a mapping of names to arrays, a structured array or a path"
+    if isinstance(data, np.ndarray) and data.dtype.names is None:
+        raise TypeError(f"data is an array without names of columns, must be {wanted}")
+    if isinstance(data, (list, tuple)):
+        raise TypeError(f"data is of type {type(data).__name__}, must be {wanted}")
     return _of_columns(columns_of(data), no_limits)
 
 
@@ -90,10 +95,9 @@ def columns_of(data: Any) -> dict[str, Any]:
         return {f"x{place}": data[:, place] for place in range(data.shape[1])}
     if isinstance(data, (list, tuple)) and all(isinstance(row, (list, tuple, np.ndarray)) for row in data):
         return _of_rows(data)
-    wanted = "a frame with __arrow_c_stream__, a mapping of names to arrays, a structured array or a path"
     if isinstance(data, np.ndarray):
-        raise TypeError(f"data is an array without names of columns, must be {wanted}")
-    raise TypeError(f"data is of type {type(data).__name__}, must be {wanted}")
+        raise TypeError(f"data is an array of {data.ndim} dimensions, must have two")
+    raise TypeError(f"data is of type {type(data).__name__}, must be a frame with __arrow_c_stream__, a mapping of names to arrays, a structured array or a path")
 
 
 def _of_frame(frame: Any) -> dict[str, Any]:
@@ -384,8 +388,6 @@ def _conversion_of_times(dtype: np.dtype[Any]) -> tuple[str | None, Callable[[Ar
     is_instant = dtype.kind == "M"
     if unit in _UNITS:
         arrow, factor = _UNITS[unit]
-        if is_instant and unit == "D" and count == 1:
-            return "tdm", lambda part: _times(part, _DAYS * 1000)
         return (f"ts{arrow}:" if is_instant else f"tD{arrow}"), lambda part: _times(part, factor * count)
     if unit in _FINER or (is_instant and unit in "YM"):
         shown = "ns" if unit in _FINER else "D"
@@ -415,7 +417,7 @@ def _cell_of(value: Any) -> object:
         if value.dtype.kind in "iub":
             return value.item()
         if value.dtype.kind == "f":
-            return float(value)  # type: ignore[arg-type]
+            return float(value)
         return _cell_of(value.item()) if value.dtype.kind == "c" else None
     if isinstance(value, (datetime.datetime, datetime.timedelta)):
         for name in ("to_datetime64", "to_timedelta64"):  # of pandas, whose times are finer
@@ -439,12 +441,15 @@ def _cell_of(value: Any) -> object:
 
 
 def _cell_of_time(value: Any) -> object:
-    if np.isnat(value):
+    units = int(value.view(np.int64))
+    if units == -_MOST - 1:
         return None
-    kind, convert = _conversion_of_times(value.dtype)
-    if kind is None:
-        return None
-    units = int(convert(np.array([value]))[1][0])
-    if kind == "tdm":
-        return _INSTANT_MEMBERS["m"], units
-    return (_INSTANT_MEMBERS if value.dtype.kind == "M" else _DURATION_MEMBERS)[kind[2]], units
+    unit, count = np.datetime_data(value.dtype)
+    if unit not in _UNITS:
+        is_instant = value.dtype.kind == "M"
+        if unit not in _FINER and not (is_instant and unit in "YM"):
+            return None
+        return _cell_of_time(value.astype(f"{value.dtype.kind}8[{'ns' if unit in _FINER else 'D'}]"))
+    arrow, factor = _UNITS[unit]
+    most = _MOST // (factor * count)
+    return (_INSTANT_MEMBERS if value.dtype.kind == "M" else _DURATION_MEMBERS)[arrow], max(-most, min(units, most)) * factor * count

@@ -35,7 +35,7 @@ class Statistic:
 
     ``where``: a condition; only rows that meet it count. Comparisons of a column with a number or a text, with ``and``, ``or``, ``not`` and parentheses:
     ``'age > 40 and not (town == "New York")'``. A missing cell meets no comparison; ``missing(column)`` and ``present(column)`` ask for it.
-    ``types`` says of columns in it what they hold, "number", "text" or "date", where it is not clear.
+    ``types`` says of columns in it what they hold, "number", "text", "date", "integer" or "boolean", where it is not clear.
 
     ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
 

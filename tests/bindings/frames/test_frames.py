@@ -27,7 +27,7 @@ OF_B = surety.count(where="t == b")
 def nearly(data: Any, *statistics: surety.Statistic, **more: Any) -> list[float]:
     """The values where there is next to no noise."""
     released = surety.release(data, list(statistics), ledger=surety.Ledger.in_memory(), **{**ROWS, **more})
-    return [round(row.value) for row in released.table]
+    return [round(row.value) for row in released.table if row.value is not None]
 
 
 FRAMES: dict[str, Any] = {
@@ -128,14 +128,17 @@ def test_no_type_of_a_column_is_refused(use: str) -> None:
         "keys": surety.keys("c"),
         "owner": surety.count(),
     }
-    for name, column in columns.items():
+    if use == "keys":  # each takes its time to be planned
+        columns = {name: columns[name] for name in ("list", "float", "timestamp")}
+    more = {"unit": "c", "most": 2} if use == "owner" else {"epsilon": 1, "delta": 1e-6} if use == "keys" else {}
+    plan = None if use == "label" else surety.plan([asked[use]], **{**ROWS, **more})
+    for column in columns.values():
         frame = pyarrow.table({"c": column, "x": [1.0, 2.0]})
-        if use == "label":
+        if plan is None:
             call: dict[str, Any] = {"unit": None, "epsilon": 1, "delta": 1e-6, "adjacency": "replace-one", "ledger": surety.Ledger.in_memory()}
             surety.train(frame, label="c", equals="a", bounds={"x": (0, 2)}, algorithm="gradient-descent", steps=1, held_out=0, **call)
         else:
-            more = {"unit": "c", "most": 2} if use == "owner" else {"epsilon": 1, "delta": 1e-6} if use == "keys" else {}
-            surety.release(frame, [asked[use]], ledger=surety.Ledger.in_memory(), **{**ROWS, **more}), name
+            plan.release(frame, ledger=surety.Ledger.in_memory())
 
 
 def test_times_and_zones() -> None:

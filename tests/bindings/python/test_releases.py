@@ -215,7 +215,7 @@ TOTAL = surety.sum("x", bounds=(-1000, 1000))
 ROWS_OF_X = surety.count(where="present(x)")
 
 
-DTYPES = "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 >i2 >i4 >i8 >u8 >f4 >f8 O U1 S1 m8[s] m8[1000ms] M8[s] >M8[s]".split()
+DTYPES = "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 >i2 >i4 >i8 >u8 >f4 >f8 g c8 c16 O U1 S1 m8[D] m8[24h] M8[D] >M8[D]".split()
 COLUMNS: dict[str, Any] = {
     "reversed": np.arange(5, 0, -1)[::-1],
     "strided": np.repeat(np.arange(1, 6), 7)[::7],
@@ -227,9 +227,10 @@ COLUMNS: dict[str, Any] = {
     "masked": np.ma.MaskedArray(np.arange(1, 7), np.arange(6) == 5),
     "masked and none": np.ma.MaskedArray(np.array([1, 2, 3, 4, None, 5], object), np.zeros(6, bool)),
     "none": [1, 2, 3, 4, 5, None],
-    "objects": [1, 2, 3, 4, 5, float("nan"), object(), b"7", [7], np.datetime64("NaT"), 1j],
-    "spans": np.array([1, 2, 3, 4, 5, "NaT"], "m8[s]"),
-    "times": np.array([1, 2, 3, 4, 5, "NaT"], "M8[s]"),
+    "objects": [1, 2, 3, 4, b"5", float("nan"), object(), [7], np.datetime64("NaT"), 1j],
+    "spans": np.array([1, 2, 3, 4, 5, "NaT"], "m8[D]"),
+    "times": np.array([1, 2, 3, 4, 5, "NaT"], "M8[D]"),
+    "seconds": np.array([1, 2, 3, 4, 5, "NaT"], "M8[D]").astype("M8[s]"),
 }
 
 
@@ -243,7 +244,7 @@ def test_columns_of_every_layout_are_read(column: Any) -> None:
     [
         (np.array([7, np.nan, np.inf, -np.inf]), 7),
         ([7, 10**400, "\ud800", "seven"], 7),
-        (np.array([7, 2], "m8[W]"), 9 * 7 * 86400),
+        (np.array([7, 2], "m8[W]"), 9 * 7),
         (np.array(["1970-01-08", "NaT"], "M8[D]"), 7),  # days
         (np.array([7, 2**62, -(2**62)], "M8[D]"), 7),  # beyond all bounds on both sides
     ],
@@ -297,10 +298,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     ({"x": 7}, TypeError, "column 'x' of data is of type int, must be a NumPy array or a list"),
     ({"x": "secret"}, TypeError, "column 'x' of data is of type str, must be a NumPy array or a list"),
     ({"x": np.zeros((3, 2))}, TypeError, "column 'x' of data has 2 dimensions, must have one"),
-    ({"x": np.zeros(3, "c16")}, TypeError, "column 'x' of data has dtype complex128, must be of numbers"),
-    ({"x": np.zeros(3, "g")}, TypeError, "column 'x' of data has dtype"),
-    ({"x": np.zeros(3, "M8[M]")}, TypeError, "column 'x' of data has dtype datetime64"),
-    ({"x": np.zeros(3, "f8,i4")}, TypeError, "column 'x' of data has dtype"),
+    ([[1, 2]], TypeError, "data is of type list, must be a frame with __arrow_c_stream__, a mapping"),
     ({"x": [1, 2], "secret": [3]}, ValueError, "columns 'x' and 'secret' of data have different numbers of rows"),
     ({"y": [1, 2]}, surety.SuretyError, "column 'x'"),
     ({"x": np.zeros(3, "m8[s]"), "x ": [1, 2, 3]}, surety.SuretyError, ""),
@@ -389,12 +387,11 @@ def test_a_unit_keeps_its_most_rows() -> None:
     assert nearly(data, TOTAL, **call) == [300]
     assert nearly({**data, "who": np.array([None] * 1000)}, TOTAL, **call, empty_unit="one") == [3]
     assert nearly({**data, "who": np.array([None] * 1000)}, TOTAL, **call, empty_unit="each") == [1000]
-    # Equal objects are one owner, however they are written, and -0.0 is 0.
+    # Equal objects are one owner, however they are written, and -0.0 is 0. A float beyond 2^53 names nobody.
     alike = np.array([7, 7.0, np.float32(7), np.int8(7), "7"] * 100 + [0, -0.0, 0.5, 2.0**60, 2**60] * 100, object)
-    assert nearly({**data, "who": alike}, TOTAL, **call) == [3 * 4]
+    assert nearly({**data, "who": alike}, TOTAL, **call) == [3 * 5]
     for owners in (np.ones(1000), np.full(1000, np.nan)):
-        with pytest.raises(surety.SuretyError, match="'who' is of the type float64"):
-            nearly({**data, "who": owners}, TOTAL, **call)
+        assert nearly({**data, "who": owners}, TOTAL, **call) == [3]
 
 
 def test_memory_is_let_go() -> None:
