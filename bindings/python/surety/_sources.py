@@ -175,11 +175,11 @@ def sparse_rows_of(data: Any, *, labelled: bool) -> SparseRows | None:
     rows, columns = (operator.index(size) for size in matrix.shape)
     indices = _flat("data.indices", matrix.indices, "iu", "integers")
     ends = np.array(_flat("data.indptr", matrix.indptr, "iu", "integers"), np.int64)
-    values = _flat("data.data", matrix.data, "biuf", "numbers")
+    values = _numbers("data.data", matrix.data)
     if columns < 0 or len(ends) != rows + 1:
         raise _arguments.invalid("data.indptr and data.shape do not fit together, must have one end for each row after the first 0")
     if labels is not None:
-        labels = _flat("labels", np.ma.filled(labels.astype(np.float64), np.nan) if isinstance(labels, np.ma.MaskedArray) else labels, "biuf", "numbers")
+        labels = _numbers("labels", labels)
         if len(labels) != rows:
             raise _arguments.invalid("data and labels have different numbers of rows, must have the same")
         labels = np.require(labels, np.float64, ["C", "A"])
@@ -204,6 +204,15 @@ def _compressed(matrix: Any) -> Any:
         why = f"of the format {matrix.format}"
     # Outside of the handler, as of a stream.
     raise TypeError(f"data is a sparse matrix ({kind}) {why}, must be one of compressed rows")
+
+
+def _numbers(name: str, column: Any) -> Array:
+    """A column as numbers, cell by cell: one that is none is NaN, and has no say in what others are."""
+    if isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray) and column.dtype.kind in "biuf":
+        return _flat(name, column, "biuf", "numbers")
+    if getattr(column, "ndim", 1) != 1:
+        raise TypeError(f"{name} has {column.ndim} dimensions, must have one")
+    return numbers_of(column)
 
 
 def _flat(name: str, array: Any, kinds: str, wanted: str) -> Array:
@@ -247,6 +256,11 @@ def _batches(columns: list[_Column]) -> Iterator[tuple[int, list[Any]]]:
     for begin in range(0, rows, _ROWS):
         end = min(rows, begin + _ROWS)
         yield end - begin, [column.part(begin, end) for column in columns]
+
+
+def rows_in(column: Any) -> int:
+    """How many cells a column has."""
+    return _column("cells", column).rows
 
 
 def numbers_of(column: Any) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, NamedTuple
@@ -18,8 +19,9 @@ import numpy.typing as npt
 try:
     from scipy.sparse import csr_array, issparse
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
+    from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.metaestimators import available_if
-    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError as error:
     raise ImportError(f"surety.sklearn needs scikit-learn 1.6 or later, which cannot be imported: {error}") from None
 
@@ -27,6 +29,7 @@ from surety import _arguments
 from surety._check import Finding, check
 from surety._ledger import Ledger
 from surety._model import Model
+from surety._sources import classes_of, columns_of, numbers_of, rows_in, texts_of
 from surety._train import _ALGORITHMS, train
 
 __all__ = ["Finding", "PrivateClassifier", "PrivateRegressor", "PrivateSearch", "RepeatedFitWarning", "StandardizeWithin", "check"]
@@ -68,43 +71,99 @@ def _bounds_of(bounds: Any, columns: int) -> list[tuple[float, float]]:
     return [(lower, upper) for lower, upper in pairs]
 
 
-def _rows_of(estimator: Any, X: Any, *, reset: bool, sparse: bool = False) -> Any:
-    """``X`` as an array of two dimensions, or where it may be ``sparse`` of compressed rows, as scikit-learn looks at it, but that no message shows a cell and
-    none stops it. Cells stay what they are."""
-    if not hasattr(X, "shape"):
+class _Table(NamedTuple):
+    """Records column by column, whose cells are as they were given: so no cell has a say in what the others are."""
+
+    columns: list[Any]
+    rows: int
+
+    def numbers(self) -> Array:
+        """Cells as numbers: what is none is NaN."""
+        return np.stack([numbers_of(column) for column in self.columns], axis=1)
+
+
+def _table_of(X: Any) -> _Table:
+    """``X`` by columns. Raises ``ValueError`` and ``TypeError`` for what no record decides."""
+    if not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
         X = np.asarray(X)
-    if len(X.shape) != 2:
-        raise ValueError(f"Reshape your data: X has {len(X.shape)} dimension{'s' * (len(X.shape) != 1)}, must have 2")
-    try:
-        return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr" if sparse else False)
-    except ValueError as error:
-        if not str(error).startswith("Complex data"):
-            raise
-    # Outside of the handler, whose error shows the whole array.
-    raise ValueError("Complex data not supported: X must be of real numbers")
+    shape = getattr(X, "shape", None)
+    if shape is None and X and not any(_is_sequence(row) for row in X):
+        shape = (len(X),)
+    if shape is not None and len(shape) != 2:
+        raise ValueError(f"Reshape your data: X has {len(shape)} dimension{'s' * (len(shape) != 1)}, must have 2")
+    if shape is None:
+        columns, rows = _columns_of_rows(X), len(X)
+    elif isinstance(X, np.ndarray):
+        columns, rows = [X[:, place] for place in range(X.shape[1])], X.shape[0]
+    elif hasattr(X, "iloc"):  # of pandas, whose names of columns may be numbers
+        columns, rows = [X.iloc[:, place] for place in range(X.shape[1])], X.shape[0]
+    elif hasattr(X, "__arrow_c_stream__"):
+        columns, rows = list(columns_of(X).values()), X.shape[0]
+    else:
+        return _table_of(np.asarray(X))
+    if rows < 1:
+        raise ValueError(f"Found array with 0 sample(s) (shape=({rows}, {len(columns)})) while a minimum of 1 is required.")
+    if not columns:
+        raise ValueError(f"Found array with 0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required.")
+    return _Table(columns, rows)
 
 
-def _numbers_of(rows: Array) -> Array:
-    """Cells as numbers: what is none is NaN."""
-    if rows.dtype.kind in "iufb":
-        return rows
-    return np.array([_number(cell) for cell in rows.ravel().tolist()], np.float64).reshape(rows.shape)
+def _is_sequence(row: Any) -> bool:
+    return isinstance(row, (list, tuple)) or (isinstance(row, np.ndarray) and row.ndim == 1)
 
 
-def _owners(groups: Any) -> Array:
-    """The owner of each row, as ``surety.train`` takes them."""
-    owners = column_or_1d(groups)
-    if owners.dtype.kind not in "iufUSO":
-        raise TypeError(f"groups is of dtype {owners.dtype}, must be of texts or integers")
-    # Equal numbers are one owner, however they are written; NaN is none.
-    return np.array(owners.tolist(), object) if owners.dtype.kind == "f" else owners
+def _columns_of_rows(rows: Any) -> list[Any]:
+    """The columns of a list of rows. How many there are is how many most rows have, since a row decides nothing for others: one of another length has no cell."""
+    lengths = Counter(len(row) for row in rows if _is_sequence(row))
+    width = max(lengths, key=lambda length: (lengths[length], length), default=0)
+    columns = [np.empty(len(rows), object) for _ in range(width)]
+    for place, row in enumerate(rows):
+        if _is_sequence(row) and len(row) == width:
+            for column, cell in zip(columns, row, strict=True):
+                column[place] = cell
+    return columns
+
+
+def _rows_of(estimator: Any, X: Any, *, reset: bool, sparse: bool = False) -> Any:
+    """``X`` by columns, or where it may be ``sparse`` as compressed rows, once scikit-learn has looked at its names and at how many columns there are. No cell stops it
+    or is shown."""
+    if issparse(X) and sparse:
+        matrix = X.tocsr()
+        if matrix.data.dtype.kind not in "biuf":  # by one number, maybe: each is read by itself
+            matrix = csr_array((numbers_of(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+        return validate_data(estimator, matrix, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr")
+    if issparse(X):
+        raise TypeError(f"X is a sparse matrix ({type(X).__name__}), must be dense")
+    table = _table_of(X)
+    # Of a list of rows scikit-learn would count the first row's cells.
+    has_names = hasattr(X, "columns") or hasattr(X, "column_names")
+    validate_data(estimator, X if has_names else np.broadcast_to(0.0, (table.rows, len(table.columns))), reset=reset, skip_check_array=True)
+    return table
+
+
+def _column_of(name: str, values: Any) -> Any:
+    """Labels or owners as a column, whose cells are as they were given. A list may have them in lists of one."""
+    if isinstance(values, (list, tuple)):
+        column = np.empty(len(values), object)
+        for place, cell in enumerate(values):
+            column[place] = cell[0] if _is_sequence(cell) and len(cell) == 1 else cell
+        return column
+    shape = getattr(values, "shape", None)
+    if shape is not None and len(shape) == 2 and shape[1] == 1:
+        warnings.warn(f"A column-vector {name} was passed when a 1d array was expected", DataConversionWarning, stacklevel=4)
+        if isinstance(values, np.ndarray):
+            return values[:, 0]
+        return values.iloc[:, 0] if hasattr(values, "iloc") else next(iter(columns_of(values).values()))
+    if shape is not None and len(shape) != 1:
+        raise ValueError(f"{name} should be a 1d array, got an array of shape {shape} instead.")
+    return values if shape is not None or hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__") else np.asarray(values)
 
 
 class _Labels(NamedTuple):
     """How labels are learned from."""
 
-    cells: Callable[[Array], Array]
-    numbers: Callable[[Array], Array]  # for a sparse matrix, of which no column is theirs
+    cells: Callable[[Any], Any]
+    numbers: Callable[[Any], Array]  # for a sparse matrix, of which no column is theirs
     column: dict[str, Any]  # what ``train`` is told of their column
     problem: dict[str, Any]  # what is minimized, where it is not the logistic loss
 
@@ -114,14 +173,17 @@ class _Private(BaseEstimator):  # type: ignore[misc]
 
     _is_private = True
 
-    def _columns(self, rows: Any) -> dict[str, Array]:
+    def _columns(self, rows: Any) -> dict[str, Any]:
         """The columns of rows by name. Cells are not looked at: one that is no number makes a damaged record of its row, and no error."""
         if issparse(rows):
-            rows = rows.toarray()
-        names = [f"x{place}" for place in range(rows.shape[1])]
+            rows = _table_of(rows.toarray())
+        names = [f"x{place}" for place in range(len(rows.columns))]
         if hasattr(self, "feature_names_in_"):
             names = [str(name) for name in self.feature_names_in_]
-        return {name: rows[:, place] for place, name in enumerate(names)}
+        for name, count in Counter(names).items():
+            if count > 1:
+                raise _arguments.invalid(f"column {name!r} of X appears {count} times, must have a name of its own")
+        return dict(zip(names, rows.columns, strict=True))
 
     def _required(self, name: str, why: str) -> Any:
         value = getattr(self, name)
@@ -134,7 +196,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         rows = _rows_of(self, X, reset=False, sparse=True)
         if self._model().columns:
             return self._columns(rows)
-        return rows if issparse(rows) else csr_array(_numbers_of(rows))
+        return rows if issparse(rows) else csr_array(rows.numbers())
 
     def _fit(self, X: Any, y: Any, groups: Any, to_learn: _Labels) -> None:
         """Trains."""
@@ -146,9 +208,11 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         rows = _rows_of(self, X, reset=True, sparse=True)
-        limits = None if self.bounds is None else _bounds_of(self.bounds, rows.shape[1])
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(rows, labels)
+        count, width = rows.shape if issparse(rows) else (rows.rows, len(rows.columns))
+        limits = None if self.bounds is None else _bounds_of(self.bounds, width)
+        labels = _column_of("y", y)
+        if rows_in(labels) != count:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{count}, {rows_in(labels)}]")
         if groups is None and self.most is not None:
             raise _arguments.invalid(f"most is {self.most}, must be None where groups do not name the owners of rows")
         data: Any
@@ -166,7 +230,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
             if groups is not None:
                 self._required("most", "of each owner in groups at most so many rows are used")
                 own.update(unit=_fresh("owner", data), most=self.most)
-                data[own["unit"]] = _owners(groups)
+                data[own["unit"]] = _column_of("groups", groups)
         said.update(self.options or {})
         if self.algorithm in _ALGORITHMS and "held_out" not in _ALGORITHMS[self.algorithm]:
             del said["held_out"]
@@ -259,20 +323,22 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         wanted = self._required("classes", "the labels, or 'of-y' to say that which labels occur is public")
         found: list[Array] = []
 
-        def cells(labels: Array) -> Array:
-            return np.array([text if text in texts else None for text in map(_text, labels.tolist())], object)
+        def cells(labels: Any) -> Array:
+            # Of a label that is not among the classes the place is -1.
+            return np.array([*texts, None], object)[classes_of(labels, texts)]
 
-        def signs(labels: Array) -> Array:
+        def signs(labels: Any) -> Array:
             if len(texts) > 2:
                 raise _arguments.invalid(f"classes has {len(texts)} classes, must have 2 for a sparse matrix without bounds")
-            sign = {texts[0]: -1.0, texts[1]: 1.0}
-            return np.array([sign.get(_text(one), np.nan) for one in labels.tolist()], np.float64)
+            return np.array([-1.0, 1.0, np.nan])[classes_of(labels, texts)]
 
         if isinstance(wanted, str):
             if wanted != "of-y":
                 raise _arguments.invalid(f"classes is {wanted!r}, must be a list of labels or 'of-y'")
             if y is None:
                 raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
+            if getattr(getattr(y, "dtype", None), "kind", None) == "c":
+                raise ValueError("Complex data not supported: y must be of real numbers or texts where classes is 'of-y'")
             labels = column_or_1d(y)
             if labels.dtype.kind == "f" and not np.all(labels == np.round(labels)):
                 raise ValueError("Unknown label type: continuous, must be classes where classes is 'of-y'")
@@ -282,7 +348,8 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         classes = found[0]
         if classes.ndim != 1 or len(classes) < 2:
             raise _arguments.invalid(f"classes has {len(classes)} class, must have at least 2 classes")
-        texts = [_text(one) for one in classes.tolist()]
+        listed = classes if isinstance(wanted, (str, np.ndarray)) else list(wanted)
+        texts = [text or "" for text in texts_of(listed)]
         if len(set(texts)) != len(texts) or "" in texts:
             raise _arguments.invalid("classes has a label twice or an empty one, must have each once")
         self._fit(X, y, groups, _Labels(cells, signs, {"equals": texts[1]} if len(texts) == 2 else {"classes": texts}, {}))
@@ -310,12 +377,6 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         """The probability of each of ``classes_``; of the logistic loss."""
         model = self._model()
         return model.predict_proba(self._records(X))
-
-
-def _text(label: Any) -> str:
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    return str(label)
 
 
 class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
@@ -351,7 +412,7 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateRegressor:
         """Trains, and is charged for it. ``groups`` names the owner of each row."""
         bounds = self._required("label_bounds", "targets are clamped to this pair, known without looking at them")
-        self._fit(X, y, groups, _Labels(np.asarray, _numbers_of, {}, {"loss": "squared", "label_bounds": bounds}))
+        self._fit(X, y, groups, _Labels(lambda labels: labels, numbers_of, {}, {"loss": "squared", "label_bounds": bounds}))
         return self
 
     def predict(self, X: Any) -> Array:
@@ -429,13 +490,6 @@ class PrivateSearch(BaseEstimator):  # type: ignore[misc]
         return self.estimator.__sklearn_tags__()
 
 
-def _number(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
 class StandardizeWithin(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Maps each column to [-1, 1] by its bounds, which are known without looking at the data; cells beyond count as the nearer bound. It learns nothing.
 
@@ -449,13 +503,12 @@ class StandardizeWithin(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> StandardizeWithin:
         """Looks at the number of columns alone."""
-        self._ends(_rows_of(self, X, reset=True).shape[1])
+        self._ends(len(_rows_of(self, X, reset=True).columns))
         return self
 
     def transform(self, X: Any) -> Array:
-        """What is NaN stays so, and what is no number becomes it."""
-        rows = _rows_of(self, X, reset=False)
-        rows = _numbers_of(rows)
+        """What is NaN stays so, and what is no finite number becomes it."""
+        rows = _rows_of(self, X, reset=False).numbers()
         lower, upper = self._ends(rows.shape[1])
         half = upper / 2 - lower / 2
         scaled: Array = np.clip(np.clip(rows, lower, upper) / half - lower / half - 1, -1, 1)

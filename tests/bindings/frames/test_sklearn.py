@@ -44,20 +44,22 @@ from surety.sklearn import PrivateClassifier, PrivateRegressor, PrivateSearch, R
 REPLAYED: dict[str, Any] = {"epsilon": 1000, "delta": 1e-6, "adjacency": "replace-one", "bounds": (-10, 10), "options": {"replay_seed": 7}}
 CELLS = "no cell stops a fit: its row counts as zeros"
 EXPECTED = {
+    "check_complex_data": CELLS,
     "check_estimators_overwrite_params": "hashes pickles of the parameters, and a ledger does not pickle",
     "check_dtype_object": CELLS,
     "check_estimators_nan_inf": CELLS,
     "check_supervised_y_no_nan": CELLS,
 }
-OF_KIND = {"PrivateClassifier": 3, "PrivateRegressor": 4, "StandardizeWithin": 1}
+OF_KIND = {"PrivateClassifier": 3, "PrivateRegressor": 5, "StandardizeWithin": 2}
 
 
 def expected(estimator: Any) -> dict[str, str]:
     names = list(EXPECTED)
     if isinstance(estimator, StandardizeWithin):
-        names = ["check_dtype_object"]
+        names = ["check_complex_data", "check_dtype_object"]
     elif isinstance(estimator, PrivateClassifier):
         names.remove("check_supervised_y_no_nan")
+        names.remove("check_complex_data")  # of labels, of which classes are made
     assert len(names) == OF_KIND[type(estimator).__name__] <= 8
     return {name: EXPECTED[name] for name in names}
 
@@ -151,10 +153,14 @@ def test_cells_stop_nothing_and_no_message_shows_one() -> None:
     labels[2::50] = "another secret"
     fitted = classifier().fit(wild, labels)
     assert fitted.model_.report["damaged_records_not_private"] == 3 * ROWS // 50 and "secret" not in fitted.model_.text()
-    for bad in (X[0], X * 1j, scipy.sparse.csr_matrix(X * 1j), X[:0]):
+    for bad in (X[0], X[:0], X[:, :0], scipy.sparse.csr_matrix(X)[:0]):
         with pytest.raises((TypeError, ValueError)) as refused:
             classifier().fit(bad, Y[: len(bad)] if isinstance(bad, np.ndarray) else Y)
         assert "\n" not in str(refused.value)[:60] and "0.727" not in str(refused.value)
+    for rows in (X * 1j, scipy.sparse.csr_matrix(X * 1j)):  # equal to no real number, but for zeros
+        assert classifier().fit(rows, Y).model_.report["damaged_records_not_private"] > ROWS / 2
+    for rows in (X + 0j, scipy.sparse.csr_matrix(X + 0j), X.tolist(), tuple(map(tuple, X)), X.astype(object), pandas.DataFrame(X), X.astype(str)):
+        assert classifier().fit(rows, Y).model_.report["damaged_records_not_private"] == 0
 
 
 SPARSE_KINDS = ["csr_matrix", "csr_array", "csc_matrix", "coo_array", "lil_matrix", "dok_array", "bsr_array", "dia_array"]
@@ -457,3 +463,40 @@ def test_auto_counts_a_reader_that_is_read_once_and_refuses_what_is_left() -> No
     assert surety.train(table.to_reader(), **call, adjacency="replace-one", ledger=ledger, algorithm="gradient-descent").run == 1
     model = surety.train(table.to_reader(), **call, adjacency="add-or-remove-one", records=ROWS, ledger=surety.Ledger.in_memory())
     assert (model.predict(table) == np.array(model.classes_)[(X[:, 0] > 0).astype(int)]).mean() > 0.8
+
+
+def test_no_cell_changes_how_other_records_are_read() -> None:
+    """Of a column of truth values with one that is missing, of labels with one text, of rows with one text, all records but that one count as before."""
+
+    def damaged(rows: Any, labels: Any, **more: Any) -> int:
+        fitted = classifier(**{"bounds": (0, 1), "options": {"replay_seed": 3}, **more}).fit(rows, labels)
+        return int(fitted.model_.report["damaged_records_not_private"])
+
+    flags = [row % 3 == 0 for row in range(ROWS)]
+    frame = pandas.DataFrame({"flag": flags, "x": np.arange(ROWS) / ROWS})
+    assert damaged(frame, Y) == 0 and damaged(frame.assign(flag=pandas.Series([None, *flags[1:]], dtype=object)), Y) == 1
+    rows = [[flag, place / ROWS] for place, flag in enumerate(flags)]
+    assert damaged(rows, Y) == 0 and damaged([["a", 0.5], *rows[1:]], Y) == 1
+    assert damaged([[True], *rows[1:]], Y) == 1 and damaged([[True, 1, 2], *rows[1:]], Y) == 1 and damaged([7, *rows[1:]], Y) == 1
+    for ones in ([1.0 * flag for flag in flags], flags, [int(flag) for flag in flags], [str(int(flag)) for flag in flags]):
+        assert damaged(rows, ones, classes=[0, 1]) == 0 and damaged(rows, ["a", *ones[1:]], classes=[0, 1]) == 1
+        assert damaged(rows, ones, classes=[0.0, 1.0]) == damaged(rows, [[one] for one in ones], classes=["0", "1"]) == 0
+    assert damaged(rows, flags, classes=[False, True]) == 0
+    regressor = PrivateRegressor(**{**PROMISE, "bounds": (0, 1)}, ledger=surety.Ledger.in_memory(), label_bounds=(0, 1))
+    assert regressor.fit(rows, ["a", *(0.5 for _ in range(ROWS - 1))]).model_.report["damaged_records_not_private"] == 1
+    owners = [row // 6 for row in range(ROWS)]
+    of_owners: dict[str, Any] = {"most": 6, "bounds": (0, 1), "options": {"records": 500, "replay_seed": 3}}
+    texts = {classifier(**of_owners).fit(rows, Y, groups=groups).model_.text() for groups in (owners, [*map(float, owners)], [*map(str, owners)], np.array(owners))}
+    assert len(texts) == 1
+
+
+def test_one_record_does_not_refuse_a_fit() -> None:
+    for groups in ([None, *range(ROWS - 1)], ["a", *range(ROWS - 1)], [1j, *range(ROWS - 1)], pandas.Series([True, *range(ROWS - 1)], dtype=object), np.arange(ROWS) == 7):
+        assert classifier(most=1, options={"records": ROWS}).fit(X, Y, groups=groups).model_.run == 1
+    with pytest.raises(ValueError, match="column 'a' of X appears 2 times|unique column names"):
+        classifier().fit(pandas.DataFrame(X, columns=["a", "b", "a"]), Y)
+
+
+def test_infinity_is_no_number_in_any_array() -> None:
+    bounded = StandardizeWithin(bounds=(0, 2))
+    assert np.isnan(bounded.fit_transform(np.array([[1, np.inf]]))).tolist() == np.isnan(bounded.fit_transform([[1, np.inf], ["a", 1]]))[:1].tolist() == [[False, True]]
