@@ -44,6 +44,8 @@ def source_of(data: Any, no_limits: bool) -> _library.Source:
     if isinstance(data, (str, bytes, PathLike)):
         path = fsdecode(fspath(data))
         return _library.path_source("./-" if path == "-" else path)  # the command's word for standard input
+    if _is_of(data, "duckdb", "DuckDBPyRelation"):
+        data = _with_texts(data)
     if hasattr(data, "__arrow_c_stream__") and not _is_read_by_columns(data):
         return _library.arrow_source(_stream_of(data), no_limits)
     wanted = "a frame with __arrow_c_stream__, a mapping of names to arrays, a structured array or a path"
@@ -62,6 +64,20 @@ def _package(name: str) -> Any:
 def _is_of(data: Any, package: str, *kinds: str) -> bool:
     module = _package(package)
     return module is not None and isinstance(data, tuple(getattr(module, kind) for kind in kinds if hasattr(module, kind)))
+
+
+#: Types of DuckDB that Arrow has no type for: their bytes would be read as other cells. One number of 40 digits makes a column of a CSV file such.
+_WITHOUT_ARROW_TYPE = {"BIGNUM", "VARINT", "UHUGEINT", "BIT"}
+
+
+def _with_texts(relation: Any) -> Any:
+    """A relation of DuckDB with texts in the place of what Arrow cannot hold; it runs when it is read."""
+    kinds = [str(kind) for kind in relation.types]
+    if _WITHOUT_ARROW_TYPE.isdisjoint(kinds):
+        return relation
+    names = ['"' + name.replace('"', '""') + '"' for name in relation.columns]
+    shown = [f"cast({name} as varchar) as {name}" if kind in _WITHOUT_ARROW_TYPE else name for name, kind in zip(names, kinds, strict=True)]
+    return relation.project(", ".join(shown))
 
 
 def _is_read_by_columns(frame: Any) -> bool:

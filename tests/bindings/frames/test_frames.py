@@ -302,3 +302,14 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
     added = int(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
     assert added <= 100
+
+
+def test_types_of_duckdb_that_arrow_lacks_are_texts() -> None:
+    """Integers of any length, and bits."""
+    texts = duckdb.sql("""select a::varchar as a, b::varchar as b, c::varchar as c from (values
+        (7::bignum, 7::uhugeint, '101'::bit), (12345678901234567890123456789012345678901234567890::bignum, 340282366920938463463374607431768211455::uhugeint, '1'::bit),
+        (null, null, null)) as v(a, b, c)""")
+    numbers = duckdb.sql("select a::bignum as a, b::uhugeint as b, c::bit as c from texts")
+    asked = [surety.keys(name) for name in "abc"] + [surety.mean("a", bounds=(0, 10))]
+    call: dict[str, Any] = {"unit": None, "epsilon": 100, "delta": 0.1, "adjacency": "add-or-remove-one", "replay_seed": 1}
+    assert len({surety.release(relation, asked, ledger=surety.Ledger.in_memory(), **call).json() for relation in (texts, numbers)}) == 1
