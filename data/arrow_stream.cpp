@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/base/text/error.h>
+#include <surety/data/called_off.h>
 #include <surety/data/keyed_texts.h>
 
 namespace surety::data {
@@ -822,7 +823,7 @@ void ArrowStream::refuse_producer(std::string_view failed, int code, RecordForm 
   refuse(fmt::format("its producer {}{}", failed, words));
 }
 
-ArrowStream::ArrowStream(ArrowArrayStream* stream, const DataLimits& limits) {
+ArrowStream::ArrowStream(ArrowArrayStream* stream, const DataLimits& limits, std::optional<std::uint64_t> rows) : rows_{rows} {
   if (stream == nullptr) invalid("there is no Arrow stream");
   if (stream->release == nullptr) invalid("the Arrow stream was released, must be read before");
   stream_ = ArrowOwner<ArrowArrayStream>{stream};
@@ -847,6 +848,27 @@ ArrowStream::ArrowStream(ArrowArrayStream* stream, const DataLimits& limits) {
 }
 
 std::optional<ArrowBatch> ArrowStream::next(RecordForm form) {
+  if (held_.empty()) return read_next(form);
+  std::optional<ArrowBatch> batch{std::move(held_.front())};
+  held_.pop_front();
+  return batch;
+}
+
+std::uint64_t ArrowStream::count_rows(RecordForm form) {
+  if (rows_) return *rows_;
+  std::uint64_t rows = 0;
+  std::deque<ArrowBatch> held;  // of a producer that fails nothing is held
+  while (auto batch = read_next(form)) {
+    require_not_called_off();
+    rows += batch->rows();
+    held.push_back(*std::move(batch));
+  }
+  held_ = std::move(held);
+  rows_ = rows;
+  return rows;
+}
+
+std::optional<ArrowBatch> ArrowStream::read_next(RecordForm form) {
   if (is_at_end_) return std::nullopt;
   // In a call before it may have done anything.
   if (!stream_.is_there() || stream_->get_next == nullptr) {

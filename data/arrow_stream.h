@@ -31,6 +31,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -256,7 +257,8 @@ class ArrowStream {
   /// Takes the stream over, also where it throws: it is released when this goes, once, and `stream` counts as released at once. Reads the schema.
   /// \throws Error{invalid_argument} for no stream, or one that was released; Error{bad_data} for a producer that fails, or a schema that is none of a table or has more
   ///         columns than `limits.columns`.
-  explicit ArrowStream(ArrowArrayStream* stream, const DataLimits& limits = {});
+  /// \param rows how many there are, where the producer knows
+  explicit ArrowStream(ArrowArrayStream* stream, const DataLimits& limits = {}, std::optional<std::uint64_t> rows = {});
 
   [[nodiscard]] const std::vector<ArrowColumn>& columns() const noexcept { return *columns_; }
   /// A stream of the same schema that is at its end, for what looks at that alone.
@@ -264,6 +266,9 @@ class ArrowStream {
   /// The next batch, which may be empty; nothing at the end. \throws Error{bad_data} for a producer that fails, whose words are repeated where
   ///         the form is public, or a batch whose counts lie. Then the stream is at its end.
   [[nodiscard]] std::optional<ArrowBatch> next(RecordForm form = RecordForm::is_private);
+  /// How many rows there are. Where the producer does not know, all batches are read now and held until `next` gives them, since a stream can be read once.
+  /// \pre no batch was taken yet \throws as `next` \complexity O(1), or one pass; memory: that of all batches, which is shared where the producer shares it
+  [[nodiscard]] std::uint64_t count_rows(RecordForm form = RecordForm::is_private);
 
   /// The position of a column. \throws Error{bad_data} listing the schema's names when there is none, or where it stands twice.
   [[nodiscard]] std::size_t position(std::string_view column) const;
@@ -272,10 +277,13 @@ class ArrowStream {
 
  private:
   explicit ArrowStream(std::shared_ptr<const std::vector<ArrowColumn>> columns) : columns_{std::move(columns)}, is_at_end_{true} {}
+  [[nodiscard]] std::optional<ArrowBatch> read_next(RecordForm form);
   [[noreturn]] void refuse_producer(std::string_view failed, int code, RecordForm form);
 
   ArrowOwner<ArrowArrayStream> stream_;
   std::shared_ptr<const std::vector<ArrowColumn>> columns_;
+  std::optional<std::uint64_t> rows_;
+  std::deque<ArrowBatch> held_;  ///< batches that were read to be counted
   bool is_at_end_ = false;
 };
 

@@ -224,7 +224,7 @@ void add_releases(nb::module_& module) {
   module.def(
       "path_source", [](std::filesystem::path path) { return Source{std::move(path)}; }, "path"_a);
   module.def("arrow_source", &arrow_source, "capsule"_a, "no_limits"_a);
-  module.def("array_source", &array_source, "names"_a, "types"_a, "next"_a, "convert"_a, "no_limits"_a);
+  module.def("array_source", &array_source, "names"_a, "types"_a, "next"_a, "convert"_a, "no_limits"_a, "rows"_a);
   module.def("cells_of", &cells_of, "source"_a, "as_texts"_a);
   module.def("sparse_source", &sparse_source, "columns"_a, "ends"_a, "indices"_a, "wide_indices"_a, "values"_a, "labels"_a.none());
 

@@ -252,7 +252,8 @@ Source arrow_source(nb::handle capsule, bool no_limits) {
   return unlocked([&] { return Source{data::ArrowStream{stream, limits_of(no_limits)}}; });
 }
 
-Source array_source(const std::vector<std::string>& names, nb::handle types, nb::object next, nb::object convert, bool no_limits) {
+Source array_source(const std::vector<std::string>& names, nb::handle types, nb::object next, nb::object convert, bool no_limits,
+                    std::uint64_t rows) {
   auto raised = std::make_shared<std::unique_ptr<nb::python_error>>();
   auto columns = std::make_unique<Columns>(
       Columns{.names = names, .types = {}, .next = std::move(next), .convert = std::move(convert), .raised = raised});
@@ -276,7 +277,7 @@ Source array_source(const std::vector<std::string>& names, nb::handle types, nb:
                               },
                           .private_data = columns.get()};
   static_cast<void>(columns.release());
-  return Source{data::ArrowStream{&stream, limits_of(no_limits)}, std::move(raised)};
+  return Source{data::ArrowStream{&stream, limits_of(no_limits), rows}, std::move(raised)};
 }
 
 Source sparse_source(std::uint64_t columns, nb::handle ends, nb::handle indices, bool wide_indices, nb::handle values, nb::handle labels) {

@@ -34,6 +34,8 @@ class Source {
   [[nodiscard]] const Records& records() const;
   /// Once. \throws Error{invalid_argument} the second time
   [[nodiscard]] Records take();
+  /// What was taken, where it can be read still.
+  void give_back(Records records) { records_ = std::move(records); }
   /// Throws what was raised in reading, if anything was. \pre with the lock
   void rethrow() const;
 
@@ -47,9 +49,9 @@ class Source {
 /// Columns, batch by batch: `next()` gives None at the end, and else the number of rows and each column.
 /// \param types of each what Arrow calls it, and then a column is a tuple of the buffers of its Arrow array, None where there is none; a capsule of a stream of that
 ///        type, and then one of a stream of one chunk; or None of objects, and then a list of these
-/// \param convert as of `export_objects`
+/// \param convert as of `export_objects`. \param rows of all batches together
 [[nodiscard]] Source array_source(const std::vector<std::string>& names, nanobind::handle types, nanobind::object next,
-                                  nanobind::object convert, bool no_limits);
+                                  nanobind::object convert, bool no_limits, std::uint64_t rows);
 /// What the cells of the first column count as: their numbers as bytes of doubles, NaN where there is none, or a list of their texts, None where there is none.
 [[nodiscard]] nanobind::object cells_of(Source& source, bool as_texts);
 /// The arrays of a sparse matrix: `ends` of rows as int64, `indices` of columns as int32 or int64, `values` and, None where there are none, `labels` as float64.

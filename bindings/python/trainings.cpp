@@ -166,19 +166,25 @@ class PlannedTraining {
   std::optional<jobs::CalibratedNoise> noise_;
 };
 
-/// What the rule looks at: a matrix, which is read as often as one likes, the rows of a stream that are there to be counted, or its columns.
-std::optional<jobs::GivenRows::Rows> rows_to_choose_by(const std::string& text, const Source* source, Source* counted) {
-  if (source == nullptr) return std::nullopt;
-  if (const auto* const matrix = std::get_if<data::SparseMatrix>(&source->records())) return *matrix;
-  const auto* const stream = std::get_if<data::ArrowStream>(&source->records());
-  if (stream == nullptr) return std::nullopt;
-  if (jobs::counts_records(text) && counted != nullptr) return std::get<data::ArrowStream>(counted->take());
-  return stream->without_rows();
+/// The choice of an algorithm by the form and the number of rows of `source`, which stay there: what can be read once is read by the run.
+jobs::ChosenText chosen_by(const std::string& text, Source* source) {
+  if (source == nullptr) return jobs::chosen_text(text, nullptr);
+  auto records = source->take();
+  if (std::holds_alternative<std::filesystem::path>(records)) {
+    source->give_back(std::move(records));
+    return jobs::chosen_text(text, nullptr);
+  }
+  auto* const stream = std::get_if<data::ArrowStream>(&records);
+  const auto rows = stream != nullptr ? std::make_shared<jobs::GivenRows>(std::move(*stream))
+                                      : std::make_shared<jobs::GivenRows>(std::get<data::SparseMatrix>(std::move(records)));
+  auto found = jobs::chosen_text(text, rows);
+  std::visit([&](auto taken) { source->give_back(std::move(taken)); }, rows->take());
+  return found;
 }
 
-/// \param source what it will read, if it is known. \param counted the same rows again, to be counted for the choice of an algorithm, for streams
-PlannedTraining plan_training(const std::string& text, double epsilon, double delta, const std::string& adjacency, const Source* source,
-                              Source* counted, const std::optional<LedgerOfRun>& ledger, bool ledger_must_exist) {
+/// \param source what it will read, if it is known
+PlannedTraining plan_training(const std::string& text, double epsilon, double delta, const std::string& adjacency, Source* source,
+                              const std::optional<LedgerOfRun>& ledger, bool ledger_must_exist) {
   const auto book = ledger ? std::make_shared<ChargedLedger>(*ledger, ledger_must_exist) : nullptr;
   PreparedTraining prepared;
   const auto listener = prepared.listener;
@@ -188,14 +194,14 @@ PlannedTraining plan_training(const std::string& text, double epsilon, double de
       jobs::ChosenText found{.text = text, .chosen = {}};
       if (jobs::is_automatic(text)) {
         const data::CalledOff may_be_called_off{[&] { return listener->is_called_off(); }};
-        found = jobs::chosen_text(text, rows_to_choose_by(text, source, counted));
+        found = chosen_by(text, source);
       }
       PlannedTraining plan{found.text, found.chosen};
       plan.calibrate(std::move(prepared), book);
       return plan;
     });
   } catch (const Error&) {
-    if (counted != nullptr) counted->rethrow();
+    if (source != nullptr) source->rethrow();
     throw;
   }
 }
@@ -309,8 +315,7 @@ void add_trainings(nb::module_& module) {
       .def("algorithm", [](const PlannedTraining& plan) { return std::string{plan.written().plan.algorithm_name()}; })
       .def("chosen", [](const PlannedTraining& plan) { return plan.chosen(); })
       .def("text", [](const PlannedTraining& plan) { return unlocked([&] { return plan.text(); }); });
-  module.def("plan_training", &plan_training, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "counted"_a.none(),
-             "ledger"_a.none(), "ledger_must_exist"_a);
+  module.def("plan_training", &plan_training, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "ledger"_a.none(), "ledger_must_exist"_a);
 
   nb::class_<ResultOfTraining>(module, "ResultOfTraining", nb::is_final())
       .def("json", [](const ResultOfTraining& result) { return unlocked([&] { return result.json(); }); })

@@ -12,6 +12,7 @@
 
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/text_reader.h>
+#include <surety/data/unit_selection.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -281,8 +282,16 @@ std::optional<std::size_t> additive_features_of(const TrainingSource& source, co
   return additive.is_additive() ? std::optional{additive.features()} : std::nullopt;
 }
 
-/// \param records of the source, which are read where they are not a record file's
+/// The source for what reads its form alone: rows in memory, which can be read once, stay for the training.
+TrainingSource form_of(const TrainingSource& source) {
+  auto form = source;
+  if (source.rows) form.rows = std::make_shared<GivenRows>(source.rows->form());
+  return form;
+}
+
+/// \param records of the form of the source, which are read where they are neither in memory nor a record file's
 std::uint64_t count_of(const TrainingSource& source, RecordStream& records) {
+  if (source.rows) return source.rows->count(source.policy().form);
   if (const auto* file = std::get_if<std::shared_ptr<const data::RecordFile>>(&source.inputs)) return (*file)->size();
   const AnyLabel any;
   std::uint64_t count = 0;
@@ -338,7 +347,9 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   if (has_file_of_rank && !records)
     refuse_plan("@records is missing: @algorithm auto needs the number of records in the files of all ranks");
   if (!(held_out >= 0 && held_out < 1)) refuse_plan("@held-out is {}, must be at least 0 and less than 1", held_out);
-  auto opened = open_stream(plan.source);
+  // The header is read now, and all of it by the training: of a pipe there would be nothing left.
+  if (!plan.source.rows) static_cast<void>(data::FileReadTwice{plan.source.path});
+  auto opened = open_stream(form_of(plan.source));
   const std::uint64_t all = is_public && !has_file_of_rank ? count_of(plan.source, opened.records) : *records;
   if (is_public && !has_file_of_rank) require_records(plan, static_cast<std::size_t>(all));
   if (records && is_public && !has_file_of_rank) require_said_records(plan, static_cast<std::size_t>(all), *records);

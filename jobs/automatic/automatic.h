@@ -77,7 +77,7 @@ struct AutomaticPlan {
 };
 
 /// The first of the rule's choices that is one of `known`, with a public count where the number of records is private. Reads the header, and where
-/// `records` is not said and their number is public, counts the records.
+/// `records` is not said and their number is public, counts the records. Rows in memory stay for the training: a stream that must be read to be counted holds them.
 /// \param plan but for its algorithm. \param known algorithms that know all that was said; where there is one alone, it is chosen and nothing is read, and so is
 /// shaped descent for several classes where records cannot be counted; where they can, their number decides
 /// \throws PlanError without `records` where the number of records is private or each of several ranks has a file of its own, for standard input, and

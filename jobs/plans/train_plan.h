@@ -35,8 +35,12 @@ class GivenRows {
   using Rows = std::variant<data::ArrowStream, data::SparseMatrix>;
 
   explicit GivenRows(Rows rows) : rows_{std::move(rows)}, name_{rows_->index() == 0 ? "Arrow stream" : "sparse matrix"} {}
-  /// \throws PlanError where they were taken already.
+  /// \throws PlanError where they were taken already, here and below.
   [[nodiscard]] Rows take();
+  /// What is read of them where only their form matters: the columns of a stream without its rows, or the matrix. They stay.
+  [[nodiscard]] Rows form() const;
+  /// How many there are. They stay: a stream that must be read to be counted holds its batches. \throws as `ArrowStream::count_rows`
+  [[nodiscard]] std::uint64_t count(data::RecordForm form);
   /// "Arrow stream" or "sparse matrix".
   [[nodiscard]] const char* name() const noexcept { return name_; }
   /// \throws PlanError "the data are a sparse matrix, <must>", always.

@@ -56,12 +56,12 @@ std::vector<std::string> knowing(const json& options, FieldTable& of_rule) {
 }
 
 /// The plan as it is but for its algorithm, for which any serves that knows its fields.
-TrainPlan plan_but_for_its_algorithm(json plan, const std::string& algorithm, FieldTable& of_rule, std::optional<GivenRows::Rows> rows) {
+TrainPlan plan_but_for_its_algorithm(json plan, const std::string& algorithm, FieldTable& of_rule, std::shared_ptr<GivenRows> rows) {
   for (const auto& field : of_rule.groups().front().fields) plan["options"].erase(field.name());
   plan["options"]["algorithm"] = algorithm;
   auto read = read_train_plan(plan.dump(-1, ' ', false, replaced), NamedRecords::or_given_later).plan;
   if (rows) {
-    read.source.rows = std::make_shared<GivenRows>(*std::move(rows));
+    read.source.rows = std::move(rows);
     read.source.path = read.source.rows->name();
   }
   if (read.source.path.empty()) refuse_plan("@data is missing: @algorithm auto reads the header of the records first");
@@ -77,12 +77,7 @@ bool is_automatic(std::string_view text) {
   return plan["options"].contains("algorithm") && plan["options"]["algorithm"] == automatic_name;
 }
 
-bool counts_records(std::string_view text) {
-  const auto plan = plan_in(text);
-  return !plan["options"].contains("unit") && target_in(plan).adjacency != Adjacency::add_or_remove_one;
-}
-
-ChosenText chosen_text(std::string_view text, std::optional<GivenRows::Rows> rows) {
+ChosenText chosen_text(std::string_view text, std::shared_ptr<GivenRows> rows) {
   auto json = plan_in(text);
   auto& options = json["options"];
   RuleFields rule{options};

@@ -1,7 +1,7 @@
 // Plans in JSON whose algorithm is "auto": what the rule of jobs/automatic says of them, written into the plan.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -17,14 +17,11 @@ struct ChosenText {
 };
 
 /// Reads the header of the records, and counts them where their number is public. Releases nothing.
-/// \param text whose algorithm is "auto". \param rows in the place of the records that the plan names, if any; they are read to their end where they are
-///        counted
+/// \param text whose algorithm is "auto". \param rows in the place of the records that the plan names, or nullptr; they stay, also where they are counted
 /// \throws as `choose` and `read_train_plan`; PlanError where no algorithm knows all fields, and for a plan without records.
-[[nodiscard]] ChosenText chosen_text(std::string_view text, std::optional<GivenRows::Rows> rows);
+[[nodiscard]] ChosenText chosen_text(std::string_view text, std::shared_ptr<GivenRows> rows);
 
 /// Whether the text is a plan that asks for it. \throws PlanError{bad_data} for what is no plan of a training.
 [[nodiscard]] bool is_automatic(std::string_view text);
-/// Whether records are counted for the choice. \throws as `is_automatic`
-[[nodiscard]] bool counts_records(std::string_view text);
 
 }  // namespace surety::jobs

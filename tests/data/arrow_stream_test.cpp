@@ -268,6 +268,37 @@ TEST_F(ArrowStreams, LetGoOfWhatIsNotKept) {
   EXPECT_TRUE(refuses([&] { static_cast<void>(moved.cells(1)); }, ErrorCode::internal, {"let go"}));
 }
 
+// What is read to be counted is read once, and is there to be read by whoever comes next.
+TEST_F(ArrowStreams, CountTheirRowsAndKeepThem) {
+  const ArrowTestTable table{.columns = {{"x", "l", wholes({1, 2, 3, 4, 5})}}};
+  for (const bool is_counted : {false, true}) {
+    auto stream = opened(table, {.batches = {2, 0, 3}});
+    if (is_counted) {
+      EXPECT_EQ(stream.count_rows(), 5U);
+      EXPECT_EQ(stream.count_rows(), 5U);
+    }
+    std::vector<std::size_t> rows;
+    std::vector<double> numbers;
+    auto moved = std::move(stream);
+    while (const auto batch = moved.next()) {
+      rows.push_back(batch->rows());
+      const auto cells = batch->cells(0);
+      for (std::size_t row = 0; row < cells.size(); ++row) numbers.push_back(cells.number(row).value);
+    }
+    EXPECT_EQ(rows, (std::vector<std::size_t>{2, 0, 3}));
+    EXPECT_EQ(numbers, (std::vector<double>{1, 2, 3, 4, 5}));
+    EXPECT_FALSE(moved.next());
+  }
+  // A producer that knows the number is not read for it.
+  auto producer = arrow_stream(table);
+  ArrowStream known{&producer, {}, 7};
+  EXPECT_EQ(known.count_rows(), 7U);
+  EXPECT_EQ(known.next()->rows(), 5U);
+  // What is left over is let go.
+  auto unread = opened(table, {.batches = {1, 4}});
+  EXPECT_EQ(unread.count_rows(), 5U);
+}
+
 TEST_F(ArrowStreams, FindColumnsByTheirNames) {
   const auto stream = opened({.columns = {{"x", "g", {}}, {"b\n", "z", {}}, {"twice", "l", {}}, {"twice", "l", {}}}});
   EXPECT_EQ(stream.position("x"), 0U);

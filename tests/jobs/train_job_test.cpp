@@ -559,6 +559,20 @@ TEST_F(TrainJob, APlanMayBeChosen) {
   EXPECT_EQ(std::visit(held_out, plan.algorithm), 0.25);
   EXPECT_EQ(nlohmann::json::parse(json_text(run(plan)))["algorithm"], plan.algorithm_name());
 
+  // Rows in memory, which can be read once, are counted for the choice and are there for the training.
+  const SameTable same{folder_};
+  for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one}) {
+    auto of_rows = plan_of({}, adjacency);
+    of_rows.source = same.source();
+    jobs::AutomaticPlan own;
+    if (adjacency == Adjacency::add_or_remove_one) own.records = people;
+    const auto of_file = jobs::chosen_plan(of_rows, own);
+    of_rows.source.rows = std::make_shared<jobs::GivenRows>(same.rows(7));
+    const auto chosen = jobs::chosen_plan(of_rows, own);
+    EXPECT_EQ(chosen.why, of_file.why);
+    EXPECT_EQ(json_text(run(chosen.plan)), json_text(run(of_file.plan)));
+  }
+
   auto unknown = plan_of({}, Adjacency::add_or_remove_one);
   const auto refused = refusal_of([&] { return jobs::chosen_plan(unknown, {}); });
   EXPECT_TRUE(refused.says(ErrorCode::invalid_argument, "records is missing: algorithm auto needs the public number of records"))

@@ -129,6 +129,7 @@ def array_source(
     next: Callable[[], tuple[int, list[Any]] | None],
     convert: Callable[[Any], object],
     no_limits: bool,
+    rows: int,
 ) -> Source: ...
 def cells_of(source: Source, as_texts: bool) -> Any: ...
 def sparse_source(columns: int, ends: Array, indices: Array, wide_indices: bool, values: Array, labels: Array | None) -> Source: ...
@@ -165,7 +166,6 @@ def plan_training(
     delta: float,
     adjacency: str,
     source: Source | None,
-    counted: Source | None,
     ledger: Ledger | str | PathLike[str] | None,
     ledger_must_exist: bool,
 ) -> PlannedTraining: ...

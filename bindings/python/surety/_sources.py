@@ -264,7 +264,8 @@ def _of_columns(data: Mapping[str, Any], no_limits: bool) -> _library.Source:
         if column.rows != columns[first].rows:
             raise _arguments.invalid(f"columns {first!r} and {name!r} of data have different numbers of rows, must have the same")
     batches = _batches(list(columns.values()))
-    return _library.array_source(list(columns), [column.type for column in columns.values()], lambda: next(batches, None), _cell_of, no_limits)
+    types = [column.type for column in columns.values()]
+    return _library.array_source(list(columns), types, lambda: next(batches, None), _cell_of, no_limits, columns[first].rows)
 
 
 def _batches(columns: list[_Column]) -> Iterator[tuple[int, list[Any]]]:

@@ -264,18 +264,16 @@ def _planned(
         "unit": None if unit[0] is None else _arguments.text("unit", unit[0]),
         "most": None if unit[1] is None else _arguments.whole("most", unit[1]),
     }
-    name = _arguments.text("algorithm", algorithm)
-    text = _plan_text(caller, name, own, (adjacency, epsilon, delta), said)
+    text = _plan_text(caller, _arguments.text("algorithm", algorithm), own, (adjacency, epsilon, delta), said)
     made = TrainingPlan.__new__(TrainingPlan)
     made._no_limits = said.get("no_limits") is True
-    source = counted = None
+    source = None
     if matrix is not None:
         source = matrix.source()
     elif data is not None and path is None:
         source = source_of(data, made._no_limits)
-        # Records are counted for the choice where their number is public, which reads a stream once more.
-        counted = source_of(data, made._no_limits) if name == "auto" else None
-    made._handle = _library.plan_training(text, epsilon, delta, adjacency, source, counted, *ledger)
+    # One source, for the choice and for the run: some tables can be read once.
+    made._handle = _library.plan_training(text, epsilon, delta, adjacency, source, *ledger)
     made._delta = delta
     return made, source
 

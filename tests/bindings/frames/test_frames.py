@@ -6,6 +6,7 @@ import datetime
 import decimal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,6 +14,7 @@ import numpy as np
 import pandas
 import polars
 import pyarrow
+import pyarrow.csv
 import pytest
 
 import surety
@@ -302,6 +304,83 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
     added = int(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
     assert added <= 100
+
+
+class OnceOnly:
+    """A table whose stream can be opened once, and only while no other is open."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.opened = 0
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        self.opened += 1
+        assert self.opened == 1, "the stream is opened a second time"
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+LEARNED = pyarrow.table({"x": [row % 10 for row in range(400)], "y": [row % 10 // 5 for row in range(400)]})
+LEARN: dict[str, Any] = {"label": "y", "above": 0, "bounds": {"x": (0, 9)}, "unit": None, "epsilon": 5, "delta": 1e-6, "adjacency": "replace-one", "replay_seed": 3}
+TUNE: dict[str, Any] = {"algorithm": "gradient-descent", "tune": 2, "tune_over": {"steps": [2, 5]}}
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"algorithm": "gradient-descent", "steps": 3},
+    TUNE,
+    {"records": 400},
+    {"adjacency": "zero-out"},
+    {"adjacency": "add-or-remove-one", "records": 400},
+    {"unit": "x", "most": 40, "adjacency": "replace-one", "records": 10, "bounds": {}, "above": None, "equals": 1},
+    {"classes": ["0", "1"], "above": None},
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_training_opens_its_stream_once(way: dict[str, Any]) -> None:
+    """And its model is that of the table, which can be read as often as one likes."""
+    of_table = surety.train(LEARNED, ledger=surety.Ledger.in_memory(), **{**LEARN, **way})
+    for source in (OnceOnly(LEARNED), LEARNED.to_reader(), OnceOnly(pyarrow.concat_tables([LEARNED.slice(0, 7), LEARNED.slice(7)]))):
+        made = surety.train(source, ledger=surety.Ledger.in_memory(), **{**LEARN, **way})
+        assert made.text() == of_table.text() and made.json() == of_table.json()
+
+
+def test_a_relation_of_duckdb_is_trained_on(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    pyarrow.csv.write_csv(LEARNED, path)
+    of_table = surety.train(LEARNED, ledger=surety.Ledger.in_memory(), **LEARN)
+    for relation in (duckdb.sql(f"select * from '{path}'"), duckdb.sql(f"select * from '{path}'").to_arrow_reader()):
+        assert surety.train(relation, ledger=surety.Ledger.in_memory(), **LEARN).text() == of_table.text()
+
+
+@pytest.mark.parametrize("unit", [None, "x"])
+def test_a_release_opens_its_stream_once(unit: str | None) -> None:
+    call: dict[str, Any] = {"unit": unit, "most": None if unit is None else 2, "epsilon": 1, "adjacency": "add-or-remove-one", "replay_seed": 1}
+    asked = [surety.mean("x", bounds=(0, 9)), surety.count(by="y", keys=["0", "1"]), surety.median("x", bounds=(0, 9))]
+    of_table = surety.release(LEARNED, asked, ledger=surety.Ledger.in_memory(), **call)
+    plan = surety.plan(asked, **call)
+    for source in (OnceOnly(LEARNED), LEARNED.to_reader()):
+        assert surety.release(source, asked, ledger=surety.Ledger.in_memory(), **call).json() == of_table.json()
+    assert plan.release(OnceOnly(LEARNED), ledger=surety.Ledger.in_memory()).json() == of_table.json()
+
+
+def test_plans_and_models_open_a_stream_once() -> None:
+    plan = surety.plan_training(**{**LEARN, "algorithm": "gradient-descent", "steps": 3})
+    models = [plan.train(source, ledger=surety.Ledger.in_memory()) for source in (LEARNED, OnceOnly(LEARNED), LEARNED.to_reader())]
+    assert len({model.text() for model in models}) == 1
+    assert models[0].predict_proba(OnceOnly(LEARNED)).tolist() == models[0].predict_proba(LEARNED.to_reader()).tolist() == models[0].predict_proba(LEARNED).tolist()
+
+
+def test_a_refused_choice_reads_what_fails_once_and_says_so() -> None:
+    """What a producer raises while rows are counted comes out as it does while they are learned from."""
+
+    def batches() -> Any:
+        yield LEARNED.to_batches()[0]
+        raise RuntimeError("a producer that fails")
+
+    for more in ({}, {"algorithm": "gradient-descent", "steps": 3}):
+        ledger = surety.Ledger.in_memory(adjacency="replace-one")
+        with pytest.raises(surety.SuretyError, match="Arrow stream: its producer fails"):
+            surety.train(pyarrow.RecordBatchReader.from_batches(LEARNED.schema, batches()), ledger=ledger, **LEARN, **more)
+        assert ledger.audit(1e-6)["runs"] == []
 
 
 def test_types_of_duckdb_that_arrow_lacks_are_texts() -> None:
