@@ -13,7 +13,7 @@ struct Row {
 
 std::string target(const nlohmann::json& run, const char* name, std::string_view format, double reached, bool at_least = false) {
   if (!run.contains(name)) return "";
-  const double asked = run[name];
+  const auto asked = run[name].get<double>();
   const bool met = at_least ? reached >= asked : reached <= asked;
   return fmt::format(" ({} {}{})", at_least ? "at least" : "at most", fmt::format(fmt::runtime(format), asked), met ? "" : ": **missed**");
 }

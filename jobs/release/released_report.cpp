@@ -166,7 +166,7 @@ std::vector<std::string> warnings_of(const ReleasedStatistics& released) {
       ++count;
     }
     if (count == 0) continue;
-    if (count > 1) first += fmt::format("; likewise {} more groups", count - 1);
+    if (count > 1) first += fmt::format("; likewise {} more", count - 1);
     warnings.push_back(std::move(first));
   }
   return warnings;

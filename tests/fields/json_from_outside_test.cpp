@@ -42,7 +42,7 @@ std::string contents(const std::filesystem::path& path) {
 
 class JsonFromOutside : public ::testing::Test {
  protected:
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   [[nodiscard]] std::string written(const std::string& name, const std::string& text) const {
     std::ofstream{path(name), std::ios::binary} << text;
     return path(name);
@@ -107,7 +107,7 @@ class JsonFromOutside : public ::testing::Test {
     return refused;
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(JsonFromOutside, IsReadOrRefusedInOneLineWhateverItsValuesAre) {

@@ -30,7 +30,8 @@ inline const std::vector<nlohmann::json>& json_values() {
 }
 
 /// Where the values of a document are, all of its own but the document itself: those of objects and of lists, at any depth.
-inline std::vector<nlohmann::json::json_pointer> places_in(const nlohmann::json& document, const nlohmann::json::json_pointer& at = {}) {
+inline std::vector<nlohmann::json::json_pointer> places_in(const nlohmann::json& document,
+                                                           const nlohmann::json::json_pointer& at = nlohmann::json::json_pointer{}) {
   std::vector<nlohmann::json::json_pointer> places;
   const auto add = [&](const nlohmann::json& value, const nlohmann::json::json_pointer& place) {
     places.push_back(place);
