@@ -106,25 +106,13 @@ struct XiOf {
   [[nodiscard]] Interval of(const Event& event) const { return std::visit(*this, event.node()); }
 };
 
-}  // namespace
+// Proved: docs/proofs/zcdp.md#pinsker
+/// What delta is at most at every epsilon: the total variation of laws whose divergence of order 1 is at most this [Pinsker's inequality].
+double largest_delta(const Interval& divergence) { return std::min(1.0, sqrt(divergence / Interval{2, precision}).enclosure().upper); }
+// Proved so far.
 
-Interval zcdp_rho(const Event& event, long bits) {
-  const StandardFloatingPoint environment;
-  if (XiOf{bits}.of(event).compare(0) > 0) unsupported(event, "{} has no rho alone, but one that is shifted");
-  return rho_of(event, bits);
-}
-
-Interval zcdp_divergence(const Event& event, RenyiOrder order, long bits) {
-  const StandardFloatingPoint environment;
-  return XiOf{bits}.of(event) + Interval{order.value(), bits} * rho_of(event, bits);
-}
-
-std::optional<Refusal> why_not(const Zcdp&, const Event& event) {
-  return refusal_of(event, [&] { static_cast<void>(rho_of(event, precision)); });
-}
-
-Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
-  const StandardFloatingPoint environment;
+/// By the divergence of some order.
+Enclosure delta_by_orders(const Event& event, Epsilon epsilon) {
   const Interval rho = rho_of(event, precision);
   const Interval left = Interval{epsilon.value(), precision} - XiOf{precision}.of(event);
   const double rho_near = rho.enclosure().upper;
@@ -145,11 +133,34 @@ Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
   return at_most(clamp(exp(log_delta), 0, 1).enclosure().upper);
 }
 
+}  // namespace
+
+Interval zcdp_rho(const Event& event, long bits) {
+  const StandardFloatingPoint environment;
+  if (XiOf{bits}.of(event).compare(0) > 0) unsupported(event, "{} has no rho alone, but one that is shifted");
+  return rho_of(event, bits);
+}
+
+Interval zcdp_divergence(const Event& event, RenyiOrder order, long bits) {
+  const StandardFloatingPoint environment;
+  return XiOf{bits}.of(event) + Interval{order.value(), bits} * rho_of(event, bits);
+}
+
+std::optional<Refusal> why_not(const Zcdp&, const Event& event) {
+  return refusal_of(event, [&] { static_cast<void>(rho_of(event, precision)); });
+}
+
+Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
+  return at_most(std::min(delta_by_orders(event, epsilon).upper, largest_delta(XiOf{precision}.of(event) + rho_of(event, precision))));
+}
+
 Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
   const Interval rho = rho_of(event, precision);  // refuses other events also where delta = 0 leaves nothing to compute
   const Interval xi = XiOf{precision}.of(event);
   const double rho_near = rho.enclosure().upper;
+  if (largest_delta(xi + rho) <= delta.value()) return at_most(0);
   if (rho_near == 0) return at_most(xi.enclosure().upper);
   if (delta.value() == 0) return at_most(infinity);
   if (!std::isfinite(rho_near)) return at_most(infinity);

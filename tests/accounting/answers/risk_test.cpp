@@ -121,6 +121,16 @@ TEST(Risk, OfRandomizedResponseIsThatOfItsTests) {
 }
 
 // Laplace noise on outcomes cut into cells, whose ends' tests are as good as any: between two ratios of 1e-4 nothing is lost but 1e-8.
+TEST(Risk, OfWhatIsConcentratedIsAtMostPinskersBound) {
+  for (const auto& [text, most] : {std::pair{"zcdp(0.01)", 0.0707107}, {"zcdp(0.1)", 0.2236069}, {"zcdp(0.5)", 0.5}}) {
+    const auto found = advantage(parse_event(text, Adjacency::replace_one));
+    EXPECT_LE(found.upper, most * (1 + 1e-6)) << text;
+    EXPECT_GT(found.lower, 0.5 * most) << text;
+  }
+  // Beside others the pair of what is concentrated is no worse than that.
+  EXPECT_LE(advantage(parse_event("compose(zcdp(0.1), laplace(1000))", Adjacency::replace_one)).upper, 0.2236069 + 0.0006);
+}
+
 TEST(Risk, OfLaplaceNoiseIsThatOfItsTests) {
   for (const double scale : {0.7, 2.0}) {
     const auto below = [&](double x) { return x < 0 ? std::exp(x / scale) / 2 : 1 - std::exp(-x / scale) / 2; };

@@ -73,6 +73,25 @@ Real least_log_delta(const Real& rho, double epsilon) {
   return least_over_orders([&](const Real& order) { return log_delta_at_order(order, rho, epsilon); });
 }
 
+/// Pinsker's inequality, against the value at 0 of the Gaussian release of that rho, which is attained.
+TEST(ZcdpDelta, IsAtMostTheTotalVariationThatRhoAllows) {
+  for (const auto& [rho, most] :
+       {std::pair{0.01, 0.0707106781186548}, {0.1, 0.223606797749979}, {0.5, 0.5}, {1e-6, 0.000707106781186548}}) {
+    const Event event = zcdp(Rho{rho}, adjacency);
+    EXPECT_LE(delta_at(event, 0), most * (1 + 1e-14)) << rho;
+    EXPECT_GE(delta_at(event, 0), most * (1 - 1e-14)) << rho;
+    EXPECT_GE(delta_at(event, 0), delta(ClosedForm{}, with_rho(rho), Epsilon{0}).lower) << rho;
+    // It falls, and from that delta on epsilon is 0.
+    EXPECT_LE(delta_at(event, 1e-9), delta_at(event, 0)) << rho;
+    EXPECT_EQ(epsilon_at(event, delta_at(event, 0)), 0) << rho;
+    EXPECT_GT(epsilon_at(event, 0.9 * most), 0) << rho;
+  }
+  // rho and xi add up.
+  EXPECT_LE(delta_at(parse_event("compose(repeat(3, zcdp(0.02)), gaussian(5))", adjacency), 0), std::sqrt(0.04) * (1 + 1e-14));
+  EXPECT_LE(delta_at(parse_event("zcdp(0.02, 0.01)", adjacency), 0), std::sqrt(0.015) * (1 + 1e-14));
+  EXPECT_LT(delta_at(parse_event("zcdp(3)", adjacency), 0), 1) << "by the conversion, where the root is no bound";
+}
+
 TEST(ZcdpEpsilon, IsTheLeastOverAllOrders) {
   std::mt19937_64 words{31337};
   int positive = 0;
@@ -98,7 +117,10 @@ TEST(ZcdpDelta, IsTheLeastOverAllOrders) {
   for (int i = 0; i < 40; ++i) {
     const double multiplier = log_uniform(words, 0.1, 1e4);
     const double epsilon = log_uniform(words, 0.1, 30) / multiplier;
-    const Real least = exp(least_log_delta(rho_of(multiplier), epsilon));
+    // Or by the total variation.
+    const Real by_orders = exp(least_log_delta(rho_of(multiplier), epsilon));
+    const Real variation = sqrt(rho_of(multiplier) / 2.0);
+    const Real least = by_orders < variation ? by_orders : variation;
     const double found = delta_at(noise(multiplier), epsilon);
     within_double += least > std::numeric_limits<double>::min();
     EXPECT_GE(found, least.rounded_down()) << multiplier << ' ' << epsilon;
