@@ -16,7 +16,8 @@ Calibration calibrate(const EventTemplate& event, const Target& target, const Co
           .event = found.event,
           .epsilon = found.epsilon,
           .delta = found.delta,
-          .largest_failing = found.failing.value()};
+          .largest_failing = found.failing.value(),
+          .gap = found.gap};
 }
 
 Calibration calibrate(const EventTemplate& event, const Target& target, const accounting::Best& accountant) {
@@ -25,7 +26,11 @@ Calibration calibrate(const EventTemplate& event, const Target& target, const ac
 
 RiskCalibration calibrate(const EventTemplate& event, const RiskTarget& target, const accounting::Best& accountant) {
   const auto found = solve([&](double z) { return event(NoiseMultiplier{z}); }, target, multiplier(), accountant);
-  return {.value = NoiseMultiplier{found.value}, .event = found.event, .risk = found.risk, .largest_failing = found.failing.value()};
+  return {.value = NoiseMultiplier{found.value},
+          .event = found.event,
+          .risk = found.risk,
+          .largest_failing = found.failing.value(),
+          .gap = found.gap};
 }
 
 }  // namespace surety

@@ -17,6 +17,7 @@ struct Calibration {
   Enclosure epsilon;       ///< cost of `event` at the target's delta; epsilon.upper <= target.epsilon
   Enclosure delta;         ///< cost of `event` at the target's epsilon; delta.upper <= target.delta
   double largest_failing;  ///< a multiplier below `value` that is not proved to meet the target: the largest one tried
+  double gap = 0;          ///< as in Solution; beyond tight_gap less noise may meet the target, too
 };
 
 /// Smallest noise multiplier at which the certified upper bound of `event` meets `target`, by all accountants together, found by bracketing
@@ -34,6 +35,7 @@ struct RiskCalibration {
   Event event;             ///< the template at `value`
   Enclosure risk;          ///< its advantage or true-positive rate; risk.upper is within the target
   double largest_failing;  ///< as in Calibration
+  double gap = 0;
 };
 /// Smallest noise multiplier at which an attacker certainly gets no more than `target` says. Errors and certificates as above.
 [[nodiscard]] RiskCalibration calibrate(const EventTemplate& event, const RiskTarget& target, const accounting::Best& accountant = {});

@@ -34,6 +34,8 @@ struct Goal {
 struct Found {
   double value;
   std::optional<double> failing;
+  std::optional<double> nearest =
+      failing;  ///< the nearest value that is not proved to meet the goal; `failing` may be farther away, beyond doubt
 };
 
 /// One search: how far a value is from the goal, and what it takes to say so.
@@ -378,13 +380,14 @@ class OnTheLine {
     const auto meets = [&](double x) { return search_.meets(x); };
     const double above = value(bracket_.first);
     const double below = value(bracket_.second);
-    double missed = outward(misses, above, -sign_, resolution_, value(failing_.t), search_.margin(above));
+    const double nearest = outward(misses, above, -sign_, resolution_, value(failing_.t), search_.margin(above));
     // Where only bounds say so, the next one farther out may be beyond doubt.
+    double missed = nearest;
     if (resolution_ > 0 && !search_.is_proved_to_miss(missed) && search_.is_bounded_below(missed)) {
       const double farther = above * (1 - sign_ * 32 * resolution_);
       if (search_.misses(farther) && search_.is_proved_to_miss(farther)) missed = farther;
     }
-    return {outward(meets, below, sign_, resolution_, value(meeting_.t), search_.margin(below)), missed};
+    return {outward(meets, below, sign_, resolution_, value(meeting_.t), search_.margin(below)), missed, nearest};
   }
 
   const Search& search_;
@@ -397,6 +400,13 @@ class OnTheLine {
   double resolution_ = 0;
   std::pair<double, double> bracket_{};
 };
+
+/// Of whole numbers no other lies between neighbours.
+double gap_of(const Found& found, const Parameter& parameter) {
+  if (!found.nearest) return 0;
+  const double apart = std::abs(found.value - *found.nearest);
+  return parameter.whole && apart <= 1 ? 0 : apart / found.value;
+}
 
 Found found_by(const Search& search, const Parameter& parameter) {
   return parameter.whole ? solve_whole(search, parameter) : OnTheLine{search, parameter}.solve();
@@ -420,7 +430,8 @@ Solution solve(const std::function<Event(double)>& event, const Target& target, 
                                            cost.delta(at, target.epsilon).upper);
                       }};
   const Search search{event, goal, parameter};
-  const auto [value, failing] = found_by(search, parameter);
+  const Found found = found_by(search, parameter);
+  const auto& [value, failing, nearest] = found;
   const Event made = search.at(value);
   auto epsilon = search.second_at(value);
   if (cost.report) {
@@ -432,7 +443,12 @@ Solution solve(const std::function<Event(double)>& event, const Target& target, 
           .epsilon = epsilon,
           .delta = search.cost_at(value),
           .failing = failing,
-          .failing_is_proved = !failing || search.is_proved_to_miss(*failing)};
+          .failing_is_proved = !failing || search.is_proved_to_miss(*failing),
+          .gap = gap_of(found, parameter)};
+}
+
+std::string not_tight(double gap) {
+  return fmt::format("the nearest value that is not proved to meet the target is {:.3g} % away; a value between may meet it", 100 * gap);
 }
 
 Enclosure risk_of(const Event& event, const RiskTarget& target, const accounting::Effort& effort) {
@@ -474,12 +490,14 @@ RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& 
                               : fmt::format("advantage = {}", level),
                   .is_still_at = [&](const Event& at) { return fmt::format("{} is still {}", word, cost(at).upper); }};
   const Search search{event, goal, parameter};
-  const auto [value, failing] = found_by(search, parameter);
+  const Found found = found_by(search, parameter);
+  const auto& [value, failing, nearest] = found;
   return {.value = value,
           .event = search.at(value),
           .risk = search.cost_at(value),
           .failing = failing,
-          .failing_is_proved = !failing || search.is_proved_to_miss(*failing)};
+          .failing_is_proved = !failing || search.is_proved_to_miss(*failing),
+          .gap = gap_of(found, parameter)};
 }
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,

@@ -20,6 +20,9 @@
 
 namespace surety {
 
+/// A share of a value: an answer whose failing neighbour is farther away is not tight, and a value with less noise may meet the target.
+inline constexpr double tight_gap = 0.01;
+
 struct Solution {
   double value;                   ///< meets the target
   Event event;                    ///< with that value
@@ -27,6 +30,11 @@ struct Solution {
   Enclosure delta;                ///< its cost at the target's epsilon
   std::optional<double> failing;  ///< the nearest value tried that does not meet it; nothing when every value in the range meets it
   bool failing_is_proved = true;  ///< the lower bound of its cost is beyond the target, too: nobody can show that it meets it
+  /// How far the nearest value that is not proved to meet the target is from `value`, as a share of it; 0 for whole numbers that are neighbours.
+  double gap = 0;
+
+  /// The nearest value that is not proved to meet the target is at most a hundredth away.
+  [[nodiscard]] bool is_tight() const { return gap <= tight_gap; }
 };
 
 /// The value that meets `target` with the least noise (or the most use): the smallest where cost falls with the parameter, the
@@ -47,6 +55,9 @@ struct Solution {
 /// The same by all accountants together, as the command's `calibrate`.
 [[nodiscard]] Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
                              const accounting::Best& accountant = {});
+
+/// A line for people about an answer that is not tight: "the nearest value that is not proved to meet the target is 41 % away; ...".
+[[nodiscard]] std::string not_tight(double gap);
 
 /// What an attacker may get at most (accounting/answers/risk.h), in place of (epsilon, delta).
 struct RiskTarget {
@@ -70,6 +81,9 @@ struct RiskSolution {
   Enclosure risk;                 ///< its advantage or true-positive rate
   std::optional<double> failing;  ///< as in Solution
   bool failing_is_proved = true;
+  double gap = 0;  ///< as in Solution
+
+  [[nodiscard]] bool is_tight() const { return gap <= tight_gap; }
 };
 
 /// The value that meets a target of risk, certified at both ends as above.

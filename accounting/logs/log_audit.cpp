@@ -91,6 +91,7 @@ void solve_for(const Target& target, const Effort& effort, ReadingNoise& noise) 
   noise.accountant = best.accountant;
   noise.event = found.event;
   noise.failing = found.failing;
+  noise.gap = found.gap;
   noise.failing_is_proved = found.failing_is_proved && least == found.event;
   noise.multiplier = NoiseMultiplier{found.value};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/logs/readings.h>
 #include <surety/base/numbers/enclosure.h>
 
@@ -57,10 +58,13 @@ struct ReadingNoise {
   std::optional<NoiseMultiplier> multiplier = std::nullopt;  ///< the least that is proved to meet the target, in the log's unit
   std::optional<double> failing = std::nullopt;              ///< as in Solution
   bool failing_is_proved = false;
+  double gap = 0;                                   ///< as in Solution
   std::optional<Event> event = std::nullopt;        ///< at that multiplier
   std::optional<Enclosure> epsilon = std::nullopt;  ///< its cost
   std::string accountant = {};
   std::string refusal = {};  ///< empty where there is a multiplier
+
+  [[nodiscard]] bool is_tight() const { return gap <= tight_gap; }
 };
 
 struct LogCalibration {

@@ -50,6 +50,7 @@ nlohmann::json object_of(const ReadingNoise& noise) {
   if (noise.failing) {
     object["failing"] = *noise.failing;
     object["failing_is_proved"] = noise.failing_is_proved;
+    object["tight"] = noise.is_tight();
   }
   return object;
 }

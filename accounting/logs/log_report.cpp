@@ -109,10 +109,12 @@ std::string report_text(const LogCalibration& calibration) {
     }
   }
   const auto* const proved = calibration.proved();
+  const std::string open = proved != nullptr && !proved->is_tight() ? report_line("not tight", not_tight(proved->gap)) : "";
   return lines_of(calibration.log, target.adjacency) +
          report_line("target", fmt::format("epsilon = {} at delta = {}", target.epsilon, target.delta)) + "\n" + table.text() + "\n" +
          proved_line(calibration.log, proved == nullptr ? nullptr : &proved->reading,
-                     proved == nullptr ? "" : fmt::format("a noise multiplier of {} is enough", *proved->multiplier));
+                     proved == nullptr ? "" : fmt::format("a noise multiplier of {} is enough", *proved->multiplier)) +
+         open;
 }
 
 }  // namespace surety::accounting

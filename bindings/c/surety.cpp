@@ -335,6 +335,7 @@ SURETY_API surety_code surety_solve(const char* event, size_t length, const char
     answer.value = found.value;
     answer.failing = found.failing.value_or(std::numeric_limits<double>::quiet_NaN());
     answer.epsilon = for_c(cost.report(found.event).value);
+    answer.gap = found.gap;
     if (solved != nullptr) *solved = new surety_event{found.event};
     give_known_part(answer, solution);
   });

@@ -111,7 +111,8 @@ auto solve_target(const std::string& text, const std::string& unknown, const std
           return parse_event(text, target.adjacency, {{unknown, value}});
         },
         target, parameter, cost.functions());
-    return std::tuple{found.value, found.failing, found.failing_is_proved, parameter.name, found.event, answer(cost.report(found.event))};
+    return std::tuple{found.value,    found.failing, found.failing_is_proved,         found.gap,
+                      parameter.name, found.event,   answer(cost.report(found.event))};
   });
 }
 
@@ -126,7 +127,7 @@ auto solve_risk(const std::string& text, const std::string& unknown, const std::
           return parse_event(text, target.adjacency, {{unknown, value}});
         },
         target, parameter, accounting::Best{.effort = effort_of(width)});
-    return std::tuple{found.value, found.failing, found.failing_is_proved, parameter.name, found.event, ends(found.risk)};
+    return std::tuple{found.value, found.failing, found.failing_is_proved, found.gap, parameter.name, found.event, ends(found.risk)};
   });
 }
 

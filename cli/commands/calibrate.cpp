@@ -30,6 +30,7 @@ struct CalibrateOptions {
   std::optional<double> true_positive_rate;
   std::optional<double> false_positive_rate;
   double width = accounting::Effort{}.width;
+  bool require_tight = false;
   bool json = false;
 };
 
@@ -68,6 +69,17 @@ std::string neighbour(const std::optional<double>& failing, bool is_proved) {
   return fmt::format("{} {} the target", *failing, is_proved ? "does not meet" : "is not proved to meet");
 }
 
+/// The line of an answer whose failing neighbour is far away; none of others.
+template <class Found>
+void say_if_not_tight(const Found& found, std::size_t width) {
+  if (!found.is_tight()) say("{:<{}} {}\n", "not tight", width, not_tight(found.gap));
+}
+
+template <class Found>
+int exit_code_of(const CalibrateOptions& options, const Found& found) {
+  return options.require_tight && !found.is_tight() ? exit_code::unreachable : exit_code::fine;
+}
+
 /// What is found for any target.
 template <class Found>
 nlohmann::json found_json(const CalibrateOptions& options, const Parameter& parameter, Adjacency adjacency, const Found& found) {
@@ -78,6 +90,7 @@ nlohmann::json found_json(const CalibrateOptions& options, const Parameter& para
     object["failing"] = *found.failing;
     object["failing_is_proved"] = found.failing_is_proved;
   }
+  object["tight"] = found.is_tight();
   return object;
 }
 
@@ -100,9 +113,10 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
       object["target"] = {{"advantage", *options.advantage}};
     }
     print(object);
-    return exit_code::fine;
+    return exit_code_of(options, found);
   }
   say("{:<14} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  say_if_not_tight(found, 14);
   if (rate != nullptr) {
     say("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(found.risk), *options.false_positive_rate);
   } else {
@@ -110,7 +124,7 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
   }
   say("{:<14} {}\n", "event", describe(found.event));
   say("{:<14} {}\n", "adjacency", name(target.adjacency));
-  return exit_code::fine;
+  return exit_code_of(options, found);
 }
 
 /// A log names its own number, and has a target of epsilon and delta.
@@ -129,6 +143,7 @@ int calibrate_by_log(const CalibrateOptions& options) {
                         .delta = options.delta,
                         .readings = options.readings,
                         .width = options.width,
+                        .require_tight = options.require_tight,
                         .json = options.json});
 }
 
@@ -159,9 +174,10 @@ int calibrate(const CalibrateOptions& options) {
     object["target"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}};
     if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
     print(object);
-    return exit_code::fine;
+    return exit_code_of(options, found);
   }
   say("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  say_if_not_tight(found, 12);
   say("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
   say("{:<12} {}\n", "event", describe(found.event));
   say("{:<12} {}\n", "adjacency", name(target.adjacency));
@@ -169,7 +185,7 @@ int calibrate(const CalibrateOptions& options) {
   say("{:<12} {}\n", "independent",
       second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
                         : accounting::why_no_second_opinion(found.event, best));
-  return exit_code::fine;
+  return exit_code_of(options, found);
 }
 
 }  // namespace
@@ -188,6 +204,8 @@ Command calibrate_command() {
     table.add("--false-positive-rate", options.false_positive_rate, "and with how many false positives", number());
     table.group("");
     table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
+    table.add("--require-tight", options.require_tight,
+              "Exit with 6 where the nearest value that is not proved to meet the target is more than 1 % away");
     table.add("--json", options.json, "Print one JSON object");
     command.footer = R"(Examples:
   surety calibrate --event 'repeat(100, gaussian(z))' --solve z --epsilon 1 --delta 1e-5 --adjacency replace-one

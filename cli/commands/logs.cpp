@@ -58,10 +58,13 @@ int audit_log(const LogOptions& options) {
 
 int calibrate_log(const LogOptions& options) {
   const auto found = accounting::calibrate_log(read_log(options.file), question_of(options));
-  if (options.json) return print_json(accounting::to_json(found), options, exit_code::fine);
+  const auto* const proved = found.proved();
+  const bool is_open = options.require_tight && proved != nullptr && !proved->is_tight();
+  const int code = is_open ? exit_code::unreachable : exit_code::fine;
+  if (options.json) return print_json(accounting::to_json(found), options, code);
   say_line("log", shown(options.file));
   say_lines(accounting::report_text(found));
-  return exit_code::fine;
+  return code;
 }
 
 }  // namespace surety::cli

@@ -21,6 +21,7 @@ struct LogOptions {
   std::optional<double> delta;
   std::vector<std::string> readings;
   double width = accounting::Effort{}.width;
+  bool require_tight = false;  ///< of calibrate_log: an answer that is not tight is no answer
   bool json = false;
 };
 

@@ -118,6 +118,27 @@ TEST(Calibrate, SaysOfNoValueThatItMissesATargetThatItMeets) {
   EXPECT_GT(surety(Words{"account", "--event", failing, "--json"} + question).json()["epsilon"]["upper"].get<double>(), 2);
 }
 
+TEST(Calibrate, SaysWhatIsNotTightAndRefusesItWhereThatIsRequired) {
+  // The answers end at eight percent less noise, far from the target.
+  const Words open{
+      "calibrate", "--event", "with_replacement(10, 5, gaussian(z))", "--solve", "z", "--adjacency", "replace-one", "--epsilon", "1e13",
+      "--delta",   "1e-6"};
+  const auto text = surety(open);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("\nnot tight    the nearest value that is not proved to meet the target is "), std::string::npos) << text.out;
+  const auto required = surety(open + Words{"--require-tight", "--json"});
+  EXPECT_EQ(required.code, 6) << required.err;
+  EXPECT_EQ(required.json()["tight"], false);
+  EXPECT_GT(required.json()["z"].get<double>(), 1.01 * required.json()["failing"].get<double>());
+  const Words target{"--adjacency", "replace-one", "--require-tight"};
+  const auto closed = surety(Words{"calibrate", "--event", "gaussian(z)", "--solve", "z", "--epsilon", "1", "--delta", "1e-6"} + target);
+  EXPECT_EQ(closed.code, 0) << closed.err;
+  EXPECT_EQ(closed.out.find("not tight"), std::string::npos) << closed.out;
+  const auto risk = surety(Words{"calibrate", "--event", "gaussian(z)", "--solve", "z", "--advantage", "0.1", "--json"} + target);
+  EXPECT_EQ(risk.code, 0) << risk.err;
+  EXPECT_EQ(risk.json()["tight"], true);
+}
+
 TEST(Curve, IsTheBestOfAllAccountants) {
   const Words range{"--kind", "epsilon", "--from", "1e-6", "--to", "1e-3", "--points", "2", "--json"};
   const auto points = surety(curve("repeat(50, exponential(0.1))", range)).json()["points"];

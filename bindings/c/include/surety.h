@@ -140,6 +140,7 @@ typedef struct surety_solution {
   double value;
   double failing;
   surety_enclosure epsilon; /* at the target's delta */
+  double gap;               /* how far the nearest value that is not proved to keep it is, as a share; beyond 0.01 less noise may do, too */
 } surety_solution;
 SURETY_API surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency,
                                     double epsilon, double delta, double width, surety_solution* solution, surety_event** solved,

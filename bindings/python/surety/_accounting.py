@@ -126,6 +126,12 @@ class Calibration:
     parameter: str  #: what the number is: "noise multiplier"
     failing: float | None = field(repr=False)  #: the nearest value tried that does not meet the target; None where every one does
     failing_is_proved: bool = field(repr=False)  #: nobody can show that it does
+    gap: float = field(repr=False, default=0.0)  #: how far the nearest value that is not proved to meet the target is, as a share
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether that is at most 1 % away; else a value with less noise may meet the target, too."""
+        return self.gap <= 0.01
 
 
 def epsilon(
@@ -319,12 +325,12 @@ def calibrate(
     if of_budget:
         if epsilon is None or delta is None:
             raise TypeError("epsilon and delta are one target, must be given together")
-        value, failing, proved, parameter, handle, answer = _library.solve(event, solve, adjacency, epsilon, delta, *effort)
+        value, failing, proved, gap, parameter, handle, answer = _library.solve(event, solve, adjacency, epsilon, delta, *effort)
         cost = Enclosure(*answer)
     else:
         if advantage is None and (true_positive_rate is None or false_positive_rate is None):
             raise TypeError("true_positive_rate and false_positive_rate are one target, must be given together")
         most = advantage if advantage is not None else true_positive_rate
-        value, failing, proved, parameter, handle, ends = _library.solve_risk(event, solve, adjacency, most, false_positive_rate, *effort)
+        value, failing, proved, gap, parameter, handle, ends = _library.solve_risk(event, solve, adjacency, most, false_positive_rate, *effort)
         cost = Enclosure(*ends)
-    return Calibration(value, _event_of(handle), cost, parameter, failing, proved)
+    return Calibration(value, _event_of(handle), cost, parameter, failing, proved, gap)

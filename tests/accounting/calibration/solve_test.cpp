@@ -168,6 +168,35 @@ TEST(Solve, EndsAsNearAsTheCostIsKnown) {
   }
 }
 
+// Where bounds leave a bracket open, the answer is no tight one: of the root on, 3.7306, delta meets the target, and nobody knows epsilon up to 3.9.
+TEST(Solve, SaysWhereTheNearestFailingValueIsFarAway) {
+  const auto known_from = [](double least) {
+    const auto event = [](double z) { return gaussian(NoiseMultiplier{z}, adjacency); };
+    return solve(event, target(1, 1e-5), {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600},
+                 CostFunctions{.delta = [](const Event& one, Epsilon e) { return accounting::quick_delta(one, e); },
+                               .epsilon =
+                                   [=](const Event& one, Delta d) {
+                                     const bool is_known = pairwise_multiplier(one)->value() >= least;
+                                     return is_known ? accounting::quick_epsilon(one, d) : Enclosure{0, 100};
+                                   }});
+  };
+  const auto open = known_from(3.9);
+  EXPECT_EQ(open.value, 8);
+  EXPECT_NEAR(*open.failing, exact_noise, 1e-5);
+  EXPECT_NEAR(open.gap, 1 - exact_noise / 8, 1e-5);
+  EXPECT_FALSE(open.is_tight());
+  const auto closed = known_from(0);
+  EXPECT_TRUE(closed.is_tight());
+  EXPECT_LE(closed.gap, 1e-11);
+  // Whole numbers that are neighbours are tight, however few.
+  EXPECT_EQ(solve_text("repeat(x, gaussian(5))", target(1, 1e-5)).gap, 0);
+  // One that is beyond doubt may be farther away than the nearest one.
+  int questions = 0;
+  const auto doubted = solve_known([](double) { return Known{1e-3, true}; }, questions);
+  EXPECT_GT(1 - *doubted.failing / doubted.value, tight_gap);
+  EXPECT_TRUE(doubted.is_tight());
+}
+
 // Far within the target, where no digits are left, a cost may be known by bounds alone; the root is found by formulas still.
 TEST(Solve, FollowsFormulasToARootThatTheyKnow) {
   int questions = 0;

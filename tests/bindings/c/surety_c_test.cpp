@@ -167,6 +167,7 @@ TEST(SuretyC, FindsTheLeastNoise) {
       target, parameter_of(text, target.adjacency, "z"));
   EXPECT_EQ(solution.value, own.value);
   EXPECT_EQ(solution.failing, own.failing.value());
+  EXPECT_EQ(solution.gap, own.gap);
   EXPECT_LE(solution.epsilon.upper, 1);
   char* described = nullptr;
   std::size_t length = 0;

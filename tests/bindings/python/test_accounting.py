@@ -95,6 +95,7 @@ def test_calibration_is_the_commands(text: str, unknown: str, target: dict[str, 
     found = surety.calibrate(text, solve=unknown, adjacency="add-or-remove-one", **target)
     assert found.value == told[unknown]
     assert (found.failing, found.failing_is_proved) == (told.get("failing"), told.get("failing_is_proved", True))
+    assert found.is_tight is told["tight"]
     assert (found.parameter, found.event.text) == (told["parameter"], told["event"])
     bounded = next(name for name in ("epsilon", "advantage", "true_positive_rate") if name in target)
     assert tuple(found.cost) == ends(told[bounded])
