@@ -41,7 +41,7 @@ void validate_cells(const Categories& categories) {
   for (const auto& name : categories.names) {
     if (name.empty()) invalid("a category is empty, must be a text");
     if (!distinct.insert(name).second) {
-      invalid(fmt::format("the list of categories (--categories, --keys) names '{}' twice, must name each once", one_line(name)));
+      invalid(fmt::format("the list of categories or keys names '{}' twice, must name each once", one_line(name)));
     }
   }
 }

@@ -93,7 +93,7 @@ nb::bytes predict(const Model& model, Source& source, const std::string& said, c
   Signals signals;
   try {
     with_signals(signals, [&] {
-      in_order(reading_rows, [&] {
+      in_order([&] {
         std::function<bool()> is_called_off;
         if (signals.is_of_main_thread()) is_called_off = [&signals] { return signals.are_raised(); };
         const data::CalledOff may_be_called_off{is_called_off};

@@ -72,27 +72,12 @@ std::vector<FieldRow> rows_of(const jobs::FieldTable& table) {
   return rows;
 }
 
-Error in_keywords(const jobs::PlanError& error, const std::vector<FieldRow>& rows) {
-  std::string text = error.in_options();
-  for (const auto& row : rows) {
-    const auto& name = std::get<0>(row);
-    std::string option = "--" + name;
-    for (char& c : option) {
-      if (c == '_') c = '-';
-    }
-    for (std::size_t at = 0; (at = text.find(option, at)) != std::string::npos;) {
-      const char next = at + option.size() < text.size() ? text[at + option.size()] : ' ';
-      if (next == '-' || (next >= 'a' && next <= 'z')) {
-        at += option.size();
-      } else {
-        text.replace(at, option.size(), name);
-      }
-    }
-  }
+Error in_keywords(const jobs::PlanError& error) {
+  const std::string_view text = error.in_keywords();
   // The text of the plan was made of arguments.
   constexpr std::string_view of_text{"options: "};
-  if (!text.starts_with(of_text)) return {error.code(), text};
-  return {ErrorCode::invalid_argument, text.substr(of_text.size())};
+  if (!text.starts_with(of_text)) return {error.code(), std::string{text}};
+  return {ErrorCode::invalid_argument, std::string{text.substr(of_text.size())}};
 }
 
 void require_said_unit(const jobs::WrittenPlan& written, const UnitOfPrivacy& unit) {

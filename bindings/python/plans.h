@@ -35,17 +35,17 @@ using FieldRow = std::tuple<std::string, std::string, std::optional<std::string>
 /// Of every field.
 [[nodiscard]] std::vector<FieldRow> rows_of(const jobs::FieldTable& table);
 
-/// What is wrong with a plan, with its fields as keywords. \param rows of all fields that it may name
-[[nodiscard]] Error in_keywords(const jobs::PlanError& error, const std::vector<FieldRow>& rows);
+/// What is wrong with a plan, with its fields as keywords.
+[[nodiscard]] Error in_keywords(const jobs::PlanError& error);
 
-/// `work` as the library does all of its work, with refusals in words of Python. \param rows() those of all fields
-template <class Rows, class Work>
-auto in_order(const Rows& rows, const Work& work) {
+/// `work` as the library does all of its work, with refusals in words of Python.
+template <class Work>
+auto in_order(const Work& work) {
   const accounting::StandardFloatingPoint environment;
   try {
     return work();
   } catch (const jobs::PlanError& error) {
-    throw in_keywords(error, rows());
+    throw in_keywords(error);
   }
 }
 

@@ -47,11 +47,6 @@ std::vector<FieldRow> release_fields() {
   return rows_of(fields.table());
 }
 
-template <class Work>
-auto in_order(const Work& work) {
-  return python::in_order(release_fields, work);
-}
-
 /// Does `work` with the records of a path or a stream. \throws Error{invalid_argument} for a sparse matrix
 template <class Records, class Work>
 auto of_table(Records&& records, const Work& work) {

@@ -72,16 +72,6 @@ std::vector<std::tuple<std::string, std::string, std::vector<std::string>>> trai
   return rows;
 }
 
-template <class Work>
-auto in_order(const Work& work) {
-  const auto rows = [] {
-    auto all = training_fields();
-    all.emplace_back("algorithm", "", std::nullopt, "text");  // by which the others are known
-    return all;
-  };
-  return python::in_order(rows, work);
-}
-
 /// Whom a job asks whether it goes on: the signals of the call that it is in.
 struct Listener {
   Signals* signals = nullptr;

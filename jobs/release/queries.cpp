@@ -71,8 +71,7 @@ struct SaidOfQuery {
   /// \throws PlanError, always, with what is wrong by the mark of fields.
   template <class Reason>
   [[noreturn]] void with_reasons(const Reason& reason) const {
-    const auto text = [&](std::string_view mark) { return with_marks(place, mark) + reason(mark); };
-    throw PlanError{ErrorCode::invalid_argument, text(""), text("--")};
+    throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return with_marks(place, mark) + reason(mark); }};
   }
 };
 
@@ -328,7 +327,7 @@ Condition condition_of(const SaidOfQuery& said, const Statistic& statistic, cons
     condition = parse_condition(*said.where, with_marks(said.place, mark) + said.named("@where", mark), kinds);
   };
   if (refusal_of([&] { parse(""); })) {
-    throw PlanError{ErrorCode::invalid_argument, *refusal_of([&] { parse(""); }), *refusal_of([&] { parse("--"); })};
+    throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return *refusal_of([&] { parse(mark); }); }};
   }
   auto types = said.types;
   for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
@@ -769,8 +768,8 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
       const auto parse = [&](std::string_view mark) {
         object = accounting::parse_strict_json(texts[k], deepest, with_marks(place, mark) + "the object");
       };
-      if (const auto refusal = refusal_of([&] { parse(""); })) {
-        throw PlanError{ErrorCode::invalid_argument, *refusal, *refusal_of([&] { parse("--"); })};
+      if (refusal_of([&] { parse(""); })) {
+        throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return *refusal_of([&] { parse(mark); }); }};
       }
       queries.push_back(query_of(with_schema(said_by(object, place), context.schema), context));
       continue;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <surety/jobs/plans/fields.h>
@@ -19,7 +20,7 @@ jobs::PlanError refused(auto&& action) {
     return error;
   }
   ADD_FAILURE() << "not refused";
-  return {ErrorCode::internal, "", ""};
+  return {ErrorCode::internal, [](std::string_view) { return std::string{}; }};
 }
 
 TEST(PlanError, NamesFieldsAsTheyAreAndAsOptions) {
@@ -28,14 +29,18 @@ TEST(PlanError, NamesFieldsAsTheyAreAndAsOptions) {
   EXPECT_EQ(error.code(), ErrorCode::unsupported);
   EXPECT_EQ(error.what(), std::string{"batch-size is 7, must be a multiple of microbatch"});
   EXPECT_EQ(error.in_options(), "--batch-size is 7, must be a multiple of --microbatch");
+  EXPECT_EQ(error.in_keywords(), "batch_size is 7, must be a multiple of microbatch");
 }
 
 // A mark stands in the pattern alone: what is put in may be anybody's text.
 TEST(PlanError, LeavesValuesAsTheyAre) {
-  const std::string said = "me@home --{}";
-  const auto error = refused([&]() -> int { jobs::refuse_plan("@label is '{}'", said); });
-  EXPECT_EQ(error.what(), "label is '" + said + "'");
-  EXPECT_EQ(error.in_options(), "--label is '" + said + "'");
+  // Names of fields with their dashes, and the characters that mark them, are a user's text, too.
+  for (const std::string said : {"me@home --{}", "a--label > 1, --most-keys", "\1\2--most-keys\1"}) {
+    const auto error = refused([&]() -> int { jobs::refuse_plan("@label-bound is '{}', must be @l1", said); });
+    EXPECT_EQ(error.what(), "label-bound is '" + said + "', must be l1");
+    EXPECT_EQ(error.in_options(), "--label-bound is '" + said + "', must be --l1");
+    EXPECT_EQ(error.in_keywords(), "label_bound is '" + said + "', must be l1");
+  }
 }
 
 struct EveryKind {
