@@ -28,11 +28,12 @@ std::string note_of(const std::vector<WeightedStatistic>& queries) {
   return queries.size() > most_named ? fmt::format("{} queries: {}; ...", queries.size(), note) : note;
 }
 
-std::string missing_cells_text(const PartFacts& facts, const std::map<std::string, std::string>& missing) {
+std::string missing_cells_text(const PartFacts& facts, const Statistic& statistic, const std::map<std::string, std::string>& missing) {
   if (!facts.missing_cells) return {};
   if (*facts.missing_cells == MissingCells::left_out) return "left out";
   if (*facts.missing_cells == MissingCells::promised_complete) return "promised complete";
-  const auto& value = missing.at(facts.column);
+  // The facts name all columns of a key, in one text.
+  const auto& value = missing.at(*column_of(statistic));
   const auto [number, fault] = data::parse_number(value);
   // Of a damaged record no value is that of its cells.
   const bool is_other = !facts.has_cells && !(fault == data::NumberFault::none && number == 0);
@@ -173,7 +174,7 @@ ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservat
   for (std::size_t k = 0; k < noise_.parts.size(); ++k) {
     auto& part = *noise_.parts[k];
     auto facts = part.facts();
-    auto missing = missing_cells_text(facts, released.missing);
+    auto missing = missing_cells_text(facts, plan_.queries[k].statistic, released.missing);
     released.queries.push_back({.facts = std::move(facts),
                                 .missing_cells = std::move(missing),
                                 .weight = plan_.queries[k].weight,

@@ -32,6 +32,15 @@ class Missing : public CommandTest {
 
 const Words bounds{"--bounds", "300,600"};
 
+// The report of a key of several columns looked for a column called "g, y", and the run ended as an internal error after its charge.
+TEST_F(Missing, CellsOfATupleCountToo) {
+  for (const auto* const query : {"distinct(g, y)", "count(units)"}) {
+    const Words groups = std::string{query} == "count(units)" ? Words{"--by", "g,y", "--keys", "discovered"} : Words{};
+    const auto found = report(query, groups + Words{"--missing", "g=unknown", "--delta", "1e-3", "--adjacency", "add-or-remove-one"});
+    EXPECT_EQ(found["missing_cells"], "count as unknown") << query;
+  }
+}
+
 TEST_F(Missing, CellsAreLeftOutUnlessTheyCount) {
   const double far = 0.05;
   EXPECT_NEAR(value("mean(x)", bounds), 500, far);
