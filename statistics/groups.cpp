@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <surety/base/text/error.h>
+#include <surety/base/text/quoted_text.h>
 #include <surety/base/text/safe_text.h>
 
 namespace surety::statistics {
@@ -62,15 +63,10 @@ std::vector<GroupName> names_of(const Groups& groups) {
 
 std::string tuple_text(std::span<const std::string> texts) {
   if (texts.size() == 1) return texts.front();
-  const auto quoted = [](const std::string& text) {
-    std::string inside = "\"";
-    for (const char c : text) inside += c == '"' ? std::string{"\"\""} : std::string{c};
-    return inside + '"';
-  };
   std::string all;
   for (const auto& text : texts) {
     const bool is_plain = !text.empty() && text.find_first_of(",\"") == std::string::npos && text.front() != ' ' && text.back() != ' ';
-    all += (all.empty() ? "" : ", ") + (is_plain ? text : quoted(text));
+    all += (all.empty() ? "" : ", ") + (is_plain ? text : double_quoted(text));
   }
   return all;
 }

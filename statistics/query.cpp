@@ -6,6 +6,8 @@
 
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
+#include <surety/base/text/quoted_text.h>
+#include <surety/data/text_reader.h>
 
 namespace surety::statistics {
 
@@ -101,21 +103,35 @@ bool leaves_out_missing_cells(const Statistic& statistic) noexcept {
 
 namespace {
 
+/// "sex, \"region, old\"".
+std::string names_text(const std::vector<std::string>& columns) {
+  std::string text;
+  for (const auto& column : columns) text += (text.empty() ? "" : ", ") + query_name(column);
+  return text;
+}
+
 /// " by sex, region", or nothing.
 std::string groups_text(const Statistic& statistic) {
   if (statistic.by) {
-    return " by " + tuple_text(columns_of(*statistic.by)) +
+    return " by " + names_text(columns_of(*statistic.by)) +
            (statistic.group_cap ? fmt::format(" ({} of a unit in each)", statistic.group_cap->most.value()) : std::string{});
   }
   const auto* const keys = keys_of(statistic);
   if (keys == nullptr || (std::holds_alternative<KeysOf>(statistic.of) && (keys->beside.empty() || keys->hides_counts))) return {};
-  return " by discovered " + tuple_text(columns_of(*keys));
+  return " by discovered " + names_text(columns_of(*keys));
 }
 
 }  // namespace
 
+std::string query_name(std::string_view column) {
+  const bool is_plain = !column.empty() && column == trimmed(column) && std::none_of(column.begin(), column.end(), [](char c) {
+    return c == '"' || c == ',' || c == '(' || c == ')' || static_cast<unsigned char>(c) < ' ';
+  });
+  return is_plain ? std::string{column} : double_quoted(column);
+}
+
 std::string describe(const Statistic& statistic) {
-  const auto* column = column_of(statistic);
+  const auto* const column = column_of(statistic);
   const char* const function = std::visit(
       Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; }, [](const MeanOf&) { return "mean"; },
                [](const VarianceOf&) { return "variance"; },
@@ -126,19 +142,20 @@ std::string describe(const Statistic& statistic) {
       statistic.of);
   const auto* const keys = std::get_if<KeysOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
+  const bool counts_units_of_tuples = keys != nullptr && !keys->beside.empty() && !keys->hides_counts;
   std::string asked;
+  if (counts_units_of_tuples || std::holds_alternative<UnitsOf>(statistic.of)) {
+    asked = "units";
+  } else if (keys != nullptr) {
+    asked = names_text(columns_of(*keys));
+  } else if (column != nullptr) {
+    asked = (std::holds_alternative<DistinctOf>(statistic.of) ? "distinct " : "") + query_name(*column);
+  }
   if (quantile != nullptr && !is_median(*quantile)) {
     for (const auto fraction : quantile->fractions.all()) asked += fmt::format(", {}", fraction.value());
   }
-  const char* const what = std::holds_alternative<UnitsOf>(statistic.of)      ? "units"
-                           : std::holds_alternative<DistinctOf>(statistic.of) ? "distinct "
-                                                                              : "";
-  const bool is_of_tuples = keys != nullptr && !keys->beside.empty() && !keys->hides_counts;
-  if (is_of_tuples) column = nullptr;
-  const auto columns = keys != nullptr && keys->hides_counts ? tuple_text(columns_of(*keys)) : std::string{};
-  if (!columns.empty()) column = &columns;
-  return fmt::format("{}({}{}{}){}{}", is_of_tuples ? "count" : function, is_of_tuples ? "units" : what, column != nullptr ? *column : "",
-                     asked, groups_text(statistic), statistic.where ? " where " + describe(*statistic.where) : std::string{});
+  return fmt::format("{}({}){}{}", counts_units_of_tuples ? "count" : function, asked, groups_text(statistic),
+                     statistic.where ? " where " + describe(*statistic.where) : std::string{});
 }
 
 Count most_rows(const Statistic& statistic) {

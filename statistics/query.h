@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -140,8 +141,12 @@ struct Statistic {
 /// The answer is public: the number of all units, or of all records where each unit has one, which the adjacency keeps. It has no noise and no charge.
 [[nodiscard]] bool is_public(const Statistic& statistic) noexcept;
 
-/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town, sex".
+/// "count() where visits>0", "count(distinct town)", "sum(age)", "mean(age) by sex where visits>0", "mean(age) by discovered town, sex". The function
+/// with its columns is a query of the command that reads the same columns.
 [[nodiscard]] std::string describe(const Statistic& statistic);
+
+/// The name of a column as it stands in such a text and in a query of the command: in double quotes where it needs them.
+[[nodiscard]] std::string query_name(std::string_view column);
 
 /// The columns of a key.
 [[nodiscard]] std::vector<std::string> columns_of(const KeysOf& keys);

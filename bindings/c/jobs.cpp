@@ -46,6 +46,7 @@ class Training {
   [[nodiscard]] const Enclosure& epsilon() const { return noise_->epsilon; }
   [[nodiscard]] const std::optional<std::uint64_t>& replay_seed() const noexcept { return written_.replay_seed; }
 
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return written_.notes; }
   static constexpr const char* command = "train";
   using Result = jobs::TrainedModel;
 
@@ -97,6 +98,7 @@ class Releasing {
   [[nodiscard]] double noise() const { return cost_->value; }
   [[nodiscard]] const Enclosure& epsilon() const { return cost_->epsilon; }
   [[nodiscard]] const std::optional<std::uint64_t>& replay_seed() const noexcept { return written_.replay_seed; }
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return written_.notes; }
   static constexpr const char* command = "release";
   using Result = jobs::ReleasedStatistics;
 
@@ -238,7 +240,7 @@ SURETY_API surety_code surety_job_json(const surety_job* job, char** json, size_
   return guarded(failure, [&] {
     given(json, "json");
     const auto text = asked_of(
-        given(job, "job"), [](const auto& own) { return jobs::prepared_json_text(own.command, own.charge(), own.noise(), own.epsilon()); });
+        given(job, "job"), [](const auto& own) { return jobs::prepared_json_text(own.command, own.charge(), own.noise(), own.epsilon(), own.notes()); });
     give_text(text, json, length);
   });
 }

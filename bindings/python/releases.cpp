@@ -215,7 +215,7 @@ void add_releases(nb::module_& module) {
       .def("text", [](const PlannedRelease& plan) { return unlocked([&] { return plan.text(); }); });
   module.def("plan_release", &plan_release, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none());
 
-  nb::class_<Source>(module, "Source", nb::is_final());
+  nb::class_<Source>(module, "Source", nb::is_final()).def("has_column", &Source::has_column, "name"_a);
   module.def(
       "path_source", [](std::filesystem::path path) { return Source{std::move(path)}; }, "path"_a);
   module.def("arrow_source", &arrow_source, "capsule"_a, "no_limits"_a);

@@ -1,5 +1,6 @@
 #include "sources.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <limits>
@@ -236,6 +237,13 @@ int next_batch(ArrowArrayStream* stream, ArrowArray* out) {
 const Source::Records& Source::records() const {
   if (!records_) invalid("the records were read already, must be read once");
   return *records_;
+}
+
+bool Source::has_column(const std::string& name) const {
+  const auto* const stream = std::get_if<data::ArrowStream>(&records());
+  if (stream == nullptr) return false;
+  const auto& columns = stream->columns();
+  return std::any_of(columns.begin(), columns.end(), [&](const data::ArrowColumn& one) { return one.name == name; });
 }
 
 Source::Records Source::take() {

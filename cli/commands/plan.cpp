@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -12,10 +13,11 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
-#include <surety/data/text_reader.h>
+#include <surety/base/text/escaped_text.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/small_text.h>
 #include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/train/train_fields.h>
 
@@ -32,20 +34,6 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
   if (option.placeholder() == "COUNT") return std::strtoull(text.c_str(), nullptr, 10);
   if (option.placeholder() == "NUMBER") return jobs::parse_double(text, option.field().name());
   return text;
-}
-
-/// Of an option that may be repeated: a text alone where there is one, and JSON where a query is an object.
-nlohmann::json values_of(std::string_view command, const Option& option) {
-  // One pair of bounds is a text in the plan of a release, as it was when there was only one.
-  if (command == "release" && option.name() == "--bounds" && option.given().size() == 1) return option.given().front();
-  if (option.name() != "--query") return option.given();
-  auto values = nlohmann::json::array();
-  for (const auto& text : option.given()) {
-    // What looks like an object and is none is refused where queries are read.
-    auto object = data::trimmed(text).starts_with('{') ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json{};
-    values.push_back(object.is_object() ? std::move(object) : nlohmann::json(text));
-  }
-  return values.size() == 1 ? values.front() : values;
 }
 
 /// What begins with a dash would be no option, or another one's value where it has an equals sign.
@@ -141,7 +129,7 @@ nlohmann::json options_json(std::string_view command, const OptionTable& given) 
       if (option.is_flag()) {
         value = true;
       } else if (option.is_repeatable()) {
-        value = values_of(command, option);
+        value = option.given();
       } else {
         value = value_of(option, option.is_given() ? option.given().front() : option.standard());
       }
@@ -151,7 +139,25 @@ nlohmann::json options_json(std::string_view command, const OptionTable& given) 
 }
 
 nlohmann::json to_json(const PlannedRun& plan) {
-  auto json = jobs::plan_json(plan.command, options_json(plan.command, plan.options), plan.target);
+  // JSON would hold another name or path.
+  for (const auto& group : plan.options.groups()) {
+    for (const auto& option : group.options) {
+      if (!std::all_of(option.given().begin(), option.given().end(), is_utf8)) {
+        jobs::has_no_text(fmt::format("{} is not UTF-8, must be for JSON", option.name()));
+      }
+    }
+  }
+  auto options = options_json(plan.command, plan.options);
+  if (!plan.queries.is_null()) {
+    jobs::QueryFields of_queries;
+    jobs::FieldTable fields;
+    of_queries.add(fields);
+    for (const auto& group : fields.groups()) {
+      for (const auto& field : group.fields) options.erase(field.name());
+    }
+    options["query"] = plan.queries;
+  }
+  auto json = jobs::plan_json(plan.command, std::move(options), plan.target);
   json["unit"] = to_json(plan.follows.unit);
   json["event"] = to_json(plan.follows.event);
   json["noise"] = plan.follows.noise;
@@ -166,7 +172,11 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
   constexpr std::size_t largest_plan = std::size_t{1} << 20;
   const std::string text = jobs::read_text(*file, largest_plan, "a plan");
   PlannedArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
-  const auto of_plan = naming(*file, [&] { return words_of(jobs::parse_plan(text, words.front()), words.front(), *file); });
+  const auto of_plan = naming(*file, [&] {
+    const auto plan = jobs::parse_plan(text, words.front());
+    result.expected->version = static_cast<int>(accounting::whole_number_of(plan["version"], "version"));
+    return words_of(plan, words.front(), *file);
+  });
   result.words.insert(result.words.end(), of_plan.begin(), of_plan.end());
   for (std::size_t k = 1; k < words.size(); ++k) {
     if (words[k] == plan_option) {

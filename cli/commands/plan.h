@@ -16,7 +16,9 @@ struct PlannedRun {
   Target target;
   jobs::Follows follows;                                    ///< its event: all that will be released
   std::optional<std::string> schema_sha256 = std::nullopt;  ///< of the file of --schema
+  nlohmann::json queries = {};  ///< of a release: its statistics, which stand in the place of all options about them
 };
+/// \throws Error{unsupported} for an option whose text is not UTF-8, the only text that JSON has.
 [[nodiscard]] nlohmann::json to_json(const PlannedRun& plan);
 /// The options of a command as its plan says them: those that were given, but for the promise.
 [[nodiscard]] nlohmann::json options_json(std::string_view command, const OptionTable& given);
@@ -25,6 +27,7 @@ struct PlannedRun {
 struct ExpectedRun {
   std::string file;
   std::string text;  ///< of the plan, checked
+  int version = 0;
 };
 
 /// The words with the options of the plan in the place of --plan FILE, and what that plan expects. Without --plan, or for another command than

@@ -16,6 +16,7 @@
 #include <surety/cli/print/output.h>
 #include <surety/jobs/pictures/bar_picture.h>
 #include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/queries_json.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/release/released_json.h>
@@ -40,10 +41,12 @@ void print_report(const ReleaseOptions& options, const jobs::ReleasedStatistics&
   if (options.json || options.format == "json") {
     auto object = jobs::to_json(released);
     object.update(options.run.charge_json(released.run));
+    if (options.asked.grammar == jobs::QueryGrammar::plan_1) object["notes"] = {jobs::note_of_version_1};
     print(object);
   } else if (options.format == "csv") {
     say_lines(jobs::csv(released));
   } else {
+    if (options.asked.grammar == jobs::QueryGrammar::plan_1) say_line("note", jobs::note_of_version_1);
     say_lines(jobs::report_text(released, options.run.ledger_and(released.run)));
   }
 }
@@ -78,7 +81,7 @@ class ReleaseCommand final : public CommandSteps {
   std::unique_ptr<accounting::NewFile> picture_;
 };
 
-int release(ReleaseOptions& options, OptionTable given) {
+int release(ReleaseOptions& options, const OptionTable& given) {
   // Parameters, budget and entropy fail here, before private data is read.
   if (!(options.words.confidence > 0 && options.words.confidence < 1)) {
     invalid(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.words.confidence));
@@ -95,17 +98,17 @@ int release(ReleaseOptions& options, OptionTable given) {
   options.run.take_unit(options.reading);
   const Target target = options.run.target();
   const auto policy = options.reading.policy();
-  if (options.asked.take_file()) {
-    // So that a plan holds them.
-    given.find("--query")->set(options.asked.queries);
-    given.find("--queries")->forget();
+  if (options.run.expected) {
+    options.asked.grammar = options.run.expected->version == 1 ? jobs::QueryGrammar::plan_1 : jobs::QueryGrammar::plan_2;
   }
+  options.asked.take_file();
+  const jobs::QueryContext context{.target = target,
+                                   .unit = options.run.unit,
+                                   .schema = schema,
+                                   .format = policy.csv,
+                                   .shares_among_columns = options.asked.grammar == jobs::QueryGrammar::plan_1};
   jobs::ReleasePlan plan{.target = target,
-                         .queries = jobs::parse_queries(options.asked, {.target = target,
-                                                                        .unit = options.run.unit,
-                                                                        .schema = schema,
-                                                                        .format = policy.csv,
-                                                                        .shares_among_columns = options.run.expected.has_value()}),
+                         .queries = jobs::parse_queries(options.asked, context),
                          .unit = options.run.unit,
                          .noise = jobs::parse_noise_choice(options.words.noise),
                          .confidence = options.words.confidence,
@@ -114,12 +117,14 @@ int release(ReleaseOptions& options, OptionTable given) {
   // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
   // noise.
   if (!options.run.print_plan && !options.run.expected) jobs::require_columns(plan, options.data);
+  auto queries = options.run.print_plan ? jobs::queries_json(plan.queries, context) : nlohmann::json{};
   jobs::ReleaseJob job{std::move(plan)};
   if (options.run.is_only_planned({.command = "release",
                                    .options = given,
                                    .target = target,
                                    .follows = {.unit = options.run.unit, .event = job.cost().event, .noise = job.cost().value},
-                                   .schema_sha256 = options.reading.schema_sha256()})) {
+                                   .schema_sha256 = options.reading.schema_sha256(),
+                                   .queries = std::move(queries)})) {
     return exit_code::fine;
   }
   return ReleaseCommand{options, std::move(job)}.run();

@@ -56,8 +56,6 @@ class Option {
 
   /// Takes its values: one text for each time it was given, none for a flag. \throws PlanError for one that its constraint does not know.
   void set(const std::vector<std::string>& texts);
-  /// As if it had not been given; its value stays.
-  void forget() { given_.clear(); }
   [[nodiscard]] bool is_given() const noexcept { return !given_.empty(); }
   /// As it was given: one text each time, "true" for a flag.
   [[nodiscard]] const std::vector<std::string>& given() const noexcept { return given_; }

@@ -53,6 +53,8 @@ std::string command_of(std::string_view plan) {
   return accounting::text_of(command, "command");
 }
 
+int plan_version(std::string_view command) { return command == "release" ? 2 : 1; }
+
 nlohmann::json parse_plan(std::string_view text, std::string_view command) {
   const auto json = parse_object(text);
   constexpr std::array<std::string_view, 9> known{"version", "command", "options", "adjacency",    "target",
@@ -62,7 +64,11 @@ nlohmann::json parse_plan(std::string_view text, std::string_view command) {
       refuse_text("unknown field '{}'{}", one_line(field), did_you_mean(field, known));
     }
   }
-  if (member(json, "version") != plan_version) refuse_text("version is {}, must be {}", one_line(json["version"].dump()), plan_version);
+  const auto& version = member(json, "version");
+  const int latest = plan_version(command);
+  if (!version.is_number_integer() || version < 1 || version > latest) {
+    refuse_text("version is {}, must be {}", one_line(version.dump()), latest == 1 ? "1" : fmt::format("from 1 to {}", latest));
+  }
   if (member(json, "command") != command) refuse_text("command is {}, must be \"{}\"", one_line(json["command"].dump()), command);
   if (!member(json, "options").is_object()) refuse_text("options are no object");
   if (!member(json, "adjacency").is_string()) refuse_text("adjacency is no text");
@@ -77,7 +83,7 @@ Target target_in(const nlohmann::json& plan) {
 }
 
 nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target) {
-  return {{"version", plan_version},
+  return {{"version", plan_version(command)},
           {"command", command},
           {"options", std::move(options)},
           {"adjacency", name(target.adjacency)},

@@ -19,7 +19,8 @@
 
 namespace surety::jobs {
 
-inline constexpr int plan_version = 1;
+/// The version of the plans that a command prints: of a training 1, of a release 2, whose statistics are objects. Every version is read.
+[[nodiscard]] int plan_version(std::string_view command);
 
 /// \throws PlanError{bad_data} by a pattern as `refuse`.
 template <class... Values>

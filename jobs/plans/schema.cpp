@@ -76,9 +76,13 @@ std::optional<bool> flag_in(const nlohmann::json& object, const char* field, con
 
 SchemaColumn column_from_json(const nlohmann::json& json) {
   require_known_fields(json, {"name", "type", "bounds", "categories", "missing", "complete", "drop"}, "a column");
-  const auto name = text_in(json, "name", "a column");
-  if (!name) invalid("a column has no name");
-  SchemaColumn column{.name = std::string{data::trimmed(*name)}};
+  const auto* const name = said(json, "name");
+  if (name == nullptr) invalid("a column has no name");
+  if (!name->is_string() || name->get_ref<const std::string&>().empty()) {
+    invalid(fmt::format("name of a column is {}, must be a text that is not empty", one_line(name->dump())));
+  }
+  // As it is: a frame may have the columns "pad" and " pad".
+  SchemaColumn column{.name = name->get<std::string>()};
   const std::string what = "column " + data::in_quotes(column.name);
   column.type = text_in(json, "type", what);
   if (column.type && std::find(data::column_types.begin(), data::column_types.end(), *column.type) == data::column_types.end()) {

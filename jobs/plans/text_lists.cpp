@@ -2,25 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <system_error>
 
+#include <surety/base/text/quoted_text.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 
 namespace surety::jobs {
 namespace {
-
-/// Takes a text in double quotes from the front of `text`. Nothing where they are not closed. \pre text.starts_with('"')
-std::optional<std::string> take_quoted(std::string_view& text) {
-  std::string value;
-  std::size_t k = 1;
-  for (; k < text.size() && (text[k] != '"' || text.substr(k + 1).starts_with('"')); k += text[k] == '"' ? 2 : 1) value += text[k];
-  if (k >= text.size()) return std::nullopt;
-  text.remove_prefix(k + 1);
-  return value;
-}
 
 void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size())); }
 
@@ -74,9 +64,8 @@ std::vector<std::vector<std::string>> parse_lists(std::string_view text, std::st
 std::string list_text(const std::vector<std::string>& values) {
   std::string text;
   for (const auto& value : values) {
-    text += text.empty() ? "\"" : ",\"";
-    for (const char c : value) text += c == '"' ? std::string{"\"\""} : std::string{c};
-    text += '"';
+    if (!text.empty()) text += ',';
+    text += double_quoted(value);
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <surety/jobs/plans/fields.h>
 
@@ -18,6 +19,7 @@ struct WrittenPlan {
   std::optional<std::uint64_t> replay_seed = {};  ///< NOT PRIVATE
   std::optional<std::string> schema_sha256 = {};  ///< of the schema that it names
   std::string text = {};                          ///< as it was read
+  std::vector<std::string> notes = {};            ///< for who runs it: that an older version is read by its own rules
 };
 
 /// Which command a plan is for, as it says: "train" or "release". \throws PlanError{bad_data} where it says none of them, or is no JSON object.

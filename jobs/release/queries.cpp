@@ -1,13 +1,13 @@
 #include <surety/jobs/release/queries.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -22,6 +22,7 @@
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/small_text.h>
 #include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/release/query_text.h>
 #include <surety/jobs/release/release_plan.h>
 #include <surety/jobs/run/kept_units.h>
 
@@ -33,9 +34,11 @@ using namespace statistics;
 
 /// All that may be said of one query. `where` is parsed last, since its messages name it.
 struct SaidOfQuery {
-  std::string query;
-  std::string place;       ///< before each message, with '@' before names of fields: "query 2: "
-  bool is_object = false;  ///< in JSON, where most-keys is most_keys
+  AskedFunction asked = {};
+  std::string function = {};  ///< its name, as it was written
+  std::string query = {};     ///< as text, for messages
+  std::string place = {};     ///< before each message, with '@' before names of fields: "query 2: "
+  bool is_object = false;     ///< in JSON, where most-keys is most_keys
   std::optional<std::string> where = {};
   std::optional<Bounds> bounds = {};
   std::optional<Bounds> clip_unit_sum = {};  ///< in the place of bounds
@@ -86,62 +89,35 @@ std::optional<std::string> refusal_of(const Action& action) {
   return std::nullopt;
 }
 
-/// "sum(age)" as a function and its column.
-std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said) {
-  const auto& text = said.query;
-  const auto open = text.find('(');
-  const auto query = trimmed(text);
-  if (open == std::string::npos || !query.ends_with(')')) {
-    said.refuse(
-        "@query is '{}', must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column), keys(column) or distinct(column, ...)",
-        one_line(text));
-  }
-  const auto column = std::string_view{text}.substr(open + 1, text.rfind(')') - open - 1);
-  return {std::string{trimmed(std::string_view{text}.substr(0, open))}, std::string{trimmed(column)}};
-}
-
-constexpr std::array<std::string_view, 9> functions{"count",    "sum",       "mean", "variance", "median",
-                                                    "quantile", "histogram", "keys", "distinct"};
-
-/// Of "distinct town", what is behind "distinct"; nothing of others.
-std::optional<std::string> distinct_column(const std::string& counted) {
-  constexpr std::string_view word = "distinct";
-  if (!counted.starts_with(word)) return std::nullopt;
-  const auto rest = std::string_view{counted}.substr(word.size());
-  if (!rest.starts_with(' ') || trimmed(rest).empty()) return std::nullopt;
-  return std::string{trimmed(rest)};
-}
-
 /// Whether it is of texts of which a unit has so many at most.
-bool has_most_keys(const std::pair<std::string, std::string>& function_and_column) {
-  const auto& [function, column] = function_and_column;
-  return function == "keys" || function == "distinct" || (function == "count" && distinct_column(column));
+bool has_most_keys(Function function) {
+  return function == Function::keys || function == Function::distinct || function == Function::count_distinct;
 }
 
 /// Whether it is of the rows of listed groups, of which a unit may have so many in each at most.
-bool has_group_cap(const std::pair<std::string, std::string>& function_and_column, const SaidOfQuery& said) {
-  const auto& [function, column] = function_and_column;
-  return !said.by.empty() && !said.discovers_keys && !said.clip_unit_sum && function != "keys" && function != "distinct" &&
-         !(function == "count" && !column.empty());
+bool has_group_cap(const SaidOfQuery& said) {
+  const auto function = said.asked.function;
+  return !said.by.empty() && !said.discovers_keys && !said.clip_unit_sum && !has_most_keys(function) && function != Function::count_units;
 }
 
-/// "age, 0.25, 0.9" as a column and fractions.
-std::pair<std::string, Fractions> column_and_fractions(const SaidOfQuery& said, const std::string& text) {
-  std::string_view column = text;
-  std::vector<double> numbers;
-  // The column is what is left before them, commas and all.
-  for (auto comma = column.rfind(','); comma != std::string_view::npos; comma = column.rfind(',')) {
-    const auto number = parse_number(column.substr(comma + 1));
-    if (number.fault != NumberFault::none) break;
-    numbers.insert(numbers.begin(), number.value);
-    column = column.substr(0, comma);
+bool is_quantile(Function function) { return function == Function::median || function == Function::quantile; }
+
+/// Reads what is asked from `said.query`. \throws PlanError for no query
+void read_text(SaidOfQuery& said, bool may_have_condition) {
+  auto text = parse_query_text(said.query, may_have_condition);
+  if (!text.fault.empty()) said.refuse(text.fault, text.at_fault);
+  if (text.where) {
+    if (said.where) said.refuse("'{}' has a condition, so @where must be left out", one_line(said.query));
+    said.where = std::move(text.where);
   }
-  column = trimmed(column);
-  if (numbers.empty() || column.empty()) {
-    said.refuse("@query is '{}', must be such as quantile(age, 0.9) or quantile(age, 0.25, 0.5, 0.75)", one_line(said.query));
-  }
+  said.asked = std::move(text.asked);
+  said.function = trimmed(std::string_view{said.query}.substr(0, said.query.find('(')));
+}
+
+/// \throws PlanError naming the query for what is no fraction.
+Fractions fractions_of(const SaidOfQuery& said) {
   try {
-    return {std::string{column}, Fractions{std::vector<Fraction>(numbers.begin(), numbers.end())}};
+    return Fractions{std::vector<Fraction>(said.asked.fractions.begin(), said.asked.fractions.end())};
   } catch (const Error& error) {
     if (said.place.empty()) throw;
     said.refuse("{}", error.what());
@@ -213,86 +189,73 @@ std::optional<RowOwner> owner_of(const UnitOfPrivacy& unit) {
   return RowOwner{*column, unit.rule().empty == EmptyUnit::each};
 }
 
-/// What is asked of which column, its words and fields checked.
+/// What is asked of which column, its fields checked.
 class AskedStatistic {
  public:
-  AskedStatistic(const SaidOfQuery& said, const QueryContext& context) : said_{said}, context_{context} {
-    std::tie(function_, column_) = function_and_column(said);
-    counts_units_ = function_ == "count" && column_ == "units";
-    check();
-  }
+  AskedStatistic(const SaidOfQuery& said, const QueryContext& context) : said_{said}, context_{context} { check(); }
 
   [[nodiscard]] decltype(Statistic::of) kind() const {
-    if (counts_units_ && said_.discovers_keys) return keys_of_by();
-    if (counts_units_) return UnitsOf{owner_of(context_.unit)};
-    if (function_ == "count") {
-      const auto counted = distinct_column(column_);
-      if (counted) return DistinctOf{.column = *counted, .most_keys = most_keys(), .owner = owner_of(context_.unit)};
-      return CountOf{};
+    if (said_.clip_unit_sum) return UnitSumOf{column(), *said_.clip_unit_sum, owner_of(context_.unit)};
+    switch (said_.asked.function) {
+      case Function::count: return CountOf{};
+      case Function::count_units:
+        if (said_.discovers_keys) return keys_of_by();
+        return UnitsOf{owner_of(context_.unit)};
+      case Function::count_distinct: return DistinctOf{.column = column(), .most_keys = most_keys(), .owner = owner_of(context_.unit)};
+      case Function::sum: return SumOf{column(), bounds()};
+      case Function::mean:
+        if (said_.discovers_keys) return GroupMeansOf{.mean = {column(), bounds()}, .keys = keys_of_by()};
+        return MeanOf{column(), bounds()};
+      case Function::variance: return VarianceOf{column(), bounds()};
+      case Function::median: return QuantileOf{column(), bounds(), Fraction::median(), said_.candidates};
+      case Function::quantile: {
+        const auto fractions = fractions_of(said_);
+        return QuantileOf{column(), bounds(), fractions, said_.candidates};
+      }
+      case Function::histogram: return histogram();
+      case Function::keys: return KeysOf{.column = column(), .most_keys = most_keys(), .owner = owner_of(context_.unit)};
+      case Function::distinct: break;
     }
-    if (said_.clip_unit_sum) return UnitSumOf{column_, *said_.clip_unit_sum, owner_of(context_.unit)};
-    if (function_ == "sum") return SumOf{column_, bounds()};
-    if (function_ == "mean" && said_.discovers_keys) return GroupMeansOf{.mean = {column_, bounds()}, .keys = keys_of_by()};
-    if (function_ == "mean") return MeanOf{column_, bounds()};
-    if (function_ == "variance") return VarianceOf{column_, bounds()};
-    if (function_ == "median") return QuantileOf{column_, bounds(), Fraction::median(), said_.candidates};
-    if (function_ == "quantile") {
-      const auto asked = column_and_fractions(said_, column_);
-      return QuantileOf{asked.first, bounds(), asked.second, said_.candidates};
-    }
-    if (function_ == "keys") return KeysOf{.column = column_, .most_keys = most_keys(), .owner = owner_of(context_.unit)};
-    if (function_ == "distinct") {
-      const auto columns = parse_values(column_, "query");
-      return KeysOf{.column = columns.front(),
-                    .most_keys = most_keys(),
-                    .owner = owner_of(context_.unit),
-                    .beside = {columns.begin() + 1, columns.end()},
-                    .hides_counts = true};
-    }
-    return histogram();
+    const auto& columns = said_.asked.columns;
+    return KeysOf{.column = columns.front(),
+                  .most_keys = most_keys(),
+                  .owner = owner_of(context_.unit),
+                  .beside = {columns.begin() + 1, columns.end()},
+                  .hides_counts = true};
   }
 
   [[nodiscard]] std::optional<GroupCap> group_cap() const {
     if (!said_.most_per_group) return std::nullopt;
-    if (!has_group_cap({function_, column_}, said_))
-      refuse_field(true, said_.discovers_keys ? "@most-per-group beside discovered @keys" : "@most-per-group");
+    if (!has_group_cap(said_)) refuse_field(true, said_.discovers_keys ? "@most-per-group beside discovered @keys" : "@most-per-group");
     return GroupCap{Count{*said_.most_per_group}, owner_of(context_.unit)};
   }
 
  private:
+  [[nodiscard]] const std::string& column() const { return said_.asked.columns.front(); }
   void refuse_field(bool is_given, std::string_view field) const {
-    if (is_given) said_.refuse(fmt::format("{} is not for {{}}(), must be left out", field), function_);
+    if (is_given) said_.refuse(fmt::format("{} is not for {{}}(), must be left out", field), said_.function);
   }
   void check() const {
-    if (std::find(functions.begin(), functions.end(), function_) == functions.end()) {
-      said_.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there{}",
-                   one_line(function_), did_you_mean(function_, functions));
-    }
-    if (function_ == "count") {
-      if (!column_.empty() && column_ != "units" && !distinct_column(column_)) {
-        said_.refuse("@query is '{}', must be count(), count(units) or count(distinct column): a condition goes to @where",
-                     one_line(said_.query));
-      }
+    const auto function = said_.asked.function;
+    if (function == Function::count || function == Function::count_units || function == Function::count_distinct) {
       refuse_field(said_.bounds.has_value(), "@bounds");
-    } else if (column_.empty()) {
-      said_.refuse("@query is '{}', must name a column", one_line(said_.query));
     }
-    if (function_ != "sum") refuse_field(said_.clip_unit_sum.has_value(), "@clip-unit-sum");
+    if (function != Function::sum) refuse_field(said_.clip_unit_sum.has_value(), "@clip-unit-sum");
     if (said_.clip_unit_sum) refuse_field(said_.bounds.has_value(), "@bounds beside @clip-unit-sum");
-    if (function_ != "histogram") {
+    if (function != Function::histogram) {
       refuse_field(said_.bins.has_value(), "@bins");
       refuse_field(said_.categories.has_value(), "@categories");
     }
-    if (function_ != "median" && function_ != "quantile") refuse_field(said_.candidates.has_value(), "@candidates");
-    if (said_.discovers_keys && function_ != "mean" && !counts_units_) {
+    if (!is_quantile(function)) refuse_field(said_.candidates.has_value(), "@candidates");
+    if (said_.discovers_keys && function != Function::mean && function != Function::count_units) {
       said_.refuse("@keys is {} for {}(), must be a list there: means and count(units) alone are of groups that nobody listed", discovered,
-                   function_);
+                   said_.function);
     }
-    if (!has_most_keys({function_, column_}) && !said_.discovers_keys) refuse_field(said_.most_keys.has_value(), "@most-keys");
-    if (function_ == "keys" || function_ == "distinct") refuse_field(said_.bounds.has_value(), "@bounds");
+    if (!has_most_keys(function) && !said_.discovers_keys) refuse_field(said_.most_keys.has_value(), "@most-keys");
+    if (function == Function::keys || function == Function::distinct) refuse_field(said_.bounds.has_value(), "@bounds");
   }
   [[nodiscard]] Bounds bounds() const {
-    if (!said_.bounds) said_.refuse("@bounds is missing: {}() needs public bounds lower,upper", function_);
+    if (!said_.bounds) said_.refuse("@bounds is missing: {}() needs public bounds lower,upper", said_.function);
     return *said_.bounds;
   }
   [[nodiscard]] Count most_keys() const { return Count{said_.most_keys.value_or(context_.unit.most().value())}; }
@@ -306,17 +269,14 @@ class AskedStatistic {
     if (said_.categories) {
       refuse_field(said_.bounds.has_value(), "@bounds beside @categories");
       refuse_field(said_.bins.has_value(), "@bins beside @categories");
-      return {column_, *said_.categories};
+      return {column(), *said_.categories};
     }
     if (!said_.bins) said_.refuse("@bins or @categories is missing: the cells of a histogram are public");
-    return {column_, Bins{bounds(), *said_.bins}};
+    return {column(), Bins{bounds(), *said_.bins}};
   }
 
   const SaidOfQuery& said_;
   const QueryContext& context_;
-  std::string function_;
-  std::string column_;
-  bool counts_units_ = false;
 };
 
 /// The condition, in which `statistic` says what its columns hold.
@@ -387,6 +347,13 @@ class Member {
     if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_text)) refuse("a list of texts");
     return {accounting::texts_of(value_, name_)};
   }
+  /// A text, or a list of texts.
+  [[nodiscard]] std::vector<std::string> names() const { return value_.is_array() ? texts().names : std::vector{text()}; }
+  [[nodiscard]] std::vector<double> numbers() const {
+    const auto is_number = [](const nlohmann::json& one) { return one.is_number(); };
+    if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_number)) refuse("a list of numbers");
+    return accounting::numbers_of(value_, name_);
+  }
   /// One list of texts; or, of several columns, such a list or bins for each.
   [[nodiscard]] std::vector<Cells> keys() const {
     const auto is_of_columns = value_.is_array() && !value_.empty() &&
@@ -427,14 +394,62 @@ class Member {
   const nlohmann::json& value_;
 };
 
-SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
-  SaidOfQuery said{.query = {}, .place = place, .is_object = true};
+/// The function of an object, which has it as a value of its own with its column and fractions, or on the command line and in plans of version 1
+/// as the text of a query. \throws PlanError for another form than the grammar has, and for columns or fractions that the function does not take.
+void read_function(SaidOfQuery& said, const nlohmann::json& object, QueryGrammar grammar) {
+  if (grammar == QueryGrammar::plan_1) {
+    for (const auto* const field : {"function", "column", "fractions"}) {
+      if (object.contains(field)) said.refuse("unknown field '{}', must be 'query' in a plan of version 1", field);
+    }
+    if (!object.contains("query")) said.refuse("field 'query' is missing");
+  }
+  if (object.contains("query")) {
+    if (grammar == QueryGrammar::plan_2) {
+      said.refuse("field 'query' is for plans of version 1, must be 'function' with 'column' and 'fractions' in version 2");
+    }
+    for (const auto* const field : {"function", "column", "fractions"}) {
+      if (object.contains(field)) said.refuse("'{}' is given beside 'query', must be one of them", field);
+    }
+    if (grammar == QueryGrammar::plan_1) said.query = query_text_of_version_1(said.query, false);
+    return read_text(said, false);
+  }
+  if (!object.contains("function")) said.refuse("field 'function' is missing");
+  const auto known =
+      std::find_if(function_names.begin(), function_names.end(), [&](const auto& one) { return one.first == said.function; });
+  if (known == function_names.end()) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, function] : function_names) names.push_back(name);
+    said.refuse("'function' is '{}', must be {}{}", one_line(said.function), fmt::format("{}", fmt::join(names, ", ")),
+                did_you_mean(said.function, names));
+  }
+  said.asked.function = known->second;
+  said.query = describe(said.asked);
+  const auto& [function, columns, fractions] = said.asked;
+  const bool has_column = function != Function::count && function != Function::count_units;
+  if (!has_column && object.contains("column")) said.refuse("'column' is not for {}(), must be left out", said.function);
+  if (has_column && (columns.empty() || std::find(columns.begin(), columns.end(), "") != columns.end())) {
+    said.refuse("'column' is {}, must name a column", object.contains("column") ? "empty" : "missing");
+  }
+  if (columns.size() > 1 && function != Function::distinct) said.refuse("'column' is a list, must be one text for {}()", said.function);
+  if (function == Function::quantile && fractions.empty()) said.refuse("'fractions' is missing, must be such as [0.25, 0.5, 0.75]");
+  if (function != Function::quantile && object.contains("fractions")) {
+    said.refuse("'fractions' is not for {}(), must be left out", said.function);
+  }
+}
+
+SaidOfQuery said_by(const nlohmann::json& object, const std::string& place, QueryGrammar grammar) {
+  SaidOfQuery said{.place = place, .is_object = true};
   if (!object.is_object()) said.refuse("must be a JSON object");
-  if (!object.contains("query")) said.refuse("field 'query' is missing");
   for (const auto& [name, value] : object.items()) {
     const Member field{said, name, value};
     if (name == "query") {
       said.query = field.text();
+    } else if (name == "function") {
+      said.function = field.text();
+    } else if (name == "column") {
+      said.asked.columns = field.names();
+    } else if (name == "fractions") {
+      said.asked.fractions = field.numbers();
     } else if (name == "where") {
       said.where = field.text();
     } else if (name == "bounds") {
@@ -450,7 +465,7 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
     } else if (name == "most_keys") {
       said.most_keys = field.whole();
     } else if (name == "by") {
-      said.by = value.is_array() ? field.texts().names : std::vector{field.text()};
+      said.by = field.names();
       if (said.by.empty()) said.refuse("'by' is an empty list, must name a column");
     } else if (name == "keys" && value == discovered) {
       said.discovers_keys = true;
@@ -467,12 +482,13 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
     } else if (name == "weight") {
       said.weight = field.number();
     } else {
-      constexpr std::array<std::string_view, 15> fields{
-          "query", "where", "bounds",     "clip_unit_sum", "bins",           "categories", "candidates", "most_keys",
-          "by",    "keys",  "key_bounds", "key_bins",      "most_per_group", "types",      "weight"};
+      constexpr std::array<std::string_view, 18> fields{
+          "function",   "column",    "fractions", "query", "where",      "bounds",   "clip_unit_sum",  "bins",  "categories",
+          "candidates", "most_keys", "by",        "keys",  "key_bounds", "key_bins", "most_per_group", "types", "weight"};
       said.refuse("unknown field '{}'{}", one_line(name), did_you_mean(name, fields));
     }
   }
+  read_function(said, object, grammar);
   return said;
 }
 
@@ -489,12 +505,12 @@ std::optional<Categories> categories_in(const SchemaColumn* column) {
 /// With what the schema says of its columns, where nobody said it of the query.
 SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   if (schema == nullptr) return said;
-  const auto [function, name] = function_and_column(said);
-  const auto* const column = schema->find(function == "quantile" ? column_and_fractions(said, name).first : name);
-  const bool is_histogram = function == "histogram";
+  const auto function = said.asked.function;
+  const auto* const column = said.asked.columns.empty() ? nullptr : schema->find(said.asked.columns.front());
+  const bool is_histogram = function == Function::histogram;
   if (is_histogram && !said.categories && !said.bins && !said.bounds) said.categories = categories_in(column);
-  const bool needs_bounds = function == "sum" || function == "mean" || function == "variance" || function == "median" ||
-                            function == "quantile" || (is_histogram && said.bins);
+  const bool needs_bounds = function == Function::sum || function == Function::mean || function == Function::variance ||
+                            is_quantile(function) || (is_histogram && said.bins);
   if (needs_bounds && column != nullptr && (column->type == "text" || column->type == "date")) {
     said.refuse("@query is '{}', whose column is a {} by @schema, must be one of numbers", one_line(said.query), *column->type);
   }
@@ -510,22 +526,10 @@ SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   return said;
 }
 
-/// Takes the condition out of "mean(age) where smoker==yes". \throws Error{invalid_argument} where --where says another.
-SaidOfQuery with_its_condition(SaidOfQuery said) {
-  constexpr std::string_view word = ") where ";
-  const auto found = said.query.find(word);
-  if (found == std::string::npos) return said;
-  if (said.where) said.refuse("'{}' has a condition, so @where must be left out", one_line(said.query));
-  said.where = said.query.substr(found + word.size());
-  said.query.resize(found + 1);
-  return said;
-}
-
 bool is_object_text(const std::string& query) { return trimmed(query).starts_with('{'); }
 
 SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) {
   SaidOfQuery said{.query = query,
-                   .place = {},
                    .where = options.where,
                    .bins = options.bins,
                    .candidates = options.candidates,
@@ -553,11 +557,10 @@ SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) 
 
 /// The column of numbers that is clamped to bounds; nothing where there is none.
 std::optional<std::string> bounded_column(const SaidOfQuery& said) {
-  const auto [function, column] = function_and_column(said);
-  if (function == "quantile") return column_and_fractions(said, column).first;
-  const bool has_bounds = function == "sum" || function == "mean" || function == "variance" || function == "median" ||
-                          (function == "histogram" && !said.categories);
-  return has_bounds ? std::optional{column} : std::nullopt;
+  const auto function = said.asked.function;
+  const bool has_bounds = function == Function::sum || function == Function::mean || function == Function::variance ||
+                          is_quantile(function) || (function == Function::histogram && !said.categories);
+  return has_bounds && !said.asked.columns.empty() ? std::optional{said.asked.columns.front()} : std::nullopt;
 }
 
 /// Bounds that were said beside queries in words.
@@ -638,20 +641,20 @@ class OnceForAll {
 
 /// Leaves to a query what it needs of options that several share.
 SaidOfQuery with_what_it_needs(SaidOfQuery said) {
-  const auto asked = function_and_column(said);
-  const auto& function = asked.first;
-  if (function != "histogram") {
+  const auto function = said.asked.function;
+  if (function != Function::histogram) {
     said.bins.reset();
     said.categories.reset();
   }
-  if (!has_most_keys(asked) && !said.discovers_keys) said.most_keys.reset();
-  if (!has_group_cap(asked, said)) said.most_per_group.reset();
-  if (function == "count" || function == "keys" || function == "distinct" || (function == "histogram" && said.categories))
+  if (!has_most_keys(function) && !said.discovers_keys) said.most_keys.reset();
+  if (!has_group_cap(said)) said.most_per_group.reset();
+  const bool is_count = function == Function::count || function == Function::count_units || function == Function::count_distinct;
+  if (is_count || function == Function::keys || function == Function::distinct || (function == Function::histogram && said.categories))
     said.bounds.reset();
   if (said.categories) said.bins.reset();
-  if (function != "sum") said.clip_unit_sum.reset();
+  if (function != Function::sum) said.clip_unit_sum.reset();
   if (said.clip_unit_sum) said.bounds.reset();
-  if (function != "median" && function != "quantile") said.candidates.reset();
+  if (!is_quantile(function)) said.candidates.reset();
   return said;
 }
 
@@ -660,10 +663,10 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 void QueryFields::add(FieldTable& table) {
   table.add(
       "query", queries,
-      "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...), and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in @queries");
+      "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...). A name with a comma, a quote or a parenthesis, or with blanks around it, stands in double quotes, each quote inside twice: 'mean(\"age, 0.5\")'. Behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in @queries");
   table.add(
       "queries", file,
-      "A JSON file of queries for one charge: a list of objects with \"query\" and, as needed, \"where\", \"bounds\": [lower, upper], \"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", \"most_per_group\" (of several columns \"by\": [...] and \"keys\": [[...], {\"bounds\": [lower, upper], \"bins\": 9}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1");
+      "A JSON file of queries for one charge: a list of objects with \"function\" (count, count_units, count_distinct, sum, mean, variance, median, quantile, histogram, keys or distinct), \"column\" (of distinct also a list) and \"fractions\" (of quantile a list), or with \"query\", a text as @query has it, and, as needed, \"where\", \"bounds\": [lower, upper], \"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", \"most_per_group\" (of several columns \"by\": [...] and \"keys\": [[...], {\"bounds\": [lower, upper], \"bins\": 9}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1");
   table.add(
       "where", where,
       "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as 'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and present(column) ask for it. A column that @schema calls a date is compared with days: 'admission>=2017-06-01'");
@@ -703,8 +706,8 @@ void QueryFields::add(FieldTable& table) {
       WholeNumber{1, std::uint64_t{1} << 53});
 }
 
-bool QueryFields::take_file() {
-  if (!file) return false;
+void QueryFields::take_file() {
+  if (!file) return;
   constexpr std::size_t largest = std::size_t{1} << 20;
   const auto text = read_text(*file, largest, "a list of queries");
   const auto refuse = [&](const std::string& reason) { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(*file), reason)}; };
@@ -723,7 +726,6 @@ bool QueryFields::take_file() {
   }
   file.reset();
   queries = std::move(texts);
-  return true;
 }
 
 namespace {
@@ -771,19 +773,25 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
       if (refusal_of([&] { parse(""); })) {
         throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return *refusal_of([&] { parse(mark); }); }};
       }
-      queries.push_back(query_of(with_schema(said_by(object, place), context.schema), context));
+      queries.push_back(query_of(with_schema(said_by(object, place, options.grammar), context.schema), context));
       continue;
     }
-    auto said = said_in_words(options, texts[k]);
+    const bool is_of_version_1 = options.grammar == QueryGrammar::plan_1;
+    auto said = said_in_words(options, is_of_version_1 ? query_text_of_version_1(texts[k], true) : texts[k]);
     if (in_words > 1) said.place = place;
-    said = with_its_condition(std::move(said));
+    if (options.grammar == QueryGrammar::plan_2) {
+      said.refuse("@query is '{}', must be an object with 'function', 'column' and 'fractions' in a plan of version 2", one_line(texts[k]));
+    }
+    read_text(said, true);
     bounds.give(said);
     if (in_words > 1) said = with_what_it_needs(std::move(said));
     const auto bounded = bounded_column(said);
     const bool has_shared_bounds = said.bounds && !(bounded && bounds.has_own(*bounded));
     if (bounded && has_shared_bounds) columns_of_bounds.take(*bounded);
-    if (said.clip_unit_sum) columns_of_clip.take(function_and_column(said).second);
-    if (said.categories) columns_of_categories.take(function_and_column(said).second);
+    if (!said.asked.columns.empty()) {
+      if (said.clip_unit_sum) columns_of_clip.take(said.asked.columns.front());
+      if (said.categories) columns_of_categories.take(said.asked.columns.front());
+    }
     if (said.where) unused.where.reset();
     if (has_shared_bounds) unused.bounds.reset();
     if (said.clip_unit_sum) unused.clip_unit_sum.reset();

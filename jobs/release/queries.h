@@ -3,8 +3,9 @@
 //   query 'mean(age)', bounds 18,90, where 'smoker==yes'
 //   query 'mean(age)', query 'sum(visits)', bounds age=18,90, bounds visits=0,20
 //   query 'mean(age) where smoker==yes', bounds 18,90
-//   query '{"query": "mean(age)", "bounds": [18, 90], "where": "smoker==yes", "by": "sex", "keys": ["f", "m"], "weight": 2}'
-//   query '{"query": "count()", "by": ["sex", "age"], "keys": [["f", "m"], {"bounds": [18, 90], "bins": 6}]}'
+//   query '{"function": "mean", "column": "age", "bounds": [18, 90], "where": "smoker==yes", "by": "sex", "keys": ["f", "m"], "weight": 2}'
+//   query '{"function": "count", "by": ["sex", "age"], "keys": [["f", "m"], {"bounds": [18, 90], "bins": 6}]}'
+//   query '{"query": "quantile(age, 0.5)", "bounds": [18, 90]}', on the command line and in plans of version 1
 //   queries FILE, a list of such objects
 //
 // The fields beside a query in words are its own; where there are several in words, each takes those that it needs. An object says all
@@ -29,7 +30,19 @@ namespace surety::jobs {
 /// In the place of a list of keys: the groups that nobody listed. A list of that one text is written in quotes, or in JSON as a list.
 inline constexpr std::string_view discovered = "discovered";
 
+/// How a query says its function and columns.
+enum class QueryGrammar : std::uint8_t {
+  command,  ///< as text (query_text.h), also in the member "query" of an object, or as members "function", "column" and "fractions"
+  plan_1,   ///< as text alone, in which no name stands in quotes
+  plan_2    ///< as members alone: no name is parsed
+};
+
+/// For who runs a plan of version 1.
+inline constexpr std::string_view note_of_version_1 =
+    "the plan is of version 1: its queries are texts, in which a name cannot stand in quotes; --print-plan prints it in version 2";
+
 struct QueryFields {
+  QueryGrammar grammar = QueryGrammar::command;
   std::vector<std::string> queries = {};
   std::optional<std::string> file = {};
   std::optional<std::string> where = {};
@@ -47,9 +60,8 @@ struct QueryFields {
 
   /// `query` and `queries`, of which one is said, and what goes beside them.
   void add(FieldTable& table);
-  /// Puts the objects of the file, if one is said, in its place. \return whether one was
-  /// \throws Error{bad_data} for a file that is no list of objects.
-  bool take_file();
+  /// Puts the objects of the file, if one is said, in its place. \throws Error{bad_data} for a file that is no list of objects.
+  void take_file();
 };
 
 /// What all queries share.

@@ -44,7 +44,7 @@ WrittenRelease ReleaseFields::written(const Target& target) {
                                                              .unit = unit,
                                                              .schema = reading_.schema ? &*reading_.schema : nullptr,
                                                              .format = policy.csv,
-                                                             .shares_among_columns = true}),
+                                                             .shares_among_columns = queries_.grammar == QueryGrammar::plan_1}),
                          .unit = unit,
                          .noise = parse_noise_choice(words_.noise),
                          .confidence = words_.confidence,

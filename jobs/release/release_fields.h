@@ -30,6 +30,8 @@ class ReleaseFields {
   ReleaseFields& operator=(const ReleaseFields&) = delete;
 
   [[nodiscard]] FieldTable& table() noexcept { return table_; }
+  /// Reads queries as plans of this version have them. Without it they are read as on the command line.
+  void set_version(int version) { queries_.grammar = version == 1 ? QueryGrammar::plan_1 : QueryGrammar::plan_2; }
   /// \throws PlanError as `read_release_plan`.
   [[nodiscard]] WrittenRelease written(const Target& target);
 

@@ -1,12 +1,15 @@
 // The plan of a release as JSON, as `surety release --print-plan` writes it and anybody may:
 //
-//   {"version": 1, "command": "release", "adjacency": "replace-one", "target": {"epsilon": 0.5, "delta": 0},
-//    "options": {"data": "a.csv", "query": "mean(visits)", "bounds": "0,20", "ledger": "run.db"},
+//   {"version": 2, "command": "release", "adjacency": "replace-one", "target": {"epsilon": 0.5, "delta": 0},
+//    "options": {"data": "a.csv", "query": [{"function": "mean", "column": "visits", "bounds": [0, 20]}], "ledger": "run.db"},
 //    "event": {...}, "noise": 2, "unit": {...}}
 //
-// `options` has the fields of the plan by their names, which are those of the command's options: docs/reference/commands.md. `query` is a text, an object
-// or a list of these. `event`, `noise`, `unit` and `schema_sha256` follow from the rest; where they stand they must be what follows from it here, so a plan
-// never runs as something else than it says.
+// `options` has the fields of the plan by their names, which are those of the command's options: docs/reference/commands.md. `query` is an object or a
+// list of objects (queries.h). `event`, `noise`, `unit` and `schema_sha256` follow from the rest; where they stand they must be what follows from it here,
+// so a plan never runs as something else than it says.
+//
+// In version 1 a query is a text, "mean(visits)", with other fields beside it ("bounds": "0,20"), or an object with that text as its "query". It is read by the
+// grammar of that version, and `notes` says so.
 #pragma once
 
 #include <string>

@@ -16,6 +16,7 @@
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/query_text.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/train/train_fields.h>
 
@@ -61,7 +62,8 @@ std::optional<std::string> standard_of(const Field& field) {
       field.value());
 }
 
-json query_schema() {
+/// A query of a version of plans: as text, or by its function with its column and fractions.
+json query_schema(int version) {
   const json text{{"type", "string"}};
   const json count{{"type", "integer"}, {"minimum", 1}};
   const json bounds{{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
@@ -70,30 +72,40 @@ json query_schema() {
                   {"properties", {{"bounds", bounds}, {"bins", count}}},
                   {"required", {"bounds", "bins"}},
                   {"additionalProperties", false}};
-  return {{"type", "object"},
-          {"properties",
-           {{"query", text},
-            {"where", text},
-            {"bounds", bounds},
-            {"clip_unit_sum", bounds},
-            {"bins", count},
-            {"categories", texts},
-            {"candidates", count},
-            {"most_keys", count},
-            {"by", {{"anyOf", {text, texts}}}},
-            {"keys", {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins}}}}}, {{"const", discovered}}}}}},
-            {"key_bounds", bounds},
-            {"key_bins", count},
-            {"most_per_group", count},
-            {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date", "integer", "boolean"}}}}}},
-            {"weight", {{"type", "number"}, {"exclusiveMinimum", 0}}}}},
-          {"required", {"query"}},
-          {"additionalProperties", false}};
+  json schema{{"type", "object"},
+              {"properties",
+               {{"where", text},
+                {"bounds", bounds},
+                {"clip_unit_sum", bounds},
+                {"bins", count},
+                {"categories", texts},
+                {"candidates", count},
+                {"most_keys", count},
+                {"by", {{"anyOf", {text, texts}}}},
+                {"keys", {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins}}}}}, {{"const", discovered}}}}}},
+                {"key_bounds", bounds},
+                {"key_bins", count},
+                {"most_per_group", count},
+                {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date", "integer", "boolean"}}}}}},
+                {"weight", {{"type", "number"}, {"exclusiveMinimum", 0}}}}},
+              {"additionalProperties", false}};
+  auto& properties = schema["properties"];
+  if (version == 1) {
+    properties["query"] = text;
+    schema["required"] = {"query"};
+    return schema;
+  }
+  auto names = json::array();
+  for (const auto& [name, function] : function_names) names.push_back(name);
+  properties["function"] = {{"enum", std::move(names)}};
+  properties["column"] = {{"anyOf", {text, texts}}};
+  properties["fractions"] = {{"type", "array"}, {"items", {{"type", "number"}}}};
+  schema["required"] = {"function"};
+  return schema;
 }
 
 json field_schema(const Field& field) {
   auto one = value_schema(field);
-  if (field.name() == "query") one = {{"anyOf", {one, {{"$ref", "#/$defs/query"}}}}};
   json schema = one;
   if (std::holds_alternative<std::vector<std::string>*>(field.value())) {
     schema = {{"anyOf", {one, {{"type", "array"}, {"items", one}}}}};
@@ -130,8 +142,31 @@ json shared_by(const std::vector<json>& all) {
   return shared;
 }
 
-json plan_of(std::string_view command, json options) {
-  json properties{{"command", {{"const", command}}}, {"options", std::move(options)}};
+/// The options of a release: in version 2 queries are objects that say all themselves.
+json release_options(int version) {
+  auto properties = properties_of(ReleaseFields{}.table());
+  const json object{{"$ref", version == 1 ? "#/$defs/query_text" : "#/$defs/query"}};
+  const json one = version == 1 ? json{{"anyOf", {{{"type", {"string", "number"}}}, object}}} : object;
+  properties["query"]["anyOf"] = {one, {{"type", "array"}, {"items", one}}};
+  if (version > 1) {
+    properties["query"]["description"] = "What is released, all in one charge: an object, or a list of them, as queries names a file of them";
+    QueryFields of_queries;
+    FieldTable fields;
+    of_queries.add(fields);
+    for (const auto& group : fields.groups()) {
+      for (const auto& field : group.fields) {
+        if (field.name() != "query" && field.name() != "queries") properties.erase(field.name());
+      }
+    }
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"oneOf", {{{"required", {"query"}}}, {{"required", {"queries"}}}}},
+          {"additionalProperties", false}};
+}
+
+json plan_of(std::string_view command, int version, json options) {
+  json properties{{"command", {{"const", command}}}, {"version", {{"const", version}}}, {"options", std::move(options)}};
   return {{"properties", std::move(properties)}, {"required", {"command", "options"}}};
 }
 
@@ -146,22 +181,20 @@ std::string plan_schema() {
   for (const auto& algorithm : algorithms) {
     auto own = properties_of(TrainFields{*algorithm}.table(), shared);
     own["algorithm"] = {{"const", algorithm->name()}, {"description", algorithm->summary()}};
-    alternatives.push_back(plan_of("train", {{"type", "object"},
-                                             {"allOf", {{{"$ref", "#/$defs/training"}}}},
-                                             {"properties", std::move(own)},
-                                             {"required", {"algorithm"}},
-                                             {"unevaluatedProperties", false}}));
+    alternatives.push_back(plan_of("train", 1,
+                                   {{"type", "object"},
+                                    {"allOf", {{{"$ref", "#/$defs/training"}}}},
+                                    {"properties", std::move(own)},
+                                    {"required", {"algorithm"}},
+                                    {"unevaluatedProperties", false}}));
   }
-  alternatives.push_back(plan_of("release", {{"type", "object"},
-                                             {"properties", properties_of(ReleaseFields{}.table())},
-                                             {"oneOf", {{{"required", {"query"}}}, {{"required", {"queries"}}}}},
-                                             {"additionalProperties", false}}));
+  for (const int version : {1, 2}) alternatives.push_back(plan_of("release", version, release_options(version)));
   const json number{{"type", "number"}};
   const json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                     {"title", "A plan of Surety"},
                     {"type", "object"},
                     {"properties",
-                     {{"version", {{"const", plan_version}}},
+                     {{"version", {{"enum", {1, 2}}}},
                       {"command", {{"enum", {"train", "release"}}}},
                       {"adjacency", {{"enum", {"add-or-remove-one", "replace-one", "zero-out"}}}},
                       {"target",
@@ -179,7 +212,7 @@ std::string plan_schema() {
                     {"required", {"version", "command", "adjacency", "target", "options"}},
                     {"additionalProperties", false},
                     {"oneOf", std::move(alternatives)},
-                    {"$defs", {{"query", query_schema()}, {"training", {{"properties", shared}}}}}};
+                    {"$defs", {{"query", query_schema(2)}, {"query_text", query_schema(1)}, {"training", {{"properties", shared}}}}}};
   return schema.dump(1) + "\n";
 }
 

@@ -55,7 +55,11 @@ TEST_F(Plan, OfAReleaseIsTheSameRunWhenItIsReadBack) {
                     "0.7",     "--delta",    "1e-6",    "--confidence", "0.9",     "--ledger", path("run.db"), "--replay-seed", "9"};
   const auto plan = planned(words);
   EXPECT_EQ(plan["command"], "release");
-  EXPECT_EQ(plan["options"]["query"], "mean(x)");
+  EXPECT_EQ(plan["version"], 2);
+  EXPECT_EQ(plan["options"]["query"],
+            nlohmann::json::parse(json_text("[{'function': 'mean', 'column': 'x', 'bounds': [-3.0, 3.0], 'where': 'label==1',"
+                                            " 'types': {'label': 'number'}}]")));
+  EXPECT_FALSE(plan["options"].contains("bounds") || plan["options"].contains("where")) << "queries say all themselves";
   const auto first = surety(words + Words{"--json"}).json();
   const auto second = surety(from_plan("release") + Words{"--json"}).json();
   for (const char* field : {"value", "interval", "event", "epsilon", "confidence"}) EXPECT_EQ(second[field], first[field]) << field;
@@ -115,7 +119,9 @@ TEST_F(Plan, OfSeveralQueriesHoldsThemAllAndNoFile) {
   const Words words{"release", data,       "--queries",    path("queries.json"), "--epsilon",
                     "0.7",     "--ledger", path("run.db"), "--replay-seed",      "9"};
   const auto plan = planned(words);
-  EXPECT_EQ(plan["options"]["query"], nlohmann::json::parse(contents(path("queries.json"))));
+  EXPECT_EQ(plan["options"]["query"],
+            nlohmann::json::parse(json_text("[{'function': 'mean', 'column': 'x', 'bounds': [-3.0, 3.0], 'weight': 2.0},"
+                                            " {'function': 'count', 'by': 'label', 'keys': ['0', '1']}]")));
   EXPECT_FALSE(plan["options"].contains("queries"));
   const auto first = surety(words + Words{"--json"}).json();
   write(path("queries.json"), "no queries");

@@ -489,14 +489,16 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoor) {
 // A query that is an object says all itself. Its fields are those of the schema of plans.
 TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
   const std::map<std::string, json> said{
-      {"query", {{"query", "mean(age)"}}},
+      {"function", {{"function", "mean"}}},
+      {"column", {{"column", "y"}}},
+      {"fractions", {{"function", "quantile"}, {"fractions", {0.25, 0.5}}}},
       {"where", {{"where", "age>3"}}},
       {"bounds", {{"bounds", {0, 8}}}},
       {"clip_unit_sum", {{"bounds", nullptr}, {"clip_unit_sum", {0, 8}}}},
-      {"bins", {{"query", "histogram(age)"}, {"bins", 7}}},
-      {"categories", {{"query", "histogram(who)"}, {"bounds", nullptr}, {"categories", {"p1", "p2"}}}},
-      {"candidates", {{"query", "median(age)"}, {"candidates", 9}}},
-      {"most_keys", {{"query", "keys(who)"}, {"bounds", nullptr}, {"most_keys", 1}}},
+      {"bins", {{"function", "histogram"}, {"bins", 7}}},
+      {"categories", {{"function", "histogram"}, {"column", "who"}, {"bounds", nullptr}, {"categories", {"p1", "p2"}}}},
+      {"candidates", {{"function", "median"}, {"candidates", 9}}},
+      {"most_keys", {{"function", "keys"}, {"column", "who"}, {"bounds", nullptr}, {"most_keys", 1}}},
       {"by", {{"by", "who"}, {"keys", {"p1", "p2"}}}},
       {"keys", {{"by", "who"}, {"keys", {"p1", "p2"}}}},
       {"key_bounds", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}}},
@@ -508,7 +510,7 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
   const auto schema = json::parse(jobs::plan_schema());
   for (const auto& [field, rule] : schema["$defs"]["query"]["properties"].items()) {
     SCOPED_TRACE(field);
-    json query{{"query", "sum(age)"}, {"bounds", {0, 9}}};
+    json query{{"function", "sum"}, {"column", "age"}, {"bounds", {0, 9}}};
     query.update(said.at(field));
     for (const auto& [name, value] : json::object_t(query)) {
       if (value.is_null()) query.erase(name);
@@ -516,10 +518,12 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
     ASSERT_TRUE(query.contains(field));
     const auto of = [&, &name = field](const json& one) {
       json options{{"query", json::array({one})}, {"bounds", nullptr}};
-      if (name == "weight") options["query"].push_back("count() where y>0");
+      if (name == "weight") options["query"].push_back({{"function", "count"}, {"where", "y>0"}});
       if (name == "most_keys") options.update({{"unit", "who"}, {"most", 2}, {"delta", 1e-5}, {"noise", "gaussian"}});
       if (name == "most_per_group") options.update({{"unit", "who"}, {"most", 2}});
-      return plan_of("release", with(base(), options));
+      auto plan = plan_of("release", with(base(), options));
+      plan["version"] = 2;
+      return plan;
     };
     auto less = query;
     less.erase(field);

@@ -6,7 +6,9 @@ import math
 import operator
 from collections.abc import Iterable, Mapping
 from os import PathLike, fsdecode, fspath
-from typing import Any
+from typing import Any, SupportsFloat
+
+import numpy as np
 
 from surety._errors import ErrorCode, InvalidArgument
 from surety._events import _number_of, _shown, _text_of
@@ -61,6 +63,24 @@ def pair(name: str, value: object) -> list[float]:
 
 def texts(name: str, value: object) -> list[str]:
     return [text(f"an item of {name}", one) for one in _items(name, value, "a list of texts")]
+
+
+def cell(name: str, value: object) -> str:
+    """A text, or a number or truth value as the text of a cell that holds it: whole numbers are written as 7, truth values as true and false."""
+    if isinstance(value, str):
+        return text(name, value)
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if not isinstance(value, SupportsFloat) or isinstance(value, (bytes, bytearray)):
+        raise wrong_type(name, value, "a text, a number or a truth value")
+    result = number(name, value)
+    return str(int(result)) if result.is_integer() else repr(result)
+
+
+def cells(name: str, value: object) -> list[str]:
+    return [cell(f"an item of {name}", one) for one in _items(name, value, "a list of texts, numbers or truth values")]
 
 
 def path(name: str, value: str | PathLike[str]) -> str:

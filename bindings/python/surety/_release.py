@@ -90,7 +90,7 @@ def _plan_text(
         if value is not None:
             options[name.replace("_", "-")] = _HOW.get(name, _arguments.text)(name, value)
     adjacency, epsilon, delta = promise
-    plan = {"version": 1, "command": "release", "adjacency": adjacency, "target": {"epsilon": epsilon, "delta": delta}, "options": options}
+    plan = {"version": 2, "command": "release", "adjacency": adjacency, "target": {"epsilon": epsilon, "delta": delta}, "options": options}
     return json.dumps(plan)
 
 

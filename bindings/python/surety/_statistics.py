@@ -9,6 +9,8 @@ from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypedD
 from surety import _arguments
 
 Pair: TypeAlias = tuple[SupportsFloat, SupportsFloat]
+#: What a cell of a column of keys or categories is: a text, or a number or truth value, which counts as its text ("7", "true").
+Cell: TypeAlias = str | SupportsFloat
 
 
 class Some(TypedDict, total=False):
@@ -23,7 +25,7 @@ class Groups(Some, total=False):
     """The same for what can be of groups."""
 
     by: str | Iterable[str] | None
-    keys: Iterable[str | Iterable[str]] | Literal["discovered"] | None
+    keys: Iterable[Cell | Iterable[Cell]] | Literal["discovered"] | None
     key_bounds: Pair | None
     key_bins: SupportsIndex | None
     most_per_group: SupportsIndex | None
@@ -35,12 +37,13 @@ class Statistic:
 
     ``where``: a condition; only rows that meet it count. Comparisons of a column with a number or a text, with ``and``, ``or``, ``not`` and parentheses:
     ``'age > 40 and not (town == "New York")'``. A missing cell meets no comparison; ``missing(column)`` and ``present(column)`` ask for it.
-    ``types`` says of columns in it what they hold, "number", "text", "date", "integer" or "boolean", where it is not clear.
+    ``types`` says of columns in it what they hold, "number", "text", "date", "integer" or "boolean", where it is not clear. The name of a column with ``< > = !`` or a quote in it, or
+    with blanks around it, stands in quotes there, each quote inside twice: ``"'a>b' > 1"``. Every other argument that names a column is the name itself.
 
     ``weight``: with weight 4 a statistic has half the noise of one with weight 1.
 
-    ``by``: the statistic of each group of this column, or of a list of up to three. Which groups there are is public: ``keys`` lists their texts, of several
-    columns a list each, or ``key_bounds`` and ``key_bins`` make that many of equal width of a column of numbers. Different texts and keys are of no groups.
+    ``by``: the statistic of each group of this column, or of a list of up to three. Which groups there are is public: ``keys`` lists their texts or numbers, of
+    several columns a list each, or ``key_bounds`` and ``key_bins`` make that many of equal width of a column of numbers. Different texts and keys are of no groups.
     ``most_per_group``: of a unit at most so many rows count in each group that is listed, the first of those that are used.
     """
 
@@ -52,8 +55,10 @@ class Statistic:
         raise TypeError("a surety.Statistic is made by surety.mean and its like")
 
     def __repr__(self) -> str:
-        rest = "".join(f", {name}={value!r}" for name, value in self._object.items() if name != "query")
-        return f"<Statistic {self._object['query']}{rest}>"
+        known = dict(self._object)
+        function, column, fractions = known.pop("function"), known.pop("column", []), known.pop("fractions", [])
+        inside = [repr(one) for one in ([column] if isinstance(column, str) else column) + fractions]
+        return f"<Statistic {function}({', '.join(inside + [f'{name}={value!r}' for name, value in known.items()])})>"
 
     def __eq__(self, other: object) -> bool:
         return self._object == other._object if isinstance(other, Statistic) else NotImplemented
@@ -84,9 +89,9 @@ def _by(name: str, value: object) -> list[str] | str:
 def _keys(name: str, value: object) -> list[str] | list[list[str]] | str:
     if isinstance(value, str) and value == "discovered":
         return value
-    if isinstance(value, (list, tuple)) and value and not any(isinstance(one, str) for one in value):
-        return [_arguments.texts(name, one) for one in value]
-    return _arguments.texts(name, value)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(one, Iterable) and not isinstance(one, str) for one in value):
+        return [_arguments.cells(name, one) for one in value]
+    return _arguments.cells(name, value)
 
 
 _HOW = {
@@ -101,21 +106,23 @@ _HOW = {
     "bounds": _arguments.pair,
     "clip_unit_sum": _arguments.pair,
     "bins": _arguments.whole,
-    "categories": _arguments.texts,
+    "categories": _arguments.cells,
     "candidates": _arguments.whole,
     "most_keys": _arguments.whole,
 }
 
 
-def _made(function: str, column: str | None, known: frozenset[str], more: Mapping[str, Any], fractions: tuple[SupportsFloat, ...] = (), **own: Any) -> Statistic:
+def _made(function: str, known: frozenset[str], more: Mapping[str, Any], *of: str | list[str], **own: Any) -> Statistic:
+    """The statistic as a plan of version 2 has it: names and numbers are values of their own, and none is part of a text."""
     for name in more:
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-    inside = "" if column is None else _arguments.text("column", column)
-    for fraction in fractions:
-        inside += f", {_arguments.number('fraction', fraction)!r}"
-    said = {name: _HOW[name](name, value) for name, value in {**own, **more}.items() if value is not None}
-    return _of_object({"query": f"{function}({inside})", **said})
+    what: dict[str, Any] = {"function": function}
+    for column in of:
+        what["column"] = [_arguments.text("column", one) for one in column] if isinstance(column, list) else _arguments.text("column", column)
+    if "fractions" in own:
+        what["fractions"] = [_arguments.number("fraction", fraction) for fraction in own.pop("fractions")]
+    return _of_object({**what, **{name: _HOW[name](name, value) for name, value in {**own, **more}.items() if value is not None}})
 
 
 _SOME = frozenset(Some.__annotations__)
@@ -124,19 +131,19 @@ _GROUPS = frozenset(Groups.__annotations__)
 
 def count(**more: Unpack[Groups]) -> Statistic:
     """How many rows there are, or meet a condition: ``surety.count(where="exper > 10")``. The keywords are those of ``Statistic``."""
-    return _made("count", None, _GROUPS, more)
+    return _made("count", _GROUPS, more)
 
 
 def count_units(**more: Unpack[Groups]) -> Statistic:
     """How many units there are, such as people, or have a row that meets a condition; of groups, each once in every group in which it has one. Under
     "replace-one" and "zero-out" the number of all is public: it has no noise and is charged nothing. The keywords are those of ``Statistic``."""
-    return _made("count", "units", _GROUPS, more)
+    return _made("count_units", _GROUPS, more)
 
 
 def count_distinct(column: str, *, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
     """How many different texts a column holds. Of a unit at most ``most_keys`` of them count, as many as its rows unless given, and by no more than that one
     unit moves the number. The other keywords are those of ``Statistic``."""
-    return _made("count", f"distinct {_arguments.text('column', column)}", _SOME, more, most_keys=most_keys)
+    return _made("count_distinct", _SOME, more, column, most_keys=most_keys)
 
 
 def sum(column: str, *, bounds: Pair | None = None, clip_unit_sum: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
@@ -145,7 +152,7 @@ def sum(column: str, *, bounds: Pair | None = None, clip_unit_sum: Pair | None =
 
     With ``clip_unit_sum``, (lower, upper), in the place of ``bounds``, what all used rows of a unit add up to is clipped, once; of groups it is
     (-C, C), and what a unit adds to all of them is clipped to the norm C."""
-    return _made("sum", column, _GROUPS, more, bounds=bounds, clip_unit_sum=clip_unit_sum)
+    return _made("sum", _GROUPS, more, column, bounds=bounds, clip_unit_sum=clip_unit_sum)
 
 
 def mean(column: str, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic:
@@ -153,18 +160,18 @@ def mean(column: str, *, bounds: Pair | None = None, most_keys: SupportsIndex | 
 
     With ``keys="discovered"`` the groups of ``by`` are those that nobody listed: each is shown that has more units than a threshold, at delta > 0, with the
     mean over its units of their own means there. Of a unit at most ``most_keys`` groups count, as many as its rows unless given."""
-    return _made("mean", column, _GROUPS, more, bounds=bounds, most_keys=most_keys)
+    return _made("mean", _GROUPS, more, column, bounds=bounds, most_keys=most_keys)
 
 
 def variance(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic:
     """The variance of a column, divided by the number of its rows; ``bounds`` as of ``sum``. The other keywords are those of ``Statistic``."""
-    return _made("variance", column, _GROUPS, more, bounds=bounds)
+    return _made("variance", _GROUPS, more, column, bounds=bounds)
 
 
 def median(column: str, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic:
     """The median of a column: one of ``candidates`` equally spaced numbers from one of the ``bounds`` to the other, some 16,000 unless given, drawn by
     permute-and-flip or the exponential mechanism. In the place of an interval it has a rank error. The other keywords are those of ``Statistic``."""
-    return _made("median", column, _GROUPS, more, bounds=bounds, candidates=candidates)
+    return _made("median", _GROUPS, more, column, bounds=bounds, candidates=candidates)
 
 
 def quantile(
@@ -177,30 +184,29 @@ def quantile(
 ) -> Statistic:
     """As ``median``, of the number below which a fraction of the rows are, between 0 and 1. Several, ascending, as in ``surety.quantile("age", 0.25, 0.5, 0.75)``, are
     chosen by halving: m of them cost what ceil(log2(m + 1)) choices cost, and the numbers never decrease; each is a cell of its own."""
-    return _made("quantile", column, _GROUPS, more, (fraction, *fractions), bounds=bounds, candidates=candidates)
+    return _made("quantile", _GROUPS, more, column, fractions=(fraction, *fractions), bounds=bounds, candidates=candidates)
 
 
 def histogram(
     column: str,
     *,
-    categories: Iterable[str] | None = None,
+    categories: Iterable[Cell] | None = None,
     bounds: Pair | None = None,
     bins: SupportsIndex | None = None,
     **more: Unpack[Groups],
 ) -> Statistic:
-    """How many rows are in each cell: of the texts of ``categories``, or of ``bins`` cells of equal width between ``bounds``. Both are known without
+    """How many rows are in each cell: of the texts or numbers of ``categories``, or of ``bins`` cells of equal width between ``bounds``. Both are known without
     looking at the data. The other keywords are those of ``Statistic``."""
-    return _made("histogram", column, _GROUPS, more, categories=categories, bounds=bounds, bins=bins)
+    return _made("histogram", _GROUPS, more, column, categories=categories, bounds=bounds, bins=bins)
 
 
 def distinct(*columns: str, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
     """The texts of a column that nobody listed, or the tuples of texts of up to three, without counts, at delta > 0: in its report they have no value. Of a unit at
     most ``most_keys`` of them count, as many as its rows unless given. The other keywords are those of ``Statistic``, without groups."""
-    quoted = ",".join('"' + _arguments.text("column", column).replace('"', '""') + '"' for column in columns)
-    return _made("distinct", quoted, _SOME, more, most_keys=most_keys)
+    return _made("distinct", _SOME, more, list(columns), most_keys=most_keys)
 
 
 def keys(column: str, *, most_keys: SupportsIndex | None = None, **more: Unpack[Some]) -> Statistic:
     """The texts of a column that nobody listed, each shown where more units hold it than a threshold, at delta > 0. Of a unit at most ``most_keys``
     different ones count, as many as its rows unless given. The other keywords are those of ``Statistic``."""
-    return _made("keys", column, _SOME, more, most_keys=most_keys)
+    return _made("keys", _SOME, more, column, most_keys=most_keys)

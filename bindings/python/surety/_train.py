@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fsdecode, fspath
-from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
+from typing import Any, NamedTuple, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
 
 from surety import _arguments, _library
 from surety._events import _number_of
@@ -27,7 +27,7 @@ class TrainingFields(TypedDict, total=False):
     answer_at: str | None
     batch_size: SupportsIndex | None
     bounds: Mapping[str, tuple[float, float]] | None
-    categories: Mapping[str, Iterable[str]] | None
+    categories: Mapping[str, Values] | None
     class_weight: Mapping[str, float] | None
     classes: Values | None
     classes_by: str | None
@@ -72,7 +72,7 @@ class TrainingFields(TypedDict, total=False):
     noise_multiplier: SupportsFloat | None
     norm: SupportsFloat | None
     note: str | None
-    pairs: Iterable[str] | None
+    pairs: Iterable[str | tuple[str, str]] | None
     passes: SupportsIndex | None
     public_count: SupportsIndex | None
     quoted_lines: SupportsIndex | None
@@ -134,14 +134,28 @@ def _over(name: str, value: object) -> list[str]:
     return [f"{_arguments.text(f'a name in {name}', key).replace('_', '-')}={','.join(_values(f'an item of {name}', one))}" for key, one in value.items()]
 
 
+def _pairs(name: str, value: object) -> list[str]:
+    """Two columns each, as tuples of names or as texts, "first:second"."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise _arguments.wrong_type(name, value, "a list of pairs of columns")
+    rows = []
+    for one in value:
+        names = None if isinstance(one, str) else _arguments.texts(f"an item of {name}", one)
+        if names is not None and len(names) != 2:
+            raise _arguments.invalid(f"an item of {name} has {len(names)} columns, must have 2")
+        rows.append(_arguments.text(f"an item of {name}", one) if names is None else ":".join(_arguments.quoted([one]) for one in names))
+    return rows
+
+
 _HOW: dict[str, Callable[[str, Any], Any]] = {
     "bounds": _of_columns(_ends),
-    "categories": _of_columns(lambda name, texts: _arguments.quoted(_arguments.texts(name, texts))),
+    "categories": _of_columns(lambda name, cells: _arguments.quoted(_arguments.cells(name, cells))),
     "class_weight": _of_columns(lambda name, weight: repr(_arguments.number(name, weight))),
     "classes": lambda name, texts: _arguments.quoted(_values(name, texts)),
     "label_bounds": _ends,
     "columns": lambda name, texts: _arguments.quoted(_arguments.texts(name, texts)),
     "missing": _of_columns(lambda name, cell: _arguments.quoted([_text_of(name, cell)])),
+    "pairs": _pairs,
     "tune_over": _over,
     "graph": _arguments.path,
     "model": _arguments.path,
@@ -157,12 +171,27 @@ _OF_KIND: dict[str, Callable[[str, Any], Any]] = {
 _KINDS = {name: kind for name, help, standard, kind in _library.training_fields()}
 _ALGORITHMS = {name: set(known) for name, summary, known in _library.training_algorithms()}
 
-#: What needs no quotes in a comparison.
+#: What needs no quotes in a rule.
 _PLAIN_NAME = re.compile(r"(?!not\b|missing\b|present\b)[A-Za-z_][A-Za-z0-9_]*")
 
 
-def _label(label: str | None, above: SupportsFloat | None, equals: str | SupportsFloat | None) -> str | None:
+class _Rule(NamedTuple):
     """The label's rule as a plan spells it."""
+
+    text: str
+    #: Whether ``label`` was given as a text with an operator or quotes, which is parsed.
+    is_parsed: bool = False
+
+    def require_unambiguous(self, source: _library.Source | None) -> None:
+        """Raises ``InvalidArgument`` where a column has the parsed text as its name."""
+        if self.is_parsed and source is not None and source.has_column(self.text):
+            raise _arguments.invalid(
+                f"label is {self.text!r}, a comparison and the name of a column, must be one of them: compare by above or equals, "
+                "and write the name in double quotes, each quote inside twice"
+            )
+
+
+def _label(label: str | None, above: SupportsFloat | None, equals: str | SupportsFloat | None, said: Mapping[str, Any]) -> _Rule | None:
     if above is not None and equals is not None:
         raise _arguments.invalid("above and equals are both given, must be one of them at most")
     if label is None:
@@ -170,14 +199,17 @@ def _label(label: str | None, above: SupportsFloat | None, equals: str | Support
             raise _arguments.invalid("label is None, must name a column where above or equals is given")
         return None
     column = _arguments.text("label", label)
-    if above is None and equals is None:
-        return column
+    is_column = above is not None or equals is not None or said.get("classes") is not None
+    if not is_column and (any(operator in column for operator in "<>=!") or column.lstrip(" \t").startswith(('"', "'"))):
+        return _Rule(column, is_parsed=True)
     if not _PLAIN_NAME.fullmatch(column):
         column = _arguments.quoted([column])
     if above is not None:
-        return f"{column}>{_text_of('above', _arguments.number('above', above))}"
+        return _Rule(f"{column}>{_text_of('above', _arguments.number('above', above))}")
+    if equals is None:
+        return _Rule(column)
     shown = _text_of("equals", equals)
-    return f"{column}=={_arguments.quoted([shown]) if isinstance(equals, str) else shown}"
+    return _Rule(f"{column}=={_arguments.quoted([shown]) if isinstance(equals, str) else shown}")
 
 
 def _plan_text(caller: str, algorithm: str, own: Mapping[str, Any], promise: tuple[str, float, float], said: Mapping[str, Any]) -> str:
@@ -206,7 +238,9 @@ def _data_path(data: Any) -> str | None:
 class TrainingPlan(Prepared[_library.PlannedTraining]):
     """A training that is planned and prepared: what it costs is known, no record was read and nothing is charged. Made by ``surety.plan_training``."""
 
-    __slots__ = ()
+    __slots__ = ("_rule",)
+
+    _rule: _Rule | None
 
     def __init__(self) -> None:
         raise TypeError("a surety.TrainingPlan is made by surety.plan_training")
@@ -226,6 +260,8 @@ class TrainingPlan(Prepared[_library.PlannedTraining]):
         charge."""
         _require_ledger(ledger, ledger_must_exist)
         source = None if data is None else records_of(data, self._no_limits, labelled=True)
+        if self._rule is not None:
+            self._rule.require_unambiguous(source)
         return _trained(_library.run_training(self._handle, _ledger_of(ledger), ledger_must_exist), source)
 
     def __repr__(self) -> str:
@@ -242,7 +278,7 @@ def _trained(run: _library.RunOfTraining, source: _library.Source | None) -> Mod
 
 def _planned(
     caller: str,
-    rule: str | None,
+    rule: _Rule | None,
     algorithm: str,
     unit: tuple[str | None, SupportsIndex | None],
     promise: tuple[str, SupportsFloat, SupportsFloat],
@@ -256,10 +292,10 @@ def _planned(
     matrix = sparse_rows_of(data, labelled=True)
     if matrix is not None:
         if rule is not None:
-            raise _arguments.invalid(f"label is {rule!r}, must be None for a sparse matrix: its labels stand beside it, in a pair")
+            raise _arguments.invalid(f"label is {rule.text!r}, must be None for a sparse matrix: its labels stand beside it, in a pair")
         said = {"format": "libsvm", "features": matrix.columns, **{name: value for name, value in said.items() if value is not None}}
     own = {
-        "label": rule,
+        "label": None if rule is None else rule.text,
         "data": path,
         "unit": None if unit[0] is None else _arguments.text("unit", unit[0]),
         "most": None if unit[1] is None else _arguments.whole("most", unit[1]),
@@ -267,11 +303,14 @@ def _planned(
     text = _plan_text(caller, _arguments.text("algorithm", algorithm), own, (adjacency, epsilon, delta), said)
     made = TrainingPlan.__new__(TrainingPlan)
     made._no_limits = said.get("no_limits") is True
+    made._rule = rule
     source = None
     if matrix is not None:
         source = matrix.source()
     elif data is not None and path is None:
         source = source_of(data, made._no_limits)
+        if rule is not None:
+            rule.require_unambiguous(source)
     # One source, for the choice and for the run: some tables can be read once.
     made._handle = _library.plan_training(text, epsilon, delta, adjacency, source, *ledger)
     made._delta = delta
@@ -310,7 +349,7 @@ def plan_training(
     """
     if data is not None and _data_path(data) is None:
         raise _arguments.wrong_type("data", data, "a path")
-    return _planned("plan_training", _label(label, above, equals), algorithm, (unit, most), (adjacency, epsilon, delta), said, data)[0]
+    return _planned("plan_training", _label(label, above, equals, said), algorithm, (unit, most), (adjacency, epsilon, delta), said, data)[0]
 
 
 def train(
@@ -349,7 +388,8 @@ def train(
     sparse matrix and the labels of its rows, ``(matrix, labels)``, are what the same rows are as LIBSVM text, whose ``features`` are its columns.
 
     ``label`` is the label's column. With ``above`` or ``equals`` the model says whether a cell is greater than that number, or is that text or number, and
-    ``label`` may be such a comparison itself, ``"visits>0"``. ``bounds`` are known without looking at the data; a column without them enters as asinh(x).
+    ``label`` may be such a comparison itself, ``"visits>0"``: without ``above``, ``equals`` and ``classes`` a text with ``< > = !`` or a quote before it is parsed,
+    and a name that looks like one stands in double quotes. Every other argument that names a column is the name itself. ``bounds`` are known without looking at the data; a column without them enters as asinh(x).
 
     ``algorithm`` names one, or is ``"auto"``: chosen, with its options, from public numbers alone (the model's ``report`` says what). All of it costs at most
     ``epsilon`` at ``delta``, under ``adjacency``. That is promised to a ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are
@@ -368,7 +408,7 @@ def train(
     if data is None:
         raise _arguments.wrong_type("data", data, "a table or the path of one")
     _require_ledger(ledger, ledger_must_exist)
-    rule = _label(label, above, equals)
+    rule = _label(label, above, equals, said)
     promise = (adjacency, epsilon, delta)
     planned, source = _planned("train", rule, algorithm, (unit, most), promise, said, data, (_ledger_of(ledger), ledger_must_exist))
     return _trained(_library.run_training(planned._handle, _ledger_of(ledger), ledger_must_exist), source)

@@ -35,6 +35,7 @@
 #include <support/arrow_batches.h>
 #include <support/child_process.h>
 #include <support/held_by_c.h>
+#include <support/hostile_names.h>
 #include <support/temporary_folder.h>
 
 namespace surety::jobs_test {
@@ -607,6 +608,47 @@ std::string plan_in_parts(bool has_owners) {
   return R"x({"version": 1, "command": "release", "adjacency": "replace-one", "target": {"epsilon": 1, "delta": 0}, "options": )x"
          R"x({"query": ["mean(a)", {"query": "count()", "by": "town", "keys": ["Ulm", "Bonn"]}], "bounds": "0,2")x" +
          std::string{has_owners ? R"(, "unit": "who", "most": 3}})" : "}}"};
+}
+
+// A name in JSON is a value of its own: whatever stands in it, the column that was named is read. A column holds one number in all rows.
+TEST_F(SuretyCJobs, ReadTheColumnThatIsNamedWhateverItsName) {
+  const auto names = reference::hostile_names(1000);
+  testing::ArrowTestTable table;
+  auto queries = nlohmann::json::array();
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    table.columns.push_back({.name = names[k], .format = "g", .cells = std::vector<testing::ArrowCell>(20, static_cast<double>(k + 1))});
+    queries.push_back({{"function", "mean"}, {"column", names[k]}, {"bounds", {0, 2000}}});
+  }
+  const nlohmann::json plan{{"version", 2},
+                            {"command", "release"},
+                            {"adjacency", "replace-one"},
+                            {"target", {{"epsilon", 1e9}, {"delta", 0}}},
+                            {"options", {{"query", queries}, {"replay-seed", 3}}}};
+  Job job;
+  Ledger ledger;
+  Result result;
+  prepare(plan.dump(), job);
+  new_ledger(ledger);
+  auto stream = testing::arrow_stream(table, {.batches = testing::batches_of(20, 20)});
+  Told told;
+  ASSERT_EQ(surety_job_run_arrow(job, &stream, ledger, nullptr, &result, &told.failure), SURETY_OK) << told.message();
+  const auto report = nlohmann::json::parse(json_of(result));
+  ASSERT_EQ(report["queries"].size(), names.size());
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    EXPECT_NEAR(report["queries"][k]["value"].get<double>(), static_cast<double>(k + 1), 0.1) << names[k];
+  }
+}
+
+TEST_F(SuretyCJobs, OfAPlanOfVersionOneHaveANote) {
+  Job job;
+  const auto json_of_job = [&](const std::string& plan) {
+    prepare(plan, job);
+    char* json = nullptr;
+    EXPECT_EQ(surety_job_json(job, &json, nullptr, nullptr), SURETY_OK);
+    return nlohmann::json::parse(taken(json));
+  };
+  EXPECT_NE(json_of_job(release_plan)["notes"][0].get<std::string>().find("the plan is of version 1"), std::string::npos);
+  EXPECT_FALSE(json_of_job(jobs::plan_text(jobs::read_release_plan(release_plan).plan)).contains("notes"));
 }
 
 /// Bits of a seed, told of each draw, and whoever answers the question whether to stop: the last of so many.

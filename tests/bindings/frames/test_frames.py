@@ -61,6 +61,18 @@ def test_names_of_columns_make_no_matrix_of_a_frame() -> None:
     assert surety.train(frame, **call, ledger=surety.Ledger.in_memory()).columns == ("tocsr", "indptr", "indices", "data")
 
 
+def test_a_column_is_read_whatever_its_name() -> None:
+    """Each column holds one number in all of its rows, so that an answer says which column it is of."""
+    names = ["pad", " pad", "pad ", "age", "age, 0.5", '"age"', "'age'", "a>1", "a==b", "a) where b", "(a)", "0.5", "-1", "--x", "@bounds", "not a", "units", "a\nb", " ", "é"]
+    columns = {name: [place + 1.0] * 30 for place, name in enumerate(names)}
+    made = [surety.mean(name, bounds=(0, 100)) for name in names] + [surety.quantile(name, 0.9, bounds=(0, 100)) for name in names]
+    made += [surety.count(by=name, keys=[place + 1]) for place, name in enumerate(names)]
+    for data in (pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns), duckdb.from_arrow(pyarrow.table(columns))):
+        released = surety.release(data, made, ledger=surety.Ledger.in_memory(), **{**ROWS, "epsilon": 1e9})
+        found = [number.value for number in released.table]
+        assert found == pytest.approx(2 * [place + 1 for place in range(len(names))] + len(names) * [30], abs=0.1)
+
+
 def test_a_reader_is_read_once() -> None:
     reader = pyarrow.table(BASE).to_reader()
     assert nearly(reader, TOTAL) == [7]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
 from pathlib import Path
@@ -500,3 +501,17 @@ def test_one_record_does_not_refuse_a_fit() -> None:
 def test_infinity_is_no_number_in_any_array() -> None:
     bounded = StandardizeWithin(bounds=(0, 2))
     assert np.isnan(bounded.fit_transform(np.array([[1, np.inf]]))).tolist() == np.isnan(bounded.fit_transform([[1, np.inf], ["a", 1]]))[:1].tolist() == [[False, True]]
+
+
+def test_features_are_those_that_were_named_whatever_their_names() -> None:
+    names = ["pad", " pad", "y", "owner", "age, 0.5", '"age"', "a>1", "a=b", "a:b", "a) where b", "0.5", "-1", "--x", "not a", "missing(a)", "a\nb", "é"]
+    table = pandas.DataFrame({name: (np.arange(ROWS) * (place + 1) % 7) - 3.0 for place, name in enumerate(names)})
+    bounds = [(-3 - place, 3 + place) for place in range(len(names))]
+    made = classifier(bounds=bounds, most=2, options={"rows": "scaled"}).fit(table, Y, groups=np.arange(ROWS) // 2)
+    model = made.model_
+    assert model.columns == tuple(names)
+    columns = json.loads(model.text())["features"]["columns"]
+    assert [(column["name"], column["map"]["bounds"]) for column in columns] == [(name, list(pair)) for name, pair in zip(names, bounds, strict=True)]
+    # Columns are found by name, wherever they stand.
+    assert np.array_equal(model.decision_function(table), model.decision_function(table[names[::-1]]))
+    assert np.array_equal(made.decision_function(table), model.decision_function(table))

@@ -87,7 +87,7 @@ def test_every_word_of_a_plan_reaches_the_library() -> None:
     assert (options["note"], options["replay-seed"], options["unit"], options["most"]) == ("why", 7, "nr", 8)
 
 
-def test_every_statistic_is_a_query_of_the_language() -> None:
+def test_every_statistic_is_an_object_of_a_plan() -> None:
     made = {
         "count": surety.count(where="x > 1", types={"x": "number"}, by="g", keys=["a", "b"]),
         "sum": surety.sum("x", bounds=(0, 1), by="g", key_bounds=(0, 9), key_bins=3),
@@ -105,12 +105,15 @@ def test_every_statistic_is_a_query_of_the_language() -> None:
     }
     plan = surety.plan(made.values(), unit=None, epsilon=8, delta=1e-3, adjacency="add-or-remove-one")
     queries = json.loads(plan.json())["options"]["query"]
-    assert queries[0] == {"query": "count()", "where": "x > 1", "types": {"x": "number"}, "by": "g", "keys": ["a", "b"]}
-    assert queries[1] == {"query": "sum(x)", "bounds": [0, 1], "by": "g", "key_bounds": [0, 9], "key_bins": 3}
-    assert [one["query"] for one in queries[4:6]] == ["median(x)", "quantile(x, 0.5, 0.9)"] and queries[8]["most_keys"] == 1
-    assert queries[9] == {"query": "count(units)", "where": "x > 1"} and queries[12] == {"query": "count(distinct g)", "most_keys": 1}
-    assert queries[10] == {"query": "sum(x)", "clip_unit_sum": [0, 1]} and queries[11] == {"query": "mean(x)", "bounds": [0, 1], "by": "g", "keys": "discovered", "most_keys": 1}
-    assert repr(made["mean"]) == "<Statistic mean(x), bounds=[-1.0, 1.5], weight=2.0>"
+    assert queries[0] == {"function": "count", "where": "x > 1", "types": {"x": "number"}, "by": "g", "keys": ["a", "b"]}
+    assert queries[1] == {"function": "sum", "column": "x", "bounds": [0, 1], "by": "g", "key_bounds": [0, 9], "key_bins": 3}
+    assert queries[4]["function"] == "median" and queries[8]["most_keys"] == 1
+    assert [queries[5][name] for name in ("function", "column", "fractions")] == ["quantile", "x", [0.5, 0.9]]
+    assert queries[9] == {"function": "count_units", "where": "x > 1"}
+    assert queries[10] == {"function": "sum", "column": "x", "clip_unit_sum": [0, 1]}
+    assert queries[11] == {"function": "mean", "column": "x", "bounds": [0, 1], "by": "g", "keys": "discovered", "most_keys": 1}
+    assert queries[12] == {"function": "count_distinct", "column": "g", "most_keys": 1}
+    assert repr(made["mean"]) == "<Statistic mean('x', bounds=[-1.0, 1.5], weight=2.0)>"
     assert surety.mean("x", bounds=[-1, 1.5], weight=2) == made["mean"] != made["sum"]  # type: ignore[arg-type]
     assert len({*made.values(), pickle.loads(pickle.dumps(made["bins"]))}) == len(made)
     with pytest.raises(TypeError, match="made by surety.mean"):
@@ -181,7 +184,7 @@ def test_of_a_promise_nothing_has_a_default() -> None:
         (lambda: surety.keys("x", by="g"), TypeError, r"keys\(\) got an unexpected keyword argument 'by'"),  # type: ignore[call-arg]
         (lambda: surety.histogram("x", bins=2.5), TypeError, "bins is 2.5, must be a whole number"),  # type: ignore[arg-type]
         (lambda: surety.histogram("x", bins=10**30), ValueError, "bins is beyond 2"),
-        (lambda: surety.count(by="g", keys=["a", 3]), TypeError, "an item of keys is 3, must be a text"),  # type: ignore[list-item]
+        (lambda: surety.count(by="g", keys=["a", b"b"]), TypeError, "an item of keys is of type bytes, must be a text, a number or a truth value"),  # type: ignore[list-item]
         (lambda: surety.count(types=["x"]), TypeError, "types is of type list, must be a mapping"),  # type: ignore[arg-type]
         (lambda: surety.count(weight="2"), TypeError, "weight is '2', must be a number"),  # type: ignore[arg-type]
     ],
