@@ -255,9 +255,9 @@ TEST_F(DataOptions, AdditiveTermsAndPairs) {
   };
   write(path("new"), "age,size\n45,0\n,2\n20,2\n200,-7\n60,-1\n");
   const auto predicted = surety({"predict", path("m"), path("new"), "--json"}).json()["predictions"];
-  EXPECT_NEAR(predicted[0], answer(0.5, false, -0.5), 1e-12);
-  EXPECT_NEAR(predicted[1], answer(-1.0 / 3, true, 0.5), 1e-12);
-  EXPECT_NEAR(predicted[2], answer(-1.0 / 3, false, 0.5), 1e-12);
+  EXPECT_NEAR(predicted[0].get<double>(), answer(0.5, false, -0.5), 1e-12);
+  EXPECT_NEAR(predicted[1].get<double>(), answer(-1.0 / 3, true, 0.5), 1e-12);
+  EXPECT_NEAR(predicted[2].get<double>(), answer(-1.0 / 3, false, 0.5), 1e-12);
   EXPECT_EQ(predicted[3], predicted[4]) << "beyond its bounds a cell is what it is at them";
   // A record file holds the same rows, to the bit.
   const Words converted{"convert", path("data"), path("records"), "--label", "y>0"};

@@ -78,38 +78,35 @@ TEST_F(Plan, OfAReleaseHasBoundsForEachColumn) {
   EXPECT_EQ(plan["options"]["bounds"], (nlohmann::json{"x=-3,3", "y=0,5"}));
   EXPECT_EQ(planned(from_plan("release")), plan);
   // They are those that each query would say itself.
-  const auto objects = planned(Words{"release", data, "--query", R"({"query": "mean(x)", "bounds" : [ -3, 3 ]}) ", " --query
-      ",
-      R"({"query": "median(y)",
-             "where" : "x>0", "bounds" : [ 0, 5 ]
-})", "--query", R"({"query": "count()"})", "--epsilon", "0.7",
-                                     "--ledger", path("run.db")
-});
-EXPECT_EQ(objects["event"], plan["event"]);
-EXPECT_EQ(objects["noise"], plan["noise"]);
-// A pair of its own for one column, and the other pair for the only one that is left.
-EXPECT_EQ(planned(two + Words{"--bounds", "y=0,5", "--bounds", "-3,3"})["event"], plan["event"]);
-// One column may be asked several times by one pair.
-EXPECT_EQ(planned(Words{"release", data, "--query", "mean(x)", "--query", "variance(x)", "--bounds", "-3,3", "--epsilon", "1", "--ledger",
-                        path("run.db")})["options"]["bounds"],
-          "-3,3");
-auto old = plan;
-old["options"]["bounds"] = "-3,3";
-for (const char* field : {"event", "noise", "unit"}) old.erase(field);
-change(old);
-EXPECT_EQ(surety(from_plan("release") + Words{"--print-plan"}).code, 0) << "a plan of version 1 keeps its meaning";
-expect_refused_untouched(two + own + Words{"--bounds", "x=0,1"}, 2, {"--bounds names column 'x' twice"});
-expect_refused_untouched(two + own + Words{"--bounds", "z=0,1"}, 2, {"--bounds names column 'z', which none of the queries clamps"});
-expect_refused_untouched(two + Words{"--bounds", "0,1", "--bounds", "0,2"}, 2, {"--bounds is given twice without a column"});
-expect_refused_untouched(two + Words{"--bounds", "x=0"}, 2, {"--bounds is", "must be"});
-expect_refused_untouched(two + Words{"--bounds", "x=-3,3"}, 2, {"bounds"});
-// What else is said once and belongs to a column.
-const Words sums{"release", data,      "--unit", "label",     "--most", "2",        "--query",
-                 "sum(x)",  "--query", "sum(y)", "--epsilon", "1",      "--ledger", path("run.db")};
-expect_refused_untouched(sums + Words{"--clip-unit-sum", "0,1"}, 2, {"--clip-unit-sum is given once for 2 columns ('x', 'y')"});
-const Words cells{"release", data,        "--query", "histogram(x)", "--query",     "histogram(y)", "--categories",
-                  "0,1",     "--epsilon", "1",       "--ledger",     path("run.db")};
-expect_refused_untouched(cells, 2, {"--categories is given once for 2 columns ('x', 'y')"});
+  const auto mean = json_text("{'query': 'mean(x)', 'bounds': [-3, 3]}");
+  const auto median = json_text("{'query': 'median(y)', 'where': 'x>0', 'bounds': [0, 5]}");
+  const auto objects = planned(Words{"release", data, "--query", mean, "--query", median, "--query", json_text("{'query': 'count()'}"),
+                                     "--epsilon", "0.7", "--ledger", path("run.db")});
+  EXPECT_EQ(objects["event"], plan["event"]);
+  EXPECT_EQ(objects["noise"], plan["noise"]);
+  // A pair of its own for one column, and the other pair for the only one that is left.
+  EXPECT_EQ(planned(two + Words{"--bounds", "y=0,5", "--bounds", "-3,3"})["event"], plan["event"]);
+  // One column may be asked several times by one pair.
+  EXPECT_EQ(planned(Words{"release", data, "--query", "mean(x)", "--query", "variance(x)", "--bounds", "-3,3", "--epsilon", "1", "--ledger",
+                          path("run.db")})["options"]["bounds"],
+            "-3,3");
+  auto old = plan;
+  old["options"]["bounds"] = "-3,3";
+  for (const char* field : {"event", "noise", "unit"}) old.erase(field);
+  change(old);
+  EXPECT_EQ(surety(from_plan("release") + Words{"--print-plan"}).code, 0) << "a plan of version 1 keeps its meaning";
+  expect_refused_untouched(two + own + Words{"--bounds", "x=0,1"}, 2, {"--bounds names column 'x' twice"});
+  expect_refused_untouched(two + own + Words{"--bounds", "z=0,1"}, 2, {"--bounds names column 'z', which none of the queries clamps"});
+  expect_refused_untouched(two + Words{"--bounds", "0,1", "--bounds", "0,2"}, 2, {"--bounds is given twice without a column"});
+  expect_refused_untouched(two + Words{"--bounds", "x=0"}, 2, {"--bounds is", "must be"});
+  expect_refused_untouched(two + Words{"--bounds", "x=-3,3"}, 2, {"bounds"});
+  // What else is said once and belongs to a column.
+  const Words sums{"release", data,      "--unit", "label",     "--most", "2",        "--query",
+                   "sum(x)",  "--query", "sum(y)", "--epsilon", "1",      "--ledger", path("run.db")};
+  expect_refused_untouched(sums + Words{"--clip-unit-sum", "0,1"}, 2, {"--clip-unit-sum is given once for 2 columns ('x', 'y')"});
+  const Words cells{"release", data,        "--query", "histogram(x)", "--query",     "histogram(y)", "--categories",
+                    "0,1",     "--epsilon", "1",       "--ledger",     path("run.db")};
+  expect_refused_untouched(cells, 2, {"--categories is given once for 2 columns ('x', 'y')"});
 }
 
 TEST_F(Plan, OfSeveralQueriesHoldsThemAllAndNoFile) {

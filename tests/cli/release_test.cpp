@@ -533,7 +533,9 @@ TEST_F(Release, WritesCsvThatNoSpreadsheetRuns) {
   std::istringstream lines{out};
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(line, "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning");
+  EXPECT_EQ(
+      line,
+      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning");
   for (const char* start : {"histogram(t),,'=1+1,", "histogram(t),,'@a,", "histogram(t),,\"b,\"\"c\",", "histogram(t),,'-2,",
                             "histogram(t),,d,", "sum(x),,,-"}) {
     ASSERT_TRUE(std::getline(lines, line)) << out;
