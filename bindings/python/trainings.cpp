@@ -305,7 +305,8 @@ void add_trainings(nb::module_& module) {
       .def("algorithm", [](const PlannedTraining& plan) { return std::string{plan.written().plan.algorithm_name()}; })
       .def("chosen", [](const PlannedTraining& plan) { return plan.chosen(); })
       .def("text", [](const PlannedTraining& plan) { return unlocked([&] { return plan.text(); }); });
-  module.def("plan_training", &plan_training, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "ledger"_a.none(), "ledger_must_exist"_a);
+  module.def("plan_training", &plan_training, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "ledger"_a.none(),
+             "ledger_must_exist"_a);
 
   nb::class_<ResultOfTraining>(module, "ResultOfTraining", nb::is_final())
       .def("json", [](const ResultOfTraining& result) { return unlocked([&] { return result.json(); }); })

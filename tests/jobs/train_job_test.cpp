@@ -2,6 +2,7 @@
 #include <surety/jobs/train/train_job.h>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -572,6 +573,13 @@ TEST_F(TrainJob, APlanMayBeChosen) {
     EXPECT_EQ(chosen.why, of_file.why);
     EXPECT_EQ(json_text(run(chosen.plan)), json_text(run(of_file.plan)));
   }
+
+  // Of a pipe the header would be gone when the training comes.
+  auto of_pipe = plan_of({});
+  of_pipe.source.path = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(of_pipe.source.path.c_str(), 0600), 0);
+  const auto refused_pipe = refusal_of([&] { return jobs::chosen_plan(of_pipe, {}); });
+  EXPECT_TRUE(refused_pipe.says(ErrorCode::bad_data, "pipe: is no file, must be one to be read twice")) << refused_pipe;
 
   auto unknown = plan_of({}, Adjacency::add_or_remove_one);
   const auto refused = refusal_of([&] { return jobs::chosen_plan(unknown, {}); });

@@ -148,7 +148,7 @@ def meaning(cell: Any) -> Meaning:
         try:
             return Meaning(float(cell), str(int(cell)))
         except (OverflowError, ValueError):
-            return Meaning(None, str(cell) if cell.bit_length() < 2000 else None)
+            return NOTHING  # beyond every double
     if isinstance(cell, float):
         if not math.isfinite(cell):
             return NOTHING if math.isnan(cell) else Meaning(None, None)
@@ -156,7 +156,7 @@ def meaning(cell: Any) -> Meaning:
             return Meaning(cell, str(int(cell)) if abs(cell) <= 2**53 else None)
         return Meaning(cell, repr(float(cell)))
     if isinstance(cell, decimal.Decimal):
-        if not cell.is_finite():
+        if not math.isfinite(float(cell)):
             return NOTHING
         digits = f"{cell:f}"
         if "." in digits:
