@@ -36,6 +36,14 @@ class ColumnNames : public CommandTest {
   [[nodiscard]] Words release(const Words& more) const {
     return Words{"release", path("table.csv"), "--epsilon", "1e9", "--replay-seed", "3", "--ledger", path("run.db")} + more;
   }
+  [[nodiscard]] Words bounds_of_each() const {
+    Words bounds;
+    for (const auto& name : names_) {
+      bounds.emplace_back("--bounds");
+      bounds.push_back(quoted_cell(name) + "=0,2000");
+    }
+    return bounds;
+  }
   static void expect_each_of_its_column(const nlohmann::json& report, const std::vector<std::string>& names,
                                         const std::vector<std::string>& all) {
     const auto& queries = report["queries"];
@@ -51,7 +59,8 @@ class ColumnNames : public CommandTest {
 
 TEST_F(ColumnNames, AreThoseOfTheQueriesAndOfThePlanThatIsPrinted) {
   ASSERT_EQ(names_.size(), columns);
-  Words queries{"--bounds", "0,2000"};
+  const auto bounds = bounds_of_each();
+  Words queries = bounds;
   for (const auto& name : names_) {
     queries.emplace_back("--query");
     queries.push_back("mean(" + quoted_cell(name) + ")");
@@ -69,10 +78,10 @@ TEST_F(ColumnNames, AreThoseOfTheQueriesAndOfThePlanThatIsPrinted) {
   EXPECT_FALSE(second.json().contains("notes")) << "a plan of today has none";
   expect_each_of_its_column(second.json(), names_, names_);
   // What a report shows is a query of the same column.
-  Words again{"--bounds", "0,2000"};
+  Words again = bounds;
   for (const auto& query : second.json()["queries"]) {
     again.emplace_back("--query");
-    again.push_back(query["query"]);
+    again.push_back(query["query"].get<std::string>());
   }
   expect_each_of_its_column(surety(release(again) + Words{"--json"}).json(), names_, names_);
 }

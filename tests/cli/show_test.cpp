@@ -46,8 +46,8 @@ TEST_F(Show, SaysWhatPredictAddsUp) {
   const auto predicted = surety({"predict", path("model.json"), path("new.csv"), "--json"}).json()["predictions"];
   const auto value = [&](std::size_t k) { return json["coefficients"][k]["values"][0].get<double>(); };
   const auto start = json["intercepts"][0].get<double>();
-  EXPECT_NEAR(predicted[0], start + 30 * value(0) + value(1), 1e-12);
-  EXPECT_NEAR(predicted[1], start + 60 * value(0) + value(2), 1e-12);
+  EXPECT_NEAR(predicted[0].get<double>(), start + 30 * value(0) + value(1), 1e-12);
+  EXPECT_NEAR(predicted[1].get<double>(), start + 60 * value(0) + value(2), 1e-12);
   EXPECT_EQ(predicted[2], predicted[1]);
 
   const auto said = surety({"show", path("model.json")});
@@ -153,7 +153,7 @@ TEST_F(Show, HasBandsWhereTheReleaseKnowsWhatWeightsMissTheirLawBy) {
   ASSERT_EQ(model["standard_errors"].size(), 8U);
   ASSERT_EQ(shape["half_widths"].size(), 8U);
   for (std::size_t k = 0; k < 8; ++k) {
-    EXPECT_NEAR(shape["half_widths"][k], 1.96 * model["standard_errors"][k].get<double>(), 1e-4);
+    EXPECT_NEAR(shape["half_widths"][k].get<double>(), 1.96 * model["standard_errors"][k].get<double>(), 1e-4);
     EXPECT_GT(shape["half_widths"][k], 0.001);
     EXPECT_LT(shape["half_widths"][k], 1);
   }

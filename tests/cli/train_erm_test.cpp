@@ -294,7 +294,7 @@ TEST_F(TrainOnFile, TellsSeveralClasses) {
     ASSERT_EQ(constant.code, 0) << constant.err;
     const auto shares = surety({"predict", path("model.json"), data, "--json"}).json()["predictions"];
     EXPECT_EQ(shares[0], shares[1]);
-    for (const double share : shares[0]) EXPECT_NEAR(share, 1.0 / 3, 0.05) << by;
+    for (const auto& share : shares[0]) EXPECT_NEAR(share.get<double>(), 1.0 / 3, 0.05) << by;
   }
   const auto refused = [&](const Words& extra, const std::string& one_said, const std::string& label = "kind") {
     expect_refused_untouched(words(data, extra, "zero-out", label), 2, {one_said});

@@ -303,7 +303,7 @@ TEST_F(UnitRule, NothingThatARunWritesHoldsATimeAfterItsReservation) {
     const auto runs = surety({"ledger", "list", path("x.db"), "--json"}).json()["runs"];
     const auto& run = runs.back();
     EXPECT_EQ(run["settled"]["time"], run["created"]);
-    const auto reserved = seconds_of(run["created"]);
+    const auto reserved = seconds_of(run["created"].get<std::string>());
     for (const auto& output : outputs) {
       EXPECT_EQ(change_of(output).tv_sec, reserved) << output;
       EXPECT_EQ(change_of(output).tv_nsec, 0) << output;

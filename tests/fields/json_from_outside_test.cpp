@@ -222,7 +222,7 @@ TEST_F(JsonFromOutside, NamesAPathByATextAlone) {
       EXPECT_NE(std::string{error.what()}.find(needed), std::string::npos) << error.what();
     }
   };
-  for (const json value : {json(1e308), json(0), json(7)}) {
+  for (const json& value : {json(1e308), json(0), json(7)}) {
     for (const char* field :
          {"data", "ledger", "schema", "svg", "note", "unit", "by", "where", "columns", "complete", "missing", "delimiter"}) {
       refused(release, field, value);
