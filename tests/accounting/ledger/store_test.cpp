@@ -111,7 +111,7 @@ TEST(MemoryStore, ABudgetOfAnotherFormIsRefusedByName) {
                                                                                     {R"("zcdp", "order": 22.5}})", "an order goes with"},
                                                                                     {R"("renyi", "order": 1}})", "order is 1"},
                                                                                     {R"("renyi", "order": 2}})", "larger"},
-                                                                                    {R"("renyi", "order": "22"}})", "type"},
+                                                                                    {R"("renyi", "order": "22"}})", "must be a number"},
                                                                                     {R"("renyi", "order": 22.5, "share": 1}})", "'share'"},
                                                                                     {R"("tangent", "order": 22.5}})", "'tangent'"}}) {
     auto memory = std::make_shared<LedgerMemory>();
