@@ -75,9 +75,12 @@ void say_if_not_tight(const Found& found, std::size_t width) {
   if (!found.is_tight()) say("{:<{}} {}\n", "not tight", width, not_tight(found.gap));
 }
 
+/// \throws Error{unreachable} under --require-tight for an answer whose failing neighbour is far away.
 template <class Found>
-int exit_code_of(const CalibrateOptions& options, const Found& found) {
-  return options.require_tight && !found.is_tight() ? exit_code::unreachable : exit_code::fine;
+void require_tight(const CalibrateOptions& options, const Found& found) {
+  if (options.require_tight && !found.is_tight()) {
+    throw Error{ErrorCode::unreachable, fmt::format("the answer {:g} is not tight, as --require-tight asks: {}", found.value, not_tight(found.gap))};
+  }
 }
 
 /// What is found for any target.
@@ -102,6 +105,7 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
       },
       target, parameter, accounting::Best{.effort = {.width = options.width}});
   const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
+  require_tight(options, found);
   if (options.json) {
     auto object = found_json(options, parameter, target.adjacency, found);
     if (rate != nullptr) {
@@ -113,7 +117,7 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
       object["target"] = {{"advantage", *options.advantage}};
     }
     print(object);
-    return exit_code_of(options, found);
+    return exit_code::fine;
   }
   say("{:<14} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
   say_if_not_tight(found, 14);
@@ -124,7 +128,7 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
   }
   say("{:<14} {}\n", "event", describe(found.event));
   say("{:<14} {}\n", "adjacency", name(target.adjacency));
-  return exit_code_of(options, found);
+  return exit_code::fine;
 }
 
 /// A log names its own number, and has a target of epsilon and delta.
@@ -166,6 +170,7 @@ int calibrate(const CalibrateOptions& options) {
       target, parameter, cost.functions());
   const auto best = cost.report(found.event);
   const auto* second = accounting::second_opinion(best);
+  require_tight(options, found);
   if (options.json) {
     auto object = found_json(options, parameter, target.adjacency, found);
     object["epsilon"] = json(best.value);
@@ -174,7 +179,7 @@ int calibrate(const CalibrateOptions& options) {
     object["target"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}};
     if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
     print(object);
-    return exit_code_of(options, found);
+    return exit_code::fine;
   }
   say("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
   say_if_not_tight(found, 12);
@@ -185,7 +190,7 @@ int calibrate(const CalibrateOptions& options) {
   say("{:<12} {}\n", "independent",
       second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
                         : accounting::why_no_second_opinion(found.event, best));
-  return exit_code_of(options, found);
+  return exit_code::fine;
 }
 
 }  // namespace

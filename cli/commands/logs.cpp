@@ -59,8 +59,10 @@ int audit_log(const LogOptions& options) {
 int calibrate_log(const LogOptions& options) {
   const auto found = accounting::calibrate_log(read_log(options.file), question_of(options));
   const auto* const proved = found.proved();
-  const bool is_open = options.require_tight && proved != nullptr && !proved->is_tight();
-  const int code = is_open ? exit_code::unreachable : exit_code::fine;
+  if (options.require_tight && proved != nullptr && !proved->is_tight()) {
+    throw Error{ErrorCode::unreachable, fmt::format("the answer {:g} is not tight, as --require-tight asks: {}", proved->value, not_tight(proved->gap))};
+  }
+  constexpr int code = exit_code::fine;
   if (options.json) return print_json(accounting::to_json(found), options, code);
   say_line("log", shown(options.file));
   say_lines(accounting::report_text(found));

@@ -46,12 +46,13 @@ public interface Surety extends Library {
         }
     }
 
-    @FieldOrder({"size", "value", "failing", "epsilon"})
+    @FieldOrder({"size", "value", "failing", "epsilon", "gap"})
     class surety_solution extends Structure {
         public SizeT size = new SizeT();
         public double value;
         public double failing;
         public surety_enclosure epsilon = new surety_enclosure();
+        public double gap;
 
         public surety_solution() {
             size = new SizeT(size());

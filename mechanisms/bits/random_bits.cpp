@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <functional>
 #include <memory>
 #include <system_error>
 #include <vector>
@@ -109,15 +110,16 @@ void SystemBits::seed() {
 }
 
 void SystemBits::refill() {
-  // The stream is that of the key which the last refill, or the seed, has left.
-  std::array<std::byte, 2 * AesStream::key_size> parts;
-  const std::span whole{parts};
-  ask_operating_system(whole.last<AesStream::key_size>());
-  stream_.generate(whole.first<AesStream::key_size>());
-  auto key = digest({bytes_of("surety system bits 1"), whole});
-  OPENSSL_cleanse(parts.data(), parts.size());
+  // The stream is that of the key which the last refill, or the seed, has left. Its bytes and fresh ones are independent, so their sum is uniform where
+  // either is. No digest of OpenSSL: another thread may draw while the process ends, when OpenSSL has freed its algorithms.
+  AesStream::Key key;
+  AesStream::Key fresh;
+  ask_operating_system(fresh);
+  stream_.generate(key);
+  std::transform(key.begin(), key.end(), fresh.begin(), key.begin(), std::bit_xor<>{});
   stream_.restart(key);
   OPENSSL_cleanse(key.data(), key.size());
+  OPENSSL_cleanse(fresh.data(), fresh.size());
   stream_.generate(buffer_);
   const auto next_key = std::span{buffer_}.first<AesStream::key_size>();
   stream_.restart(next_key);

@@ -71,7 +71,7 @@ class AesStream {
 
 /// Cryptographic random bytes, buffered.
 ///
-/// Keyed by 256 bits of getrandom(2). Each refill of the buffer hashes 256 fresh bits of getrandom(2) into the key. It draws the next key from
+/// Keyed by 256 bits of getrandom(2). Each refill of the buffer adds 256 fresh bits of getrandom(2) to the key (xor). It draws the next key from
 /// the stream before anything else and forgets the old one, and each byte handed out is erased, so neither past refills nor past bytes can be
 /// found in this object (Bernstein, "Fast-key-erasure random-number generators", 2017). In a process made by fork() or clone the key is new at once.
 /// After a reservation of a ledger the buffer is erased and refilled.
@@ -80,8 +80,8 @@ class AesStream {
 /// later differs if the kernel's entropy does: Linux reseeds after a restoration where the machine has a VMGENID device (Linux 5.18).
 ///
 /// No lock: use one object per thread; separate objects are independent.
-/// Bytes: uniform and independent up to the advantages of distinguishing AES-256 from a random permutation and SHA-256 with a secret part from a
-/// random function, plus at most 2^-109 per refill since a keystream never repeats a block.
+/// Bytes: uniform and independent up to the advantage of distinguishing AES-256 from a random permutation, plus at most 2^-109 per refill since a
+/// keystream never repeats a block.
 class SystemBits {
  public:
   static constexpr std::size_t buffer_size = 16384;

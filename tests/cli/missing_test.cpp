@@ -37,7 +37,7 @@ TEST_F(Missing, CellsOfATupleCountToo) {
   for (const auto* const query : {"distinct(g, y)", "count(units)"}) {
     const Words groups = std::string{query} == "count(units)" ? Words{"--by", "g,y", "--keys", "discovered"} : Words{};
     const auto found = report(query, groups + Words{"--missing", "g=unknown", "--delta", "1e-3", "--adjacency", "add-or-remove-one"});
-    EXPECT_EQ(found["missing_cells"], "count as unknown") << query;
+    EXPECT_TRUE(found["missing_cells"].get<std::string>().starts_with("count as unknown")) << query;
   }
 }
 
@@ -95,10 +95,10 @@ TEST_F(Missing, CellsAreNamedInEachAnswer) {
   EXPECT_FALSE(report("count()", {"--where", "y>0"}).contains("missing_cells"));
   const auto csv = surety(release("mean(x)", bounds + Words{"--format", "csv"})).out;
   EXPECT_NE(csv.find(",not_private,missing_cells,used,"), std::string::npos) << csv;
-  EXPECT_TRUE(csv.ends_with(",true,left out\n")) << csv;
+  EXPECT_NE(csv.find(",true,left out,"), std::string::npos) << csv;
   const auto several = surety(release("mean(x)", bounds + Words{"--query", "median(x)", "--query", "median(y)"})).out;
   EXPECT_NE(several.find("cells        x: missing cells: left out; numbers are clamped to [300, 600]\n"
-                         "cells        y: missing cells: left out; numbers are clamped to [300, 600]\nadjacency"),
+                         "cells        y: missing cells: left out; numbers are clamped to [300, 600]\n"),
             std::string::npos)
       << several;
   // How many records there are is public as before, whatever they hold.
@@ -193,7 +193,7 @@ TEST_F(Missing, AllRowsOfUnitsAreCountedForWhatTheyMove) {
   EXPECT_EQ(sensitivity("4", {"--where", "y>0"}), 4);
   EXPECT_EQ(sensitivity("4", {"--adjacency", "add-or-remove-one"}), 4);
   EXPECT_EQ(sensitivity("4", {"--adjacency", "zero-out"}), 3) << "however many rows it keeps";
-  expect_refused(release("count()", {"--unit", "g", "--most", "1"}), 2, {"public under replace-one"});
+  EXPECT_EQ(surety(release("count()", {"--unit", "g", "--most", "1", "--json"})).json()["event"], "pure(0)");
 }
 
 /// Tables of one column, of which a share is empty, no number, or the cell of a damaged record.

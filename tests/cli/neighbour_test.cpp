@@ -127,7 +127,12 @@ std::vector<Question> questions() {
 nlohmann::json without_what_may_differ(const nlohmann::json& json) {
   nlohmann::json rest = nlohmann::json::object();
   for (const auto& [key, value] : json.items()) {
-    if (key.ends_with("_not_private") || key == "value" || key == "interval" || key == "weights") continue;
+    if (key.ends_with("_not_private") || key == "value" || key == "interval" || key == "weights" || key == "warning") continue;
+    if (key == "used") {
+      // Of a count that was released; which total stands with it is public.
+      rest[key] = value.contains("total");
+      continue;
+    }
     const bool is_list = key == "cells" || key == "groups" || key == "queries";
     if (!is_list) rest[key] = value;
     if (is_list) {
@@ -139,8 +144,8 @@ nlohmann::json without_what_may_differ(const nlohmann::json& json) {
 
 /// A line of the table of numbers, or of CSV, without them and without the room that they take.
 std::string without_numbers(const std::string& line, bool is_csv) {
-  static const std::regex in_csv{R"((,[^,]*){3}((,[^,]*){5})$)"};
-  static const std::regex in_table{R"( +(-|\d)[-+.e\d]* +\[[^\]]*\] *)"};
+  static const std::regex in_csv{R"((,[^,]*){3}((,[^,]*){5})(,[^,]*){4},("[^"]*"|[^,]*)$)"};
+  static const std::regex in_table{R"( +(-|\d)[-+.e\d]* +\[[^\]]*\]( +\d[-+.e\d]* in \[[^\]]*\]( of \d[-+.e\d]*)?)? *)"};
   static const std::regex blanks{" +"};
   return is_csv ? std::regex_replace(line, in_csv, "$2") : std::regex_replace(std::regex_replace(line, in_table, " # "), blanks, " ");
 }
@@ -156,7 +161,7 @@ std::string without_what_may_differ(const std::string& out) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("scores on ")) break;  // "... (computed on private data, so not private themselves: do not publish them)"
     if (line.starts_with("damaged ") && line.find("do not publish") != std::string::npos) continue;
-    if (line.starts_with("value ") || line.starts_with("interval ")) continue;
+    if (line.starts_with("value ") || line.starts_with("interval ") || line.starts_with("used ") || line.starts_with("WARNING")) continue;
     if (line.starts_with("{\"step\"")) line = without_what_may_differ(nlohmann::json::parse(line)).dump();
     rest += are_cells ? line.substr(0, line.find("  ")) : are_numbers || is_csv ? without_numbers(line, is_csv) : line;
     rest += '\n';

@@ -99,7 +99,7 @@ class JsonFromOutside : public ::testing::Test {
       const auto said = command_in_process(words(written("changed.json", changed.dump())), path(""));
       EXPECT_TRUE(said.code == 0 || said.code == 1 || said.code == 2 || said.code == 3 || said.code == 4 || said.code == 6)
           << said.code << ": " << said.err;
-      if (said.code == 0) return;
+      if (said.code <= 1) return;  // a broken promise is an answer, too
       ++refused;
       EXPECT_EQ(std::count(said.err.begin(), said.err.end(), '\n'), 1) << said.err;
       EXPECT_TRUE(said.err.starts_with("surety: ")) << said.err;

@@ -45,7 +45,7 @@ inline TableInBothForms random_table_in_both_forms(std::uint64_t seed, std::size
     add(0, record, who, std::to_string(who));
     const auto eighths = static_cast<double>(random() % 200) / 8 - 5;
     const bool is_nan = random() % 12 == 0;
-    maybe(1, is_nan ? std::nan("") : eighths, is_nan ? "nan" : fmt::format("{}", eighths));
+    maybe(1, is_nan ? std::nan("") : eighths, is_nan ? "" : fmt::format("{}", eighths));
     const auto whole = static_cast<std::int64_t>(random() % 7) - 2;
     maybe(2, whole, std::to_string(whole));
     const std::string text = std::vector<std::string>{"Rome", "Oslo", " ", "7", "a rather long name of a town"}[random() % 5];

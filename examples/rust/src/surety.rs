@@ -89,6 +89,7 @@ pub struct surety_solution {
     pub value: f64,
     pub failing: f64,
     pub epsilon: surety_enclosure,
+    pub gap: f64,
 }
 
 #[repr(C)]

@@ -119,7 +119,7 @@ TEST_F(BadPlans, OfBothKindsAreRefusedByTheirPath) {
             {epsilon, R"("epsilon": 0)", SURETY_INVALID_ARGUMENT, "epsilon of the target is 0, must be"},
             {epsilon, R"("epsilon": -1)", SURETY_INVALID_ARGUMENT, "epsilon is -1, must be"},
             {R"("delta": )", R"("delta": 1, "x": )", SURETY_BAD_DATA, "target is no object with epsilon and delta"},
-            {version, R"("version": 2)", SURETY_BAD_DATA, "version is 2, must be 1"},
+            {version, R"("version": 3)", SURETY_BAD_DATA, "version is 3, must be"},
             {R"("replace-one")", R"("both")", SURETY_INVALID_ARGUMENT, "adjacency is 'both', must be"},
             {options, R"("options": {"unit": "who", "most": 0, )", SURETY_INVALID_ARGUMENT, "most is '0', must be a whole number from 1"},
             {options, R"("options": {"replay-seed": -1, )", SURETY_INVALID_ARGUMENT, "replay-seed is '-1', must be"},
