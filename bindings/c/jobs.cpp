@@ -239,8 +239,9 @@ SURETY_API surety_code surety_job_cost(const surety_job* job, surety_enclosure* 
 SURETY_API surety_code surety_job_json(const surety_job* job, char** json, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] {
     given(json, "json");
-    const auto text = asked_of(
-        given(job, "job"), [](const auto& own) { return jobs::prepared_json_text(own.command, own.charge(), own.noise(), own.epsilon(), own.notes()); });
+    const auto text = asked_of(given(job, "job"), [](const auto& own) {
+      return jobs::prepared_json_text(own.command, own.charge(), own.noise(), own.epsilon(), own.notes());
+    });
     give_text(text, json, length);
   });
 }

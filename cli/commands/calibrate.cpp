@@ -79,7 +79,8 @@ void say_if_not_tight(const Found& found, std::size_t width) {
 template <class Found>
 void require_tight(const CalibrateOptions& options, const Found& found) {
   if (options.require_tight && !found.is_tight()) {
-    throw Error{ErrorCode::unreachable, fmt::format("the answer {:g} is not tight, as --require-tight asks: {}", found.value, not_tight(found.gap))};
+    throw Error{ErrorCode::unreachable,
+                fmt::format("the answer {:g} is not tight, as --require-tight asks: {}", found.value, not_tight(found.gap))};
   }
 }
 

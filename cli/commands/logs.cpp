@@ -6,9 +6,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/logs/log_audit.h>
 #include <surety/accounting/logs/log_json.h>
 #include <surety/accounting/logs/log_report.h>
+#include <surety/base/text/error.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>
@@ -60,7 +62,8 @@ int calibrate_log(const LogOptions& options) {
   const auto found = accounting::calibrate_log(read_log(options.file), question_of(options));
   const auto* const proved = found.proved();
   if (options.require_tight && proved != nullptr && !proved->is_tight()) {
-    throw Error{ErrorCode::unreachable, fmt::format("the answer {:g} is not tight, as --require-tight asks: {}", proved->value, not_tight(proved->gap))};
+    throw Error{ErrorCode::unreachable, fmt::format("the answer {:g} is not tight, as --require-tight asks: {}",
+                                                    proved->multiplier->value(), accounting::not_tight(proved->gap))};
   }
   constexpr int code = exit_code::fine;
   if (options.json) return print_json(accounting::to_json(found), options, code);

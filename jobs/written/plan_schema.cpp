@@ -149,7 +149,8 @@ json release_options(int version) {
   const json one = version == 1 ? json{{"anyOf", {{{"type", {"string", "number"}}}, object}}} : object;
   properties["query"]["anyOf"] = {one, {{"type", "array"}, {"items", one}}};
   if (version > 1) {
-    properties["query"]["description"] = "What is released, all in one charge: an object, or a list of them, as queries names a file of them";
+    properties["query"]["description"] =
+        "What is released, all in one charge: an object, or a list of them, as queries names a file of them";
     QueryFields of_queries;
     FieldTable fields;
     of_queries.add(fields);

@@ -264,7 +264,7 @@ TEST_F(PrintedText, OfAPlanForgesNoLine) {
   const auto planned = run(release({"--query", "count()", "--where", "town=='Rome'", "--print-plan"}));
   ASSERT_EQ(planned.code, 0) << planned.err;
   auto plan = nlohmann::json::parse(planned.out);
-  plan["options"]["where"] = "town=='x\nvalue        42\ninterval     [41, 43] with confidence 0.95\n\x1b[31m'";
+  plan["options"]["query"][0]["where"] = "town=='x\nvalue        42\ninterval     [41, 43] with confidence 0.95\n\x1b[31m'";
   plan["options"]["note"] = hostile_text();
   write("plan.json", plan.dump());
   const auto said = run({"release", "--plan", path("plan.json")});
@@ -274,6 +274,12 @@ TEST_F(PrintedText, OfAPlanForgesNoLine) {
   for (const auto& [field, value] : plan["options"].items()) {
     auto other = plan;
     other["options"][field] = hostile_text();
+    write("plan.json", other.dump());
+    static_cast<void>(run({"release", "--plan", path("plan.json")}));
+  }
+  for (const auto& [field, value] : plan["options"]["query"][0].items()) {
+    auto other = plan;
+    other["options"]["query"][0][field] = hostile_text();
     write("plan.json", other.dump());
     static_cast<void>(run({"release", "--plan", path("plan.json")}));
   }

@@ -13,7 +13,7 @@ namespace surety::reference {
 
 /// So many different names in UTF-8 without zero bytes, none of them empty, the same on every machine.
 inline std::vector<std::string> hostile_names(std::size_t count) {
-  constexpr std::array<std::string_view, 62> chosen{"pad",
+  constexpr std::array<std::string_view, 61> chosen{"pad",
                                                     " pad",
                                                     "pad ",
                                                     "\tpad",
@@ -24,7 +24,6 @@ inline std::vector<std::string> hostile_names(std::size_t count) {
                                                     "0.5",
                                                     "-1",
                                                     "1e5",
-                                                    "nan",
                                                     "inf",
                                                     "--x",
                                                     "--where",

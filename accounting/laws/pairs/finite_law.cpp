@@ -243,6 +243,16 @@ bool equals_its_reverse(const LawAtoms& atoms) {
                     [&](const auto& x, const auto& y) { return near(x.loss, y.loss) && near(x.mass, y.mass); });
 }
 
+bool orders_have_one_bound(const LawAtoms& atoms) {
+  const LossLaw one = finite_law(atoms, false, +1);
+  const LossLaw other = finite_law(atoms, true, +1);
+  const auto& a = std::get<AtomsBase>(one.base);
+  const auto& b = std::get<AtomsBase>(other.base);
+  return one.infinite_mass == other.infinite_mass && a.loss_error == b.loss_error && a.mass_error == b.mass_error &&
+         std::equal(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(),
+                    [](const auto& x, const auto& y) { return x.loss == y.loss && x.mass == y.mass; });
+}
+
 LossLaw smaller_of_orders(const LawAtoms& atoms) {
   const StandardFloatingPoint environment;
   return law_of_corners(CurvesOfOrders{atoms, -1}.smaller(), -1);

@@ -21,6 +21,9 @@ namespace surety::accounting::privacy_loss {
 /// Whether the pair and its reverse are one, but for rounding: a share of 1e-9 of each loss and mass.
 [[nodiscard]] bool equals_its_reverse(const LawAtoms& atoms);
 
+/// Whether the bounds from above of both orders are one law, to the last digit, which so bounds either order.
+[[nodiscard]] bool orders_have_one_bound(const LawAtoms& atoms);
+
 /// Whether each outcome has mass on both sides, so that no loss is infinite.
 [[nodiscard]] bool has_finite_losses(const LawAtoms& atoms);
 

@@ -64,7 +64,7 @@ def test_names_of_columns_make_no_matrix_of_a_frame() -> None:
 def test_a_column_is_read_whatever_its_name() -> None:
     """Each column holds one number in all of its rows, so that an answer says which column it is of."""
     names = ["pad", " pad", "pad ", "age", "age, 0.5", '"age"', "'age'", "a>1", "a==b", "a) where b", "(a)", "0.5", "-1", "--x", "@bounds", "not a", "units", "a\nb", " ", "é"]
-    columns = {name: [place + 1.0] * 30 for place, name in enumerate(names)}
+    columns = {name: [place + 1] * 30 for place, name in enumerate(names)}
     made = [surety.mean(name, bounds=(0, 100)) for name in names] + [surety.quantile(name, 0.9, bounds=(0, 100)) for name in names]
     made += [surety.count(by=name, keys=[place + 1]) for place, name in enumerate(names)]
     for data in (pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns), duckdb.from_arrow(pyarrow.table(columns))):

@@ -508,7 +508,7 @@ def test_features_are_those_that_were_named_whatever_their_names() -> None:
     names = ["pad", " pad", "y", "owner", "age, 0.5", '"age"', "a>1", "a=b", "a:b", "a) where b", "0.5", "-1", "--x", "not a", "missing(a)", "a\nb", "é"]
     table = pandas.DataFrame({name: (np.arange(ROWS) * (place + 1) % 7) - 3.0 for place, name in enumerate(names)})
     bounds = [(-3 - place, 3 + place) for place in range(len(names))]
-    made = classifier(bounds=bounds, most=2, options={"rows": "scaled"}).fit(table, Y, groups=np.arange(ROWS) // 2)
+    made = classifier(bounds=bounds, most=2, options={"rows": "scaled", "records": ROWS // 2}).fit(table, Y, groups=np.arange(ROWS) // 2)
     model = made.model_
     assert model.columns == tuple(names)
     columns = json.loads(model.text())["features"]["columns"]

@@ -252,17 +252,8 @@ TEST(SystemBits, FillsEverySizeCompletely) {
   }
 }
 
-/// SHA-256, of the library that the code under test uses, too.
-AesStream::Key sha256(std::span<const std::byte> bytes) {
-  AesStream::Key digest;
-  unsigned int size = 0;
-  EXPECT_EQ(EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, EVP_sha256(), nullptr), 1);
-  EXPECT_EQ(size, digest.size());
-  return digest;
-}
-
-// Each refill is the keystream of a key, of which the first 32 bytes are kept for the next key and the rest is handed out. A key is the digest of the
-// first 32 bytes of what is kept and of 32 fresh ones.
+// Each refill is the keystream of a key, of which the first 32 bytes are kept for the next key and the rest is handed out. A key is the sum of 32
+// bytes of the kept key's stream and 32 fresh ones.
 TEST(SystemBits, FollowsFastKeyErasureWithFreshEntropy) {
   AesStream::Key kept{std::byte{7}, std::byte{8}};
   kept.back() = std::byte{9};
