@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -10,7 +11,6 @@
 
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
-#include <surety/data/cell_text.h>
 #include <surety/data/text_reader.h>
 
 namespace surety::data {
@@ -100,6 +100,13 @@ std::optional<Date> parse_date(std::string_view text) {
 }
 
 namespace {
+
+/// Whether a cell of integers has this text: "-12", but neither "007" nor "7.0".
+bool is_integer_as_written(const std::string& text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return std::to_string(value) == text;
+}
 
 /// The number of two digits at the front, which is taken away; nothing where there is none up to `most`.
 std::optional<int> take_two_digits(std::string_view& text, int most) {
@@ -472,8 +479,7 @@ std::optional<std::string_view> wanted_by(std::string_view type, const CellCompa
                                                                                                      : std::nullopt;
   }
   if (type == "integer") {
-    const bool can_hold =
-        number != nullptr ? !is_equal || *number == std::floor(*number) : text != nullptr && integer_in(std::string_view{*text});
+    const bool can_hold = number != nullptr ? !is_equal || *number == std::floor(*number) : text != nullptr && is_integer_as_written(*text);
     return can_hold ? std::nullopt : std::optional{"an integer"};
   }
   if (type == "boolean") {

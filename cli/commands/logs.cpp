@@ -63,7 +63,7 @@ int calibrate_log(const LogOptions& options) {
   const auto* const proved = found.proved();
   if (options.require_tight && proved != nullptr && !proved->is_tight()) {
     throw Error{ErrorCode::unreachable, fmt::format("the answer {:g} is not tight, as --require-tight asks: {}",
-                                                    proved->multiplier->value(), accounting::not_tight(proved->gap))};
+                                                    proved->multiplier->value(), not_tight(proved->gap))};
   }
   constexpr int code = exit_code::fine;
   if (options.json) return print_json(accounting::to_json(found), options, code);

@@ -78,11 +78,11 @@ SchemaColumn column_from_json(const nlohmann::json& json) {
   require_known_fields(json, {"name", "type", "bounds", "categories", "missing", "complete", "drop"}, "a column");
   const auto* const name = said(json, "name");
   if (name == nullptr) invalid("a column has no name");
-  if (!name->is_string() || name->get_ref<const std::string&>().empty()) {
+  if (!name->is_string() || *name == "") {
     invalid(fmt::format("name of a column is {}, must be a text that is not empty", one_line(name->dump())));
   }
   // As it is: a frame may have the columns "pad" and " pad".
-  SchemaColumn column{.name = name->get<std::string>()};
+  SchemaColumn column{.name = text_of(*name, "name of a column")};
   const std::string what = "column " + data::in_quotes(column.name);
   column.type = text_in(json, "type", what);
   if (column.type && std::find(data::column_types.begin(), data::column_types.end(), *column.type) == data::column_types.end()) {

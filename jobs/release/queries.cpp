@@ -374,8 +374,7 @@ class Member {
   }
   [[nodiscard]] std::map<std::string, std::string> types() const {
     const auto is_known = [&](const nlohmann::json& one) {
-      return one.is_string() &&
-             std::find(column_types.begin(), column_types.end(), accounting::text_of(one, name_)) != column_types.end();
+      return one.is_string() && std::find(column_types.begin(), column_types.end(), accounting::text_of(one, name_)) != column_types.end();
     };
     if (!value_.is_object() || !std::all_of(value_.begin(), value_.end(), is_known)) {
       refuse("an object of columns, each number, text, date, integer or boolean");

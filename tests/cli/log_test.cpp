@@ -51,7 +51,8 @@ TEST_F(Log, SaysInJsonWhatAccountSays) {
   ASSERT_EQ(json["readings"].size(), 2U);
   for (const auto& reading : json["readings"]) {
     const auto account =
-        surety({"account", "--event", reading["event"].get<std::string>(), "--adjacency", "add-or-remove-one", "--delta", "1e-6", "--json"}).json();
+        surety({"account", "--event", reading["event"].get<std::string>(), "--adjacency", "add-or-remove-one", "--delta", "1e-6", "--json"})
+            .json();
     EXPECT_EQ(reading["epsilon"], account["epsilon"]);
     EXPECT_EQ(reading["accountant"], account["accountant"]);
   }

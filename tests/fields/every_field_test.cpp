@@ -122,7 +122,9 @@ class EveryField : public ::testing::Test {
     if (options.contains("model")) std::filesystem::remove(options["model"].get<std::string>());
     const auto said = command_in_process(words, path(""));
     if (said.code != 0) return {.refused = fmt::format("code {}: {}", said.code, said.err), .model = {}, .report = {}};
-    return {.refused = {}, .model = options.contains("model") ? contents(options["model"].get<std::string>()) : std::string{}, .report = report_in(said.out)};
+    return {.refused = {},
+            .model = options.contains("model") ? contents(options["model"].get<std::string>()) : std::string{},
+            .report = report_in(said.out)};
   }
 
   /// Runs the plan through C, in the ledger that the command made for it.
