@@ -96,7 +96,8 @@ TEST_F(Missing, CellsAreNamedInEachAnswer) {
   const auto csv = surety(release("mean(x)", bounds + Words{"--format", "csv"})).out;
   EXPECT_NE(csv.find(",not_private,missing_cells,used,"), std::string::npos) << csv;
   EXPECT_NE(csv.find(",true,left out,"), std::string::npos) << csv;
-  const auto several = surety(release("mean(x)", bounds + Words{"--query", "median(x)", "--query", "median(y)"})).out;
+  const Words of_both{"--bounds", "x=300,600", "--bounds", "y=300,600"};
+  const auto several = surety(release("mean(x)", of_both + Words{"--query", "median(x)", "--query", "median(y)"})).out;
   EXPECT_NE(several.find("cells        x: missing cells: left out; numbers are clamped to [300, 600]\n"
                          "cells        y: missing cells: left out; numbers are clamped to [300, 600]\n"),
             std::string::npos)

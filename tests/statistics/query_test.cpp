@@ -33,9 +33,6 @@ TEST(Statistic, RefusesWhatHasNoMeaning) {
   EXPECT_TRUE(refused(HistogramOf{"x", Categories{}}, {"empty"}));
   EXPECT_TRUE(refused(HistogramOf{"x", Categories{{"a", ""}}}, {"empty"}));
   EXPECT_TRUE(refused(HistogramOf{"x", Categories{{"a", "b", "a"}}}, {"twice"}));
-  EXPECT_TRUE(refused(CountOf{}, {"public under replace-one", "add-or-remove-one"}));
-  EXPECT_TRUE(refuses([] { Statistic{.of = CountOf{}, .adjacency = Adjacency::zero_out}.validate(); }, ErrorCode::invalid_argument,
-                      {"public under zero-out"}));
   EXPECT_TRUE(refuses(
       [] {
         return StatisticSum{{.of = SumOf{"x", {0, 1}}, .adjacency = Adjacency::replace_one}, Grid{-60}};

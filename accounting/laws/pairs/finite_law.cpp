@@ -243,14 +243,15 @@ bool equals_its_reverse(const LawAtoms& atoms) {
                     [&](const auto& x, const auto& y) { return near(x.loss, y.loss) && near(x.mass, y.mass); });
 }
 
-bool orders_have_one_bound(const LawAtoms& atoms) {
+std::optional<LossLaw> either_without_finite_losses(const LawAtoms& atoms) {
   const LossLaw one = finite_law(atoms, false, +1);
   const LossLaw other = finite_law(atoms, true, +1);
-  const auto& a = std::get<AtomsBase>(one.base);
-  const auto& b = std::get<AtomsBase>(other.base);
-  return one.infinite_mass == other.infinite_mass && a.loss_error == b.loss_error && a.mass_error == b.mass_error &&
-         std::equal(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(),
-                    [](const auto& x, const auto& y) { return x.loss == y.loss && x.mass == y.mass; });
+  for (const auto* law : {&one, &other}) {
+    for (const auto& atom : std::get<AtomsBase>(law->base).atoms) {
+      if (atom.loss != 0) return std::nullopt;
+    }
+  }
+  return one.infinite_mass >= other.infinite_mass ? one : other;
 }
 
 LossLaw smaller_of_orders(const LawAtoms& atoms) {

@@ -1,6 +1,8 @@
 // The pair that a user gives by the atoms of its privacy loss.
 #pragma once
 
+#include <optional>
+
 #include <surety/accounting/events/points.h>
 #include <surety/accounting/laws/pairs/loss_law.h>
 
@@ -21,8 +23,9 @@ namespace surety::accounting::privacy_loss {
 /// Whether the pair and its reverse are one, but for rounding: a share of 1e-9 of each loss and mass.
 [[nodiscard]] bool equals_its_reverse(const LawAtoms& atoms);
 
-/// Whether the bounds from above of both orders are one law, to the last digit, which so bounds either order.
-[[nodiscard]] bool orders_have_one_bound(const LawAtoms& atoms);
+/// The bound from above of either order where 0 is the only finite loss: that of the order with more mass at infinite loss, whose curve is that mass.
+/// Nothing where there is another finite loss.
+[[nodiscard]] std::optional<LossLaw> either_without_finite_losses(const LawAtoms& atoms);
 
 /// Whether each outcome has mass on both sides, so that no loss is infinite.
 [[nodiscard]] bool has_finite_losses(const LawAtoms& atoms);

@@ -191,9 +191,8 @@ void PartsOfEvent::operator()(const Event::Law& e) {
 
 // Proved: docs/proofs/given.md#orders
 void PartsOfEvent::in_either_order(const LawAtoms& atoms) {
-  if (orders_have_one_bound(atoms)) {
-    const LossLaw either = finite_law(atoms, false, +1);
-    return add({either, finite_law(atoms, false, -1), false, count_}, {either, finite_law(atoms, true, -1), false, count_});
+  if (const auto either = either_without_finite_losses(atoms)) {
+    return add({*either, finite_law(atoms, false, -1), false, count_}, {*either, finite_law(atoms, true, -1), false, count_});
   }
   const LossLaw upper = larger_of_orders(atoms, +1);
   if (shares_a_batch_) {

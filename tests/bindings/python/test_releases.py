@@ -479,7 +479,7 @@ def test_a_table_has_the_numbers_of_the_report() -> None:
 def test_a_mean_says_how_many_records_it_uses_and_warns_of_few() -> None:
     amounts = {"amount": [f"{2.5 * k:,.2f}" for k in range(2000)]}
     mean = surety.mean("amount", bounds=(0, 5000))
-    promise = {"unit": None, "epsilon": 1000, "adjacency": "replace-one"}
+    promise: dict[str, Any] = {"unit": None, "epsilon": 1000, "adjacency": "replace-one"}
 
     few = surety.release(amounts, [mean], **promise, ledger=surety.Ledger.in_memory())
     (row,) = few.table

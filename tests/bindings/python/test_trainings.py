@@ -355,8 +355,9 @@ def test_a_model_is_what_may_be_published(tmp_path: Path, data: Path) -> None:
     # A value of another type is bad data, wherever it stands.
     said = json.loads(model.text())
     said["guarantee"]["unit"] = {"name": "who", "most": 2, "names": "bytes", "empty": "one", "delimiter": ",", "place": None, "record_bytes": None, "quoted_lines": 0}
+    of_other_types: list[Any] = [None, True, 5, -1, 1.5, "", [], {}]
     for field in said["guarantee"]["unit"]:
-        for value in (None, True, 5, -1, 1.5, "", [], {}):
+        for value in of_other_types:
             said["guarantee"]["unit"][field], before = value, said["guarantee"]["unit"][field]
             try:
                 surety.Model.parse(json.dumps(said))
