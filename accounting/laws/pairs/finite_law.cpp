@@ -173,7 +173,7 @@ class CurvesOfOrders {
     if (ball.value() == 0 && ball.radius() == 0) return 0;
     return direction_ > 0 ? std::min(ball.upper().value(), 1.0L) : std::max(ball.lower().value(), 0.0L);
   }
-  [[nodiscard]] long double value(int order, std::size_t j) const { return bound(orders_[order].values[j]); }
+  [[nodiscard]] long double value(std::size_t order, std::size_t j) const { return bound(orders_[order].values[j]); }
   [[nodiscard]] long double more(std::size_t j) const { return value(0, j) - value(1, j); }
   /// Whether another curve is the larger one at the next corner.
   [[nodiscard]] bool changes(std::size_t j) const { return (more(j) > 0 && more(j + 1) < 0) || (more(j) < 0 && more(j + 1) > 0); }
@@ -199,7 +199,7 @@ class CurvesOfOrders {
   }
 
   /// Whether the larger curve has a corner there.
-  [[nodiscard]] bool is_corner(int order, std::size_t j) const {
+  [[nodiscard]] bool is_corner(std::size_t order, std::size_t j) const {
     return orders_[order].masses[j].value() > 0 && value(order, j) >= value(1 - order, j) * (1 - static_cast<long double>(near));
   }
 
