@@ -88,8 +88,8 @@ TEST_F(Plan, OfAReleaseHasBoundsForEachColumn) {
   // A pair of its own for one column, and the other pair for the only one that is left.
   EXPECT_EQ(planned(two + Words{"--bounds", "y=0,5", "--bounds", "-3,3"})["event"], plan["event"]);
   // One column may be asked several times by one pair.
-  const auto twice = planned(
-      Words{"release", data, "--query", "mean(x)", "--query", "variance(x)", "--bounds", "-3,3", "--epsilon", "1", "--ledger", path("run.db")});
+  const auto twice = planned(Words{"release", data, "--query", "mean(x)", "--query", "variance(x)", "--bounds", "-3,3", "--epsilon", "1",
+                                   "--ledger", path("run.db")});
   for (const auto& query : twice["options"]["query"]) EXPECT_EQ(query["bounds"], (nlohmann::json{-3, 3}));
   auto old = plan;
   old["version"] = 1;
