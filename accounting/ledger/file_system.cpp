@@ -31,7 +31,7 @@ std::string& refusal_of_thread() {
   return refusal;
 }
 
-/// `code`, with `reason` for whoever makes an error of it.
+/// Returns `code`, and stores `reason` for the error that the caller throws.
 int refused(int code, std::string reason) {
   refusal_of_thread() = std::move(reason);
   return code;
@@ -67,7 +67,7 @@ static_assert(alignof(LedgerStream) <= 8, "SQLite aligns files to 8 bytes");
 
 LedgerStream& stream(sqlite3_file* file) { return *reinterpret_cast<LedgerStream*>(file); }
 
-/// `code`; whoever asks for the last error of the database hears of this one.
+/// Returns `code`, and stores this error as the last error of the database.
 int failed(LedgerStream& file, int code, int error_number) {
   file.error_number = error_number;
   if (file.database != nullptr) file.database->error_number = error_number;

@@ -345,7 +345,7 @@ class Cells {
   }
 
   void lay_out() {
-    // Whoever releases the cells may not have the lock.
+    // The thread that releases the cells may not hold the lock.
     classes_ = {.decimal = {}, .integer = {}, .floating = {}, .timestamp = {}, .timedelta = {}};
     value_ = {};
     own_buffers_ = {types_.data(), places_.data()};
@@ -426,7 +426,7 @@ void export_objects(nb::handle objects, nb::handle convert, ArrowArray* out) {
   const auto rows = static_cast<std::size_t>(nb::len(objects));
   auto cells = std::make_unique<Cells>(convert, rows);
   for (std::size_t k = 0; k < rows; ++k) {
-    // What is called for one object may change the list: it is asked for each again.
+    // The conversion of one object may change the list, so its size is read for each.
     const nb::object object = or_nothing(PySequence_GetItem(objects.ptr(), static_cast<Py_ssize_t>(k)));
     cells->add(object.is_valid() ? object : nb::none());
   }

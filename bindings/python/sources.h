@@ -32,7 +32,7 @@ class Source {
   explicit Source(Records records, Raised raised = nullptr) : records_{std::move(records)}, raised_{std::move(raised)} {}
 
   [[nodiscard]] const Records& records() const;
-  /// Whether a column of the stream has this name; of a path nobody knows.
+  /// Whether a column of the stream has this name; false for a path.
   [[nodiscard]] bool has_column(const std::string& name) const;
   /// Once. \throws Error{invalid_argument} the second time
   [[nodiscard]] Records take();

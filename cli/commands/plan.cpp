@@ -43,7 +43,7 @@ void require_name(const std::string& field) {
   jobs::refuse_text("options have an unknown field '{}'", one_line(field));
 }
 
-/// Refuses a value of another type than the field has. One that nobody knows is refused where options are parsed.
+/// Refuses a value of another type than the field has. Unknown fields are refused where options are parsed.
 void require_type(std::string_view command, const std::string& name, const nlohmann::json& value) {
   if (value.is_string()) return;
   const auto check = [&](jobs::FieldTable& table) {

@@ -44,7 +44,7 @@ enum class Reach { middle, far_tail, none };
 /// Every second release that has another order in that one; nothing where none has one.
 [[nodiscard]] std::optional<Parts> in_orders_by_turns(const Parts& parts);
 
-/// With one release attaining what its last order does, of those that have one the release with the largest loss.
+/// One release attains its last order: the release with the largest loss among the releases that have a last order.
 [[nodiscard]] Parts with_a_last_order(Parts parts);
 
 /// How many releases there are.
