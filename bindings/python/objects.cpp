@@ -426,7 +426,7 @@ void export_objects(nb::handle objects, nb::handle convert, ArrowArray* out) {
   const auto rows = static_cast<std::size_t>(nb::len(objects));
   auto cells = std::make_unique<Cells>(convert, rows);
   for (std::size_t k = 0; k < rows; ++k) {
-    // The conversion of one object may change the list, so its size is read for each.
+    // The conversion of one object may change the list, so each item is fetched by its place.
     const nb::object object = or_nothing(PySequence_GetItem(objects.ptr(), static_cast<Py_ssize_t>(k)));
     cells->add(object.is_valid() ? object : nb::none());
   }
