@@ -506,7 +506,7 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
       {"key_bounds", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}}},
       {"key_bins", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}}},
       {"most_per_group", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}, {"most_per_group", 1}}},
-      {"types", {{"where", "day>2020-01-03"}, {"types", {{"day", "date"}}}}},
+      {"types", {{"where", "day=='2020-01-03'"}, {"types", {{"day", "date"}}}}},  // without the type a quoted date is a text
       {"weight", {{"weight", 2}}},
   };
   const auto schema = json::parse(jobs::plan_schema());
