@@ -1,28 +1,17 @@
 #include <surety/cli/process/exhaustion.h>
 
-#include <gmp.h>
-#include <openssl/crypto.h>
-#include <unistd.h>
-
-#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <string_view>
 
-#include <surety/base/system/new_file.h>
+#include <surety/base/system/memory_reserve.h>
 #include <surety/cli/print/failure.h>
+#include <surety/mechanisms/bits/openssl_memory.h>
 
 namespace surety::cli {
 namespace {
 
-/// By system calls alone: there is no memory to do it with.
-[[noreturn]] void end() noexcept {
-  constexpr std::string_view line = "surety: error: memory is exhausted\n";
-  static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
-  accounting::remove_new_files();
-  ::_exit(exit_code::environment);
-}
+static_assert(exit_code::environment == exit_code_where_memory_is_exhausted);
 
 std::terminate_handler otherwise = nullptr;  // NOLINT: set once, before there is a second thread
 
@@ -31,47 +20,20 @@ std::terminate_handler otherwise = nullptr;  // NOLINT: set once, before there i
   try {
     if (const auto error = std::current_exception()) std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
-    end();
+    end_where_memory_is_exhausted();
   } catch (...) {
   }
   otherwise();
   std::abort();
 }
 
-extern "C" {
-
-// None may return nothing, nor throw through what is written in C.
-void* allocate(std::size_t size) {
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) end();
-  return memory;
-}
-
-void* reallocate(void* memory, std::size_t /*before*/, std::size_t size) {
-  void* const larger = std::realloc(memory, size);
-  if (larger == nullptr) end();
-  return larger;
-}
-
-void give_back(void* memory, std::size_t /*size*/) { std::free(memory); }
-
-void* allocate_for_openssl(std::size_t size, const char* /*file*/, int /*line*/) { return size == 0 ? nullptr : allocate(size); }
-
-void* reallocate_for_openssl(void* memory, std::size_t size, const char* /*file*/, int /*line*/) {
-  if (size > 0) return reallocate(memory, 0, size);
-  std::free(memory);
-  return nullptr;
-}
-
-void give_back_of_openssl(void* memory, const char* /*file*/, int /*line*/) { std::free(memory); }
-}
-
 }  // namespace
 
 void end_in_a_line_where_memory_runs_out() {
-  mp_set_memory_functions(allocate, reallocate, give_back);
+  // Of the reserve, which the command leaves empty.
+  let_gmp_use_memory_reserve();
   // Where OpenSSL finds no memory as it starts, it goes on without.
-  CRYPTO_set_mem_functions(allocate_for_openssl, reallocate_for_openssl, give_back_of_openssl);
+  static_cast<void>(mechanisms::let_openssl_use_memory_reserve());
   otherwise = std::set_terminate(end_by_exception);
 }
 
