@@ -25,6 +25,9 @@ namespace {
 
 // ---- Why a call failed ----
 
+/// Whether this thread has one. Until then nothing is made that has a destructor: where there is no memory to note it, C++ ends the process.
+constinit thread_local bool has_refusal = false;
+
 /// SQLite hands codes through, and no text.
 std::string& refusal_of_thread() {
   static thread_local std::string refusal;
@@ -33,6 +36,7 @@ std::string& refusal_of_thread() {
 
 /// Returns `code`, and stores `reason` for the error that the caller throws.
 int refused(int code, std::string reason) {
+  has_refusal = true;
   refusal_of_thread() = std::move(reason);
   return code;
 }
@@ -205,7 +209,7 @@ int control(sqlite3_file* asked, int what, void* value) {
 
 int lock_file(sqlite3_file* asked, int level) {
   // A transaction begins, and what refused an earlier one is history.
-  if (level == SQLITE_LOCK_SHARED) refusal_of_thread().clear();
+  if (level == SQLITE_LOCK_SHARED && has_refusal) refusal_of_thread().clear();
   return stream(asked).locks.lock(stream(asked).own.get(), level);
 }
 
@@ -419,7 +423,10 @@ const char* ledger_file_system() {
   return name;
 }
 
-std::string taken_refusal() { return std::exchange(refusal_of_thread(), {}); }
+std::string taken_refusal() {
+  if (!has_refusal) return {};
+  return std::exchange(refusal_of_thread(), {});
+}
 
 DatabaseHeader header_of(sqlite3* connection) {
   DatabaseHeader header;

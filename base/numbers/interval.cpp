@@ -1,5 +1,7 @@
 #include <surety/base/numbers/interval.h>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -9,18 +11,42 @@
 namespace surety::accounting {
 namespace {
 
-/// Gives back what MPFR keeps for a thread, its constants and numbers to come, which nobody finds after the thread.
-struct CacheOfThread {
-  CacheOfThread() = default;
-  CacheOfThread(const CacheOfThread&) = delete;
-  CacheOfThread& operator=(const CacheOfThread&) = delete;
-  ~CacheOfThread() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
+/// Frees what MPFR caches for a thread, constants and numbers, when the thread ends. A key of POSIX threads, whose destructor needs no memory to be noted
+/// and fails with a code: C++ ends the process where it cannot note the destructor of a thread_local object.
+class CacheOfThreads {
+ public:
+  CacheOfThreads() noexcept
+      : is_made_{::pthread_key_create(&key_, [](void* /*unused*/) { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }) == 0} {}
+  ~CacheOfThreads() {
+    if (is_made_) ::pthread_key_delete(key_);
+  }
+  CacheOfThreads(const CacheOfThreads&) = delete;
+  CacheOfThreads& operator=(const CacheOfThreads&) = delete;
+
+  /// Of this thread. Without memory the caches stay until the process ends.
+  void free_at_its_end() noexcept {
+    if (is_made_) static_cast<void>(::pthread_setspecific(key_, this));
+  }
+
+ private:
+  pthread_key_t key_{};
+  bool is_made_;
 };
+
+constinit thread_local bool frees_caches = false;
+
+void free_caches_at_the_end_of_this_thread() noexcept {
+  if (frees_caches) [[likely]]
+    return;
+  static CacheOfThreads caches;
+  caches.free_at_its_end();
+  frees_caches = true;
+}
 
 }  // namespace
 
 Interval::Interval(Uninitialised, mpfr_prec_t precision) {
-  thread_local const CacheOfThread until_the_thread_ends;
+  free_caches_at_the_end_of_this_thread();
   mpfr_init2(lower_, precision);
   mpfr_init2(upper_, precision);
 }
