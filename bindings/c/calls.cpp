@@ -23,6 +23,7 @@ static_assert(static_cast<int>(ErrorCode::invalid_argument) + 1 == SURETY_INVALI
 namespace {
 
 constinit thread_local QuestionLimit limit_of_thread;
+constinit thread_local const ReserveWatch* watch_of_call = nullptr;
 
 }  // namespace
 
@@ -34,10 +35,21 @@ std::string_view text_of(const char* text, std::size_t length, const char* name)
   return {letters.empty() ? "" : letters.data(), letters.size()};
 }
 
-surety_enclosure for_c(const Enclosure& enclosure) { return {enclosure.lower, enclosure.upper}; }
+WatchedCall::WatchedCall() noexcept : outer_{std::exchange(watch_of_call, &watch_)} {}
+WatchedCall::~WatchedCall() { watch_of_call = outer_; }
+
+void require_no_use_of_reserve() {
+  if (watch_of_call != nullptr) watch_of_call->require_no_use();
+}
+
+surety_enclosure for_c(const Enclosure& enclosure) {
+  require_no_use_of_reserve();
+  return {enclosure.lower, enclosure.upper};
+}
 
 void give_text(const std::string& text, char** into, std::size_t* length) {
   given(into, "text");
+  require_no_use_of_reserve();
   auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) throw std::bad_alloc{};
   std::memcpy(copy, text.c_str(), text.size() + 1);

@@ -22,6 +22,7 @@
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/system/home_process.h>
+#include <surety/base/system/memory_reserve.h>
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
@@ -68,10 +69,35 @@ extern surety_failure no_memory;
 /// Leaves a failure where somebody wants it. \return code
 surety_code leave(surety_failure** failure, surety_code code, const char* message) noexcept;
 
+/// Looks at one call of the thread, of which another may be within it.
+class WatchedCall {
+ public:
+  WatchedCall() noexcept;
+  ~WatchedCall();
+  WatchedCall(const WatchedCall&) = delete;
+  WatchedCall& operator=(const WatchedCall&) = delete;
+
+ private:
+  ReserveWatch watch_;
+  const ReserveWatch* outer_;
+};
+/// Before an answer is handed over. What a call has done, as a settlement, stands however it got its memory.
+/// \throws std::bad_alloc where the memory reserve was used in this call. \pre within `guarded`
+void require_no_use_of_reserve();
+
+/// A handle on its way to the caller. \throws std::bad_alloc where the memory reserve was used for it.
+template <class T>
+[[nodiscard]] T* handed_over(T* made) {
+  std::unique_ptr<T> own{made};
+  require_no_use_of_reserve();
+  return own.release();
+}
+
 /// Runs `work`, and turns what it throws into a code.
 template <class Work>
 surety_code guarded(surety_failure** failure, const Work& work) noexcept {
   if (failure != nullptr) *failure = nullptr;
+  const WatchedCall watched;
   try {
     const accounting::StandardFloatingPoint environment;
     work();
@@ -133,6 +159,7 @@ std::span<T> given_all(T* pointer, std::size_t count, const char* name) {
 }
 
 [[nodiscard]] std::string_view text_of(const char* text, std::size_t length, const char* name);
+/// \throws std::bad_alloc where the memory reserve was used for it.
 [[nodiscard]] surety_enclosure for_c(const Enclosure& enclosure);
 /// A copy of the text that `surety_free` frees, with a zero behind it. \throws std::bad_alloc.
 void give_text(const std::string& text, char** into, std::size_t* length);

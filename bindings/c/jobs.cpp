@@ -154,7 +154,7 @@ void run_job(surety_job* job, surety_ledger* ledger, const surety_run_options* o
   *result = std::visit(
       [&](auto& own) {
         BitsOfRun bits{asked.bits, own.replay_seed()};
-        return new surety_result{run(own, book, bits.bits(), asked)};
+        return handed_over(new surety_result{run(own, book, bits.bits(), asked)});
       },
       known.job);
 }
@@ -215,15 +215,16 @@ SURETY_API surety_code surety_job_prepare(const char* json, size_t length, suret
   return asked(failure, [&] {
     given(job, "job");
     const auto text = text_of(json, length, "json");
-    *job = jobs::command_of(text) == Training::command ? new surety_job{HomeProcess{}, AnyJob{std::in_place_type<Training>, text}}
-                                                       : new surety_job{HomeProcess{}, AnyJob{std::in_place_type<Releasing>, text}};
+    *job = handed_over(jobs::command_of(text) == Training::command
+                           ? new surety_job{HomeProcess{}, AnyJob{std::in_place_type<Training>, text}}
+                           : new surety_job{HomeProcess{}, AnyJob{std::in_place_type<Releasing>, text}});
   });
 }
 SURETY_API void surety_job_free(surety_job* job) { delete job; }
 SURETY_API surety_code surety_job_event(const surety_job* job, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
-    *event = new surety_event{asked_of(given(job, "job"), [](const auto& own) { return own.charge().event; })};
+    *event = handed_over(new surety_event{asked_of(given(job, "job"), [](const auto& own) { return own.charge().event; })});
   });
 }
 SURETY_API double surety_job_noise(const surety_job* job) {
@@ -281,20 +282,20 @@ SURETY_API surety_code surety_result_model(const surety_result* result, surety_m
     given(model, "model");
     const auto* const trained = std::get_if<jobs::TrainedModel>(&given(result, "result").result);
     if (trained == nullptr) invalid("result is of a release, must be of a training");
-    *model = new surety_model{trained->model};
+    *model = handed_over(new surety_model{trained->model});
   });
 }
 
 SURETY_API surety_code surety_model_load(const char* path, surety_model** model, surety_failure** failure) {
   return guarded(failure, [&] {
     given(model, "model");
-    *model = new surety_model{optimizers::read_model(&given(path, "path"))};
+    *model = handed_over(new surety_model{optimizers::read_model(&given(path, "path"))});
   });
 }
 SURETY_API surety_code surety_model_parse(const char* text, size_t length, surety_model** model, surety_failure** failure) {
   return guarded(failure, [&] {
     given(model, "model");
-    *model = new surety_model{optimizers::parse_model(text_of(text, length, "text"), "the text of the model")};
+    *model = handed_over(new surety_model{optimizers::parse_model(text_of(text, length, "text"), "the text of the model")});
   });
 }
 SURETY_API void surety_model_free(surety_model* model) { delete model; }

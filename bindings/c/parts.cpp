@@ -97,7 +97,8 @@ SURETY_API surety_code surety_parts_finish(const char* ticket, size_t ticket_len
     auto& book = given(ledger, "ledger").ledger;
     const Listener listener{options_of(options)};
     BitsOfRun bits{listener.options.bits, {}};
-    *result = new surety_result{AnyResult{jobs::finish_release(known, whole, book, {.bits = bits.bits().source()}, listener.context())}};
+    *result = handed_over(
+        new surety_result{AnyResult{jobs::finish_release(known, whole, book, {.bits = bits.bits().source()}, listener.context())}});
   });
 }
 

@@ -44,6 +44,7 @@
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/bits/openssl_memory.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 #include "calls.h"
@@ -191,7 +192,7 @@ surety_code created(const surety_noise_options* options, surety_noise** noise, s
   return guarded(failure, [&] {
     given(noise, "noise");
     const auto asked = known_part(options, "options");
-    *noise = with_bits(mechanisms::AnyNoise{make(asked)}, asked.bits);
+    *noise = handed_over(with_bits(mechanisms::AnyNoise{make(asked)}, asked.bits));
   });
 }
 
@@ -228,13 +229,13 @@ SURETY_API surety_code surety_event_parse(const char* text, size_t length, suret
                                           surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
-    *event = new surety_event{parse_event(text_of(text, length, "text"), adjacency_of(adjacency))};
+    *event = handed_over(new surety_event{parse_event(text_of(text, length, "text"), adjacency_of(adjacency))});
   });
 }
 SURETY_API surety_code surety_event_parse_json(const char* text, size_t length, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
-    *event = new surety_event{event_from_json(text_of(text, length, "text"))};
+    *event = handed_over(new surety_event{event_from_json(text_of(text, length, "text"))});
   });
 }
 SURETY_API void surety_event_free(surety_event* event) { delete event; }
@@ -248,6 +249,18 @@ SURETY_API surety_code surety_event_json(const surety_event* event, char** text,
   return guarded(failure, [&] { give_text(to_json_text(given(event, "event").event), text, length); });
 }
 
+SURETY_API surety_code surety_use_memory_reserve(surety_failure** failure) {
+  return guarded(failure, [] {
+    if (fill_memory_reserve() == 0) throw Error{ErrorCode::environment, "the system has no memory for the reserve of 16 MiB"};
+    let_gmp_use_memory_reserve();
+    end_watched_calls_where_memory_is_exhausted();
+    static const bool is_used_by_openssl = mechanisms::let_openssl_use_memory_reserve();
+    if (!is_used_by_openssl) {
+      throw Error{ErrorCode::environment,
+                  "OpenSSL has taken memory already; call surety_use_memory_reserve before the program uses OpenSSL"};
+    }
+  });
+}
 SURETY_API surety_code surety_limit_questions(double seconds, surety_called_off is_called_off, void* context, surety_failure** failure) {
   return guarded(failure, [&] {
     if (!(seconds >= 0) || !is_finite(seconds)) refuse_quantity("seconds", seconds, "finite and at least 0");
@@ -336,7 +349,7 @@ SURETY_API surety_code surety_solve(const char* event, size_t length, const char
     answer.failing = found.failing.value_or(std::numeric_limits<double>::quiet_NaN());
     answer.epsilon = for_c(cost.report(found.event).value);
     answer.gap = found.gap;
-    if (solved != nullptr) *solved = new surety_event{found.event};
+    if (solved != nullptr) *solved = handed_over(new surety_event{found.event});
     give_known_part(answer, solution);
   });
 }
@@ -408,7 +421,7 @@ SURETY_API void surety_noise_free(surety_noise* noise) { delete noise; }
 SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
-    *event = new surety_event{given(noise, "noise").noise.event()};
+    *event = handed_over(new surety_event{given(noise, "noise").noise.event()});
   });
 }
 SURETY_API double surety_noise_step(const surety_noise* noise) { return noise == nullptr ? 0 : noise->noise.grid().step(); }
@@ -447,13 +460,14 @@ SURETY_API surety_code surety_ledger_create(const char* path, surety_adjacency a
       if (known.filter != nullptr) asked->filter = accounting::parse_filter_kind(known.filter);
       if (known.order != 0) asked->order = accounting::RenyiOrder{known.order};
     }
-    *ledger = new surety_ledger{accounting::Ledger::create(&given(path, "path"), adjacency_of(adjacency), asked, unit_of(unit))};
+    *ledger =
+        handed_over(new surety_ledger{accounting::Ledger::create(&given(path, "path"), adjacency_of(adjacency), asked, unit_of(unit))});
   });
 }
 SURETY_API surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure) {
   return guarded(failure, [&] {
     given(ledger, "ledger");
-    *ledger = new surety_ledger{accounting::Ledger::open(&given(path, "path"))};
+    *ledger = handed_over(new surety_ledger{accounting::Ledger::open(&given(path, "path"))});
   });
 }
 SURETY_API void surety_ledger_free(surety_ledger* ledger) { delete ledger; }
@@ -470,7 +484,7 @@ SURETY_API surety_code surety_ledger_reserve(surety_ledger* ledger, const surety
       const auto known = known_part(promise, "promise");
       plan.promise = Target{.epsilon = Epsilon{known.epsilon}, .delta = Delta{known.delta}, .adjacency = plan.event.adjacency()};
     }
-    *reservation = new surety_reservation{book.reserve(std::move(plan))};
+    *reservation = handed_over(new surety_reservation{book.reserve(std::move(plan))});
   });
 }
 SURETY_API surety_code surety_ledger_settle(surety_ledger* ledger, uint64_t run, const surety_event* released, int adaptive,

@@ -147,6 +147,7 @@ public interface Surety extends Library {
     int surety_event_adjacency(Pointer event);
     int surety_event_text(Pointer event, PointerByReference text, Pointer length, PointerByReference failure);
     int surety_event_json(Pointer event, PointerByReference text, Pointer length, PointerByReference failure);
+    int surety_use_memory_reserve(PointerByReference failure);
     int surety_limit_questions(double seconds, Pointer is_called_off, Pointer context, PointerByReference failure);
     int surety_epsilon(
         Pointer event, double delta, double width, surety_enclosure epsilon, PointerByReference accountant, PointerByReference failure);

@@ -87,6 +87,16 @@ SURETY_API surety_adjacency surety_event_adjacency(const surety_event* event);
 SURETY_API surety_code surety_event_text(const surety_event* event, char** text, size_t* length, surety_failure** failure);
 SURETY_API surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure);
 
+/* ---- Memory ---- */
+
+/* Where malloc fails, GMP and OpenSSL abort or crash, and MPFR allows no exception. After this call they take memory from a reserve of 16 MiB instead.
+ * A function that used the reserve for its answer returns SURETY_ENVIRONMENT; what it had charged or settled by then stays so. Where the reserve
+ * is spent, or memory is missing in a destructor within a function of surety, the process ends with one line on standard error and exit code 5.
+ * This replaces mp_set_memory_functions, CRYPTO_set_mem_functions and the handler of std::terminate, in the whole process and until it ends: the program's
+ * own numbers of GMP take memory there too. Call it once, first in `main`, before any thread uses GMP, MPFR or OpenSSL. SURETY_ENVIRONMENT where there are no
+ * 16 MiB, and nothing has changed then; or where OpenSSL is in use already, and only OpenSSL goes without the reserve then. */
+SURETY_API surety_code surety_use_memory_reserve(surety_failure** failure);
+
 /* ---- What events cost ---- */
 
 /* How long each later question of the calling thread may take, in seconds of the clock, 0 for no limit; and who calls one off: `is_called_off`, NULL

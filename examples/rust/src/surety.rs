@@ -184,6 +184,7 @@ extern "C" {
         length: *mut usize,
         failure: *mut *mut surety_failure,
     ) -> surety_code;
+    pub fn surety_use_memory_reserve(failure: *mut *mut surety_failure) -> surety_code;
     pub fn surety_limit_questions(
         seconds: f64,
         is_called_off: surety_called_off,
