@@ -3,7 +3,6 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -27,6 +26,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "texts.h"
 
 namespace surety::python {
 namespace {

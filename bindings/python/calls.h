@@ -14,6 +14,7 @@
 
 #include <surety/accounting/events/units.h>
 #include <surety/base/numbers/limit.h>
+#include <surety/base/system/memory_reserve.h>
 #include <surety/base/text/error.h>
 
 namespace nb = nanobind;
@@ -57,10 +58,11 @@ class Locked {
   PyGILState_STATE state_;
 };
 
+/// What `work` returns. \throws std::bad_alloc, which is MemoryError, where GMP had to use the memory reserve for it.
 template <class Work>
 auto unlocked(const Work& work) {
   const Unlocked lock;
-  return work();
+  return without_memory_reserve(work);
 }
 
 /// What is set as Python's error already.

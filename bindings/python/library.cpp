@@ -9,6 +9,7 @@
 
 #include "answers.h"
 #include "calls.h"
+#include "memory.h"
 #include "models.h"
 #include "noises.h"
 #include "releases.h"
@@ -45,6 +46,7 @@ NB_MODULE(_library, module) {
   nb::register_exception_translator(translate);
   module.attr("version") = SURETY_VERSION;
   remember_main_thread();
+  keep_memory_for_own_libraries();
 
   add_answers(module);
   add_noises(module);

@@ -3,7 +3,6 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -32,6 +31,7 @@
 
 #include "plans.h"
 #include "sources.h"
+#include "texts.h"
 
 namespace surety::python {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +27,7 @@
 #include <surety/mechanisms/bits/random_bits.h>
 
 #include "arguments.h"
+#include "texts.h"
 
 namespace surety::python {
 namespace {

@@ -3,7 +3,6 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
@@ -35,6 +34,7 @@
 #include "calls.h"
 #include "plans.h"
 #include "sources.h"
+#include "texts.h"
 
 namespace surety::python {
 namespace {

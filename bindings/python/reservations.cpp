@@ -3,7 +3,6 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
@@ -25,6 +24,7 @@
 #include "calls.h"
 #include "ledgers.h"
 #include "noises.h"
+#include "texts.h"
 
 namespace surety::python {
 namespace {

@@ -8,13 +8,12 @@
 #include <span>
 #include <string_view>
 
-#include <nanobind/stl/string.h>
-
 #include <surety/base/text/error.h>
 #include <surety/data/text_reader.h>
 
 #include "calls.h"
 #include "objects.h"
+#include "texts.h"
 
 namespace surety::python {
 namespace {
