@@ -74,11 +74,12 @@ void give_back(std::byte* block) noexcept {
 constinit thread_local unsigned watches = 0;
 
 std::atomic<bool> ends_watched_calls{false};
-std::terminate_handler otherwise = nullptr;  // NOLINT: set once
+std::terminate_handler otherwise = nullptr;   // NOLINT: set once
+bool (*ends_elsewhere)() noexcept = nullptr;  // NOLINT: set once
 
 /// \pre an exception that nobody may catch is on its way.
 [[noreturn]] void end_by_exception() noexcept {
-  if (watches > 0) {
+  if (watches > 0 || (ends_elsewhere != nullptr && ends_elsewhere())) {
     try {
       if (const auto error = std::current_exception()) std::rethrow_exception(error);
     } catch (const std::bad_alloc&) {
@@ -143,8 +144,10 @@ void free_or_give_back(void* memory) noexcept {
 
 void let_gmp_use_memory_reserve() noexcept { mp_set_memory_functions(allocate_for_gmp, reallocate_for_gmp, free_for_gmp); }
 
-void end_watched_calls_where_memory_is_exhausted() noexcept {
-  if (!ends_watched_calls.exchange(true)) otherwise = std::set_terminate(end_by_exception);
+void end_watched_calls_where_memory_is_exhausted(bool (*or_where)() noexcept) noexcept {
+  if (ends_watched_calls.exchange(true)) return;
+  ends_elsewhere = or_where;
+  otherwise = std::set_terminate(end_by_exception);
 }
 
 ReserveWatch::ReserveWatch() noexcept : before_{taken.load(std::memory_order_relaxed)} { ++watches; }

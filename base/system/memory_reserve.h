@@ -30,8 +30,8 @@ void free_or_give_back(void* memory) noexcept;
 void let_gmp_use_memory_reserve() noexcept;
 
 /// From now on std::bad_alloc that nobody can catch ends the process in that line, where it comes from within a call that a ReserveWatch of its thread looks
-/// at. The JSON library needs memory in its destructors. Elsewhere the handler of std::terminate does what it did.
-void end_watched_calls_where_memory_is_exhausted() noexcept;
+/// at, or where `or_where()`. The JSON library needs memory in its destructors. Elsewhere the handler of std::terminate does what it did.
+void end_watched_calls_where_memory_is_exhausted(bool (*or_where)() noexcept = nullptr) noexcept;
 
 /// Looks at a call: whether any thread used the reserve since this object was made. Its end frees what MPFR caches for the thread, so that the reserve is
 /// whole again.

@@ -220,7 +220,10 @@ SURETY_API surety_code surety_job_prepare(const char* json, size_t length, suret
                            : new surety_job{HomeProcess{}, AnyJob{std::in_place_type<Releasing>, text}});
   });
 }
-SURETY_API void surety_job_free(surety_job* job) { delete job; }
+SURETY_API void surety_job_free(surety_job* job) {
+  const WatchedCall watched;
+  delete job;
+}
 SURETY_API surety_code surety_job_event(const surety_job* job, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
@@ -264,7 +267,10 @@ SURETY_API surety_code surety_job_run_arrow(surety_job* job, struct ArrowArraySt
             [&](auto& own, auto& book, auto& bits, const auto& asked) { return AnyResult{own.run(std::move(rows), book, bits, asked)}; });
   });
 }
-SURETY_API void surety_result_free(surety_result* result) { delete result; }
+SURETY_API void surety_result_free(surety_result* result) {
+  const WatchedCall watched;
+  delete result;
+}
 SURETY_API surety_code surety_result_json(const surety_result* result, char** json, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] {
     given(json, "json");
@@ -298,7 +304,10 @@ SURETY_API surety_code surety_model_parse(const char* text, size_t length, suret
     *model = handed_over(new surety_model{optimizers::parse_model(text_of(text, length, "text"), "the text of the model")});
   });
 }
-SURETY_API void surety_model_free(surety_model* model) { delete model; }
+SURETY_API void surety_model_free(surety_model* model) {
+  const WatchedCall watched;
+  delete model;
+}
 SURETY_API surety_code surety_model_save(const surety_model* model, const char* path, surety_failure** failure) {
   return guarded(failure, [&] {
     const auto& known = given(model, "model").model;

@@ -238,7 +238,10 @@ SURETY_API surety_code surety_event_parse_json(const char* text, size_t length, 
     *event = handed_over(new surety_event{event_from_json(text_of(text, length, "text"))});
   });
 }
-SURETY_API void surety_event_free(surety_event* event) { delete event; }
+SURETY_API void surety_event_free(surety_event* event) {
+  const WatchedCall watched;
+  delete event;
+}
 SURETY_API surety_adjacency surety_event_adjacency(const surety_event* event) {
   return event == nullptr ? SURETY_ADD_OR_REMOVE_ONE : adjacency_for_c(event->event.adjacency());
 }
@@ -416,7 +419,10 @@ SURETY_API surety_code surety_truncated_geometric_create(const surety_noise_opti
                                            .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-SURETY_API void surety_noise_free(surety_noise* noise) { delete noise; }
+SURETY_API void surety_noise_free(surety_noise* noise) {
+  const WatchedCall watched;
+  delete noise;
+}
 
 SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
@@ -470,7 +476,10 @@ SURETY_API surety_code surety_ledger_open(const char* path, surety_ledger** ledg
     *ledger = handed_over(new surety_ledger{accounting::Ledger::open(&given(path, "path"))});
   });
 }
-SURETY_API void surety_ledger_free(surety_ledger* ledger) { delete ledger; }
+SURETY_API void surety_ledger_free(surety_ledger* ledger) {
+  const WatchedCall watched;
+  delete ledger;
+}
 
 SURETY_API surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const surety_promise* promise,
                                              const char* note, size_t note_length, surety_reservation** reservation,
@@ -537,4 +546,7 @@ SURETY_API surety_code surety_reservation_settle(surety_reservation* reservation
 SURETY_API uint64_t surety_reservation_run(const surety_reservation* reservation) {
   return reservation == nullptr ? 0 : reservation->reservation.id().value;
 }
-SURETY_API void surety_reservation_free(surety_reservation* reservation) { delete reservation; }
+SURETY_API void surety_reservation_free(surety_reservation* reservation) {
+  const WatchedCall watched;
+  delete reservation;
+}
