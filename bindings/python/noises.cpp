@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +19,7 @@
 #include <variant>
 
 #include <surety/accounting/events/event.h>
+#include <surety/base/system/thread_key.h>
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
@@ -32,10 +35,13 @@
 namespace surety::python {
 namespace {
 
-/// Of each thread its own, which starts anew after a fork.
+/// Of each thread its own, which starts anew after a fork. \throws std::bad_alloc
 mechanisms::SystemBits& bits_of_thread() {
-  thread_local mechanisms::SystemBits bits;
-  return bits;
+  static ThreadKey key{[](void* bits) { delete static_cast<mechanisms::SystemBits*>(bits); }};
+  if (void* const known = key.get()) return *static_cast<mechanisms::SystemBits*>(known);
+  auto made = std::make_unique<mechanisms::SystemBits>();
+  if (!key.set(made.get())) throw std::bad_alloc{};
+  return *made.release();
 }
 
 /// A power of two as a grid.

@@ -11,7 +11,7 @@
 
 namespace nanobind::detail {
 
-/// In place of nanobind/stl/string.h, which must not be included.
+/// In place of nanobind/stl/string.h, which must not be included beside it.
 template <>
 struct type_caster<std::string> {
   NB_TYPE_CASTER(std::string, const_name("str"))

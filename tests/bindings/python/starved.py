@@ -1,5 +1,5 @@
-"""starved.py FOLDER: calibrates, releases and audits again and again, each time in a process of its own that has no memory for one allocation, or for all
-from one on, or from some on little address space. Prints how each ended, as JSON: one of the ENDS below, and what is wrong. tests/bindings/python/test_memory.py
+"""starved.py FOLDER ONCE ALWAYS LIMITS: calibrates, releases, trains and audits again and again, each time in a process of its own that has no memory for one allocation, or for all
+from one on, or little address space from the beginning on. Prints how each ended, as JSON: one of the ENDS below, and what is wrong. tests/bindings/python/test_memory.py
 preloads tests/faults."""
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import surety
 
@@ -21,6 +24,7 @@ ALL.faults_begin.argtypes = [ctypes.c_uint64, ctypes.c_int]
 ALL.faults_begin.restype = ctypes.c_uint64
 LINE = "surety: error: memory is exhausted\n"
 ANSWER, MEMORY_ERROR, OUT_OF_MEMORY, ENDED = "answer", "MemoryError", "SuretyError", "a line and exit 5"
+RUNS = 3  # of a job
 EVENT = "repeat(10, poisson(0.01, gaussian(2)))"
 
 
@@ -30,9 +34,15 @@ def asked() -> str:
 
 def job(path: Path) -> tuple[str, float]:
     sigma = surety.calibrate("repeat(3, gaussian(sigma))", solve="sigma", epsilon=1, delta=1e-6, adjacency="replace-one").value
+    noise = surety.GaussianNoise(2.0, sensitivity=1, dimension=4, adjacency="replace-one")
+    said: dict[str, Any] = {"unit": None, "epsilon": 1, "delta": 1e-6, "adjacency": "replace-one"}
     with surety.Ledger.create(path, adjacency="replace-one") as ledger:
-        surety.release({"x": [1.0, 2.0] * 5}, [surety.sum("x", bounds=(0, 3))], unit=None, epsilon=1, adjacency="replace-one", ledger=ledger)
-        assert len(ledger.audit(1e-6)["runs"]) == 1
+        with ledger.reserve(3 * noise.event, note="four numbers") as run:
+            run.release(noise, np.zeros(4))
+        surety.release({"x": [1.0, 2.0] * 5}, [surety.sum("x", bounds=(0, 3))], ledger=ledger, **said)
+        table = {"x": [0.1, 0.9] * 10, "y": [0, 1] * 10}
+        surety.train(table, label="y", bounds={"x": (0, 1)}, algorithm="gradient-descent", steps=2, ledger=ledger, **said)
+        assert len(ledger.audit(1e-6)["runs"]) == RUNS
     return asked(), sigma
 
 
@@ -60,7 +70,7 @@ def attempt(path: Path, starve: Callable[[], None], feed: Callable[[], None], tr
     if path.exists():
         with surety.Ledger(path) as ledger:
             runs = ledger.audit(1e-6)["runs"]
-        if len(runs) > 1 or (released and len(runs) != 1):
+        if len(runs) > RUNS or (released and len(runs) != RUNS):
             return f"the ledger has {len(runs)} runs"
     elif released:
         return "there is no ledger"

@@ -61,7 +61,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_memory_that_runs_out_is_an_exception(own: dict[str, str], faults: Path, tmp_path: Path) -> None:
     """SURETY_STARVED=300,300,60 tries more places."""
-    most = os.environ.get("SURETY_STARVED", "24,12,6").split(",")
+    most = os.environ.get("SURETY_STARVED", "16,8,4").split(",")
     done = subprocess.run(
         [sys.executable, HERE / "starved.py", tmp_path, *most], env={**own, "LD_PRELOAD": str(faults)}, capture_output=True, text=True, timeout=600
     )
