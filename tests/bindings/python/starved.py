@@ -1,6 +1,7 @@
-"""starved.py FOLDER ONCE ALWAYS LIMITS: calibrates, releases, trains and audits again and again, each time in a process of its own that has no memory for one allocation, or for all
-from one on, or little address space from the beginning on. Prints how each ended, as JSON: one of the ENDS below, and what is wrong. tests/bindings/python/test_memory.py
-preloads tests/faults."""
+"""starved.py FOLDER ONCE ALWAYS LIMITS: calibrates, releases, trains and audits again and again, each time in a process of its own.
+
+ONCE processes have no memory for one allocation, ALWAYS have none from one allocation on, and LIMITS have little address space. Prints as JSON how they ended
+and where: one of the ends below, or what is wrong. tests/faults must be preloaded."""
 
 from __future__ import annotations
 
@@ -135,7 +136,12 @@ def main(once: int, always: int, limits: int) -> None:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         before = resource.getrlimit(resource.RLIMIT_AS)
         for more in spread(0, 1 << 21, limits):
-            end = ended(folder, lambda: resource.setrlimit(resource.RLIMIT_AS, (used + more, before[1])), lambda: resource.setrlimit(resource.RLIMIT_AS, before), truth)
+            end = ended(
+                folder,
+                lambda: resource.setrlimit(resource.RLIMIT_AS, (used + more, before[1])),
+                lambda: resource.setrlimit(resource.RLIMIT_AS, before),
+                truth,
+            )
             note(f"{more} bytes of address space", end)
         print(json.dumps(ends))
 
