@@ -9,6 +9,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/base/numbers/few.h>
 #include <surety/base/text/error.h>
 #include <surety/data/arrow_stream.h>
 #include <surety/mechanisms/bits/bits_ref.h>
@@ -25,7 +26,7 @@ struct UsedRecords {
   std::optional<Estimate> total = std::nullopt;  ///< of all that could be used, where that is public or was released in the same charge
 
   /// The interval lies below nine tenths of the total: much was left out.
-  [[nodiscard]] bool are_few() const noexcept { return total && used.upper < 0.9 * total->lower; }
+  [[nodiscard]] bool are_few() const noexcept { return total && surety::are_few(used.upper, total->lower); }
 };
 
 /// A number that was released, of a group and a cell where there are such.

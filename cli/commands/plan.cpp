@@ -74,6 +74,16 @@ void append_option(Arguments& words, const std::string& field, const nlohmann::j
   }
 }
 
+/// Says whether usable records are counted, unless the command line does. An algorithm that is none is refused where the words are read.
+void set_count(nlohmann::json& plan, const Arguments& said) {
+  if (std::find(said.begin(), said.end(), "--count-records") != said.end()) return;
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    if (plan["options"].value("algorithm", nlohmann::json{}) != algorithm->name()) continue;
+    jobs::TrainFields fields{*algorithm};
+    jobs::set_count(plan, fields.table());
+  }
+}
+
 /// The words of the plan in this file. \throws PlanError{bad_data}
 Arguments words_of(const nlohmann::json& plan, std::string_view command, const std::string& file) {
   Arguments words;
@@ -173,7 +183,8 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
   const std::string text = jobs::read_text(*file, largest_plan, "a plan");
   PlannedArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
   const auto of_plan = naming(*file, [&] {
-    const auto plan = jobs::parse_plan(text, words.front());
+    auto plan = jobs::parse_plan(text, words.front());
+    if (words.front() == "train") set_count(plan, words);
     result.expected->version = static_cast<int>(accounting::whole_number_of(plan["version"], "version"));
     return words_of(plan, words.front(), *file);
   });

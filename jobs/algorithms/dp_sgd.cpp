@@ -52,7 +52,6 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
   using OptionsRun::OptionsRun;
 
   CalibratedNoise calibrate() override {
-    refuse_count();
     const auto& multiplier = own<DpSgdPlan>().noise_multiplier;
     auto found = multiplier ? given(*multiplier)
                             : calibrated([&](NoiseMultiplier z) { return with_what_is_beside(event_at(z)); }, target(),

@@ -22,6 +22,7 @@ class FullGradientRun : public OptionsRun<TunableRun, Options> {
                                         FileNeeds{.objective = std::move(objective),
                                                   .extent = fmt::format("{} steps", own.steps),
                                                   .public_count = own.public_count,
+                                                  .are_gaussian_sums = true,
                                                   .keep = KeepRows::in_their_file},
                                         team} {}
 

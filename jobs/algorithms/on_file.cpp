@@ -7,6 +7,7 @@
 #include <variant>
 
 #include <surety/accounting/events/releases.h>
+#include <surety/base/numbers/few.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/bounded_sum.h>
 #include <surety/optimizers/doors/score_releaser.h>
@@ -99,6 +100,23 @@ NoiseMultiplier noise_of_count(const Event& training) {
   return NoiseMultiplier{10 * least->value()};
 }
 
+/// The private count of usable records, by default wherever the training can pay for it, a public number is there to compare it with, and damaged records
+/// are not refused anyway. \throws PlanError where the plan wants a count that cannot be.
+bool is_counted(const SplitPlan& own, const TrainPlan& shared, const FileNeeds& needs) {
+  if (own.count_records && own.no_count_records) refuse_plan("cannot combine @count-records with @no-count-records; remove one");
+  if (own.no_count_records) return false;
+  const bool has_public_number = shared.target.adjacency != Adjacency::add_or_remove_one || needs.public_count;
+  if (own.count_records) {
+    if (!needs.are_gaussian_sums)
+      refuse_plan("@count-records is for trainings whose releases are all Gaussian sums, not for {}", shared.algorithm_name());
+    if (!has_public_number) {
+      refuse_plan("@count-records needs a public number of records to compare with, which add-or-remove-one has only by @public-count");
+    }
+    return true;
+  }
+  return needs.are_gaussian_sums && has_public_number && !shared.source.form_is_public && !shared.search.tune;
+}
+
 void keep_range(Dataset& data, std::size_t first, std::size_t end) {
   std::vector<std::size_t> places(end - first);
   std::iota(places.begin(), places.end(), first);
@@ -110,15 +128,12 @@ void keep_range(Dataset& data, std::size_t first, std::size_t end) {
 FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team)
     : plan_{shared},
       how_{split_options(own, shared)},
-      counts_usable_{own.count_records},
+      counts_usable_{is_counted(own, shared, needs)},
       needs_{std::move(needs)},
       score_{own, shared},
       team_{team} {
   if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
     refuse_plan("@public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
-  }
-  if (counts_usable_ && !is_count_public() && !needs_.public_count) {
-    refuse_plan("@count-records needs a public number of records to compare with, which add-or-remove-one has only by @public-count");
   }
   if (!is_shared()) return;
   if (shared.has_unit()) {
@@ -176,7 +191,15 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
     const double to = std::max(*usable_ + reach, 0.0);
     facts.lines.emplace_back("usable", fmt::format("in [{:.0f}, {:.0f}] of the {} {} trained on, with confidence 0.998", from, to,
                                                    known_count().value(), plan_.has_unit() ? "units" : "records"));
-    facts.fields["usable"] = {{"value", *usable_}, {"from", from}, {"to", to}, {"confidence", 0.998}, {"of", known_count().value()}};
+    auto& usable = facts.fields["usable"];
+    usable = {{"value", *usable_}, {"from", from}, {"to", to}, {"confidence", 0.998}, {"of", known_count().value()}};
+    if (const auto of = static_cast<double>(known_count().value()); are_few(to, of)) {
+      auto warning = fmt::format(
+          "at most {:.0f} of {:.0f} {} trained on are usable: check the label, how numbers are written (decimal, thousands), and missing cells (missing)",
+          to, of, plan_.has_unit() ? "units" : "records");
+      facts.lines.emplace_back("WARNING", warning);
+      usable["warning"] = std::move(warning);
+    }
   }
   score_.add_to(facts);
   const bool are_units = plan_.has_unit();
@@ -194,18 +217,14 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
   tell(facts, known.model);
 }
 
-void FileRun::refuse_count() const {
-  if (counts_usable_)
-    refuse_plan("@count-records is for trainings whose releases are all Gaussian sums, not for {}", plan_.algorithm_name());
-}
-
 std::optional<std::uint64_t> FileRun::known_count() const {
   if (const auto known = units().count) return known->value();
   return is_count_public() ? std::optional{training_records()} : needs_.public_count;
 }
 
 Event FileRun::with_what_is_beside(const Event& training) const {
-  if (counts_usable_) return compose({gaussian(noise_of_count(training), training.adjacency()), training});
+  // At delta = 0 no Gaussian noise will do, which the calibration says of the training alone.
+  if (counts_usable_ && target().delta.value() > 0) return compose({gaussian(noise_of_count(training), training.adjacency()), training});
   const auto score = score_.paid_noise(scored_training(training));
   return score ? compose({gaussian(*score, training.adjacency()), training}) : training;
 }
@@ -231,7 +250,7 @@ void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
   if (most >= known / 2) return;
   refuse(
       ErrorCode::bad_data,
-      "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be half of them; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged",
+      "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be at least half; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged. Check the label, how numbers are written (@decimal, @thousands), and missing cells (@missing)",
       one_line(plan_.source.path), std::max(*usable_, 0.0), known, plan_.has_unit() ? "units" : "records", std::max(most, 0.0));
 }
 
@@ -340,7 +359,8 @@ void add_count(FieldTable& table, SplitPlan& own) {
   table.group("Data");
   table.add(
       "count-records", own.count_records,
-      "Count in private how many usable records are trained on, for a hundredth of the budget, and stop before the training where they are fewer than half; what was planned stays charged");
+      "Count usable records in private before the training, for a hundredth of mu squared, and refuse where that cannot be. The run warns below nine tenths of the known number, and stops below half, with its whole plan charged. The default counts wherever it can: not under @tune, with @form-is-public, or without a public number of records");
+  table.add("no-count-records", own.no_count_records, "Train without that count");
   table.group("Problem and algorithm");
 }
 

@@ -32,6 +32,7 @@ struct FileNeeds {
   std::optional<std::uint64_t> records = {};       ///< or units, that the file must have
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
   bool needs_no_count = false;                     ///< nothing is divided by it
+  bool are_gaussian_sums = false;                  ///< all that it releases, so that a count of usable records is a hundredth of them
   KeepRows keep = KeepRows::in_memory;
   /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of
   /// zeros as ever.
@@ -59,13 +60,11 @@ class FileRun : public TrainingRun {
   /// Where nothing that it releases pays for a score: about how many records, or units, are held out, a public number, and 0 where one is wanted at no price but
   /// by its name.
   [[nodiscard]] virtual std::optional<double> held_out_for_price() const { return std::nullopt; }
-  /// The event with the count before it, where the plan asks for one, and with a score that is paid for. \throws PlanError for a count where not all is Gaussian
+  /// The event with the count before it, where there is one, or with a score that is paid for.
   [[nodiscard]] Event with_what_is_beside(const Event& training) const;
-  /// Releases how many usable records, or units, are trained on, where the plan asks for that. \param training all that is released beside
+  /// Releases how many usable records, or units, are trained on, where they are counted. \param training all that is released with it
   /// \throws Error{bad_data} where they are fewer than half of as many as is publicly known: what is charged stays so.
   void count_usable(const Event& training, const TrainingDoors& doors);
-  /// \throws PlanError where the plan asks for a count.
-  void refuse_count() const;
   /// The weights, once the model was scored on the part held out, where it may be.
   [[nodiscard]] std::vector<double> scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits);
   /// Adds what else follows from what was released, once it was. \param model of these weights
@@ -130,9 +129,7 @@ class LoneRun : public FileRun {
   }
 
  protected:
-  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {
-    refuse_count();
-  }
+  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {}
   [[nodiscard]] virtual std::vector<double> learn(const data::Dataset& data, double noise, accounting::Reservation& reservation,
                                                   mechanisms::BitsRef bits) = 0;
 };
@@ -199,7 +196,7 @@ class OptionsRun : public Run {
 
 /// `held-out`, `split-seed` and `form-is-public`.
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared);
-/// For those whose releases are all Gaussian sums: `count-records`.
+/// For those whose releases are all Gaussian sums: `count-records` and `no-count-records`.
 void add_count(FieldTable& table, SplitPlan& own);
 /// For those that run on ranks: `timeout`.
 void add_timeout(FieldTable& table, SplitPlan& own);

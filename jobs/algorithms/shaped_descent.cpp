@@ -125,6 +125,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
                                               FileNeeds{.objective = objective,
                                                         .extent = fmt::format("the second moment and {} steps", steps),
                                                         .public_count = own.public_count,
+                                                        .are_gaussian_sums = true,
                                                         .keep = KeepRows::in_their_file},
                                               context.team);
   }
@@ -214,6 +215,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
                                          FileNeeds{.objective = objective,
                                                    .extent = "one release",
                                                    .public_count = own.public_count,
+                                                   .are_gaussian_sums = true,
                                                    .keep = KeepRows::in_their_file,
                                                    .sees_the_intercept_alone = true},
                                          context.team);

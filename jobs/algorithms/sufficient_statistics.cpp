@@ -186,9 +186,13 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
                                          .ridge_rule = own.ridge_rule == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
                                          .threads = threads_of(own.threads)};
     static_cast<void>(Confidence{own.confidence});
-    return std::make_unique<SufficientStatisticsRun>(
-        settings, own, shared,
-        FileNeeds{.objective = objective, .extent = "one release", .needs_no_count = true, .keep = KeepRows::in_their_file}, context.team);
+    return std::make_unique<SufficientStatisticsRun>(settings, own, shared,
+                                                     FileNeeds{.objective = objective,
+                                                               .extent = "one release",
+                                                               .needs_no_count = true,
+                                                               .are_gaussian_sums = true,
+                                                               .keep = KeepRows::in_their_file},
+                                                     context.team);
   }
 };
 

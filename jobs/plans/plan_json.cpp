@@ -53,8 +53,6 @@ std::string command_of(std::string_view plan) {
   return accounting::text_of(command, "command");
 }
 
-int plan_version(std::string_view command) { return command == "release" ? 2 : 1; }
-
 nlohmann::json parse_plan(std::string_view text, std::string_view command) {
   const auto json = parse_object(text);
   constexpr std::array<std::string_view, 9> known{"version", "command", "options", "adjacency",    "target",
@@ -65,9 +63,8 @@ nlohmann::json parse_plan(std::string_view text, std::string_view command) {
     }
   }
   const auto& version = member(json, "version");
-  const int latest = plan_version(command);
-  if (!version.is_number_integer() || version < 1 || version > latest) {
-    refuse_text("version is {}, must be {}", one_line(version.dump()), latest == 1 ? "1" : fmt::format("from 1 to {}", latest));
+  if (!version.is_number_integer() || version < 1 || version > plan_version) {
+    refuse_text("version is {}, must be from 1 to {}", one_line(version.dump()), plan_version);
   }
   if (member(json, "command") != command) refuse_text("command is {}, must be \"{}\"", one_line(json["command"].dump()), command);
   if (!member(json, "options").is_object()) refuse_text("options are no object");
@@ -82,8 +79,20 @@ Target target_in(const nlohmann::json& plan) {
           .adjacency = parse_adjacency(accounting::text_of(plan["adjacency"], "adjacency"))};
 }
 
+void set_count(nlohmann::json& plan, FieldTable& known) {
+  constexpr const char* count = "count-records";
+  constexpr const char* no_count = "no-count-records";
+  auto& options = plan["options"];
+  if (known.find(no_count) == nullptr || (options.contains(no_count) && !options[no_count].is_boolean())) return;
+  const bool is_said = options.contains(count);
+  // A value of another type is refused where the field is set.
+  if (is_said && (!options[count].is_boolean() || accounting::truth_of(options[count], count))) return;
+  options.erase(count);
+  if (is_said || plan["version"] == 1) options[no_count] = true;
+}
+
 nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target) {
-  return {{"version", plan_version(command)},
+  return {{"version", plan_version},
           {"command", command},
           {"options", std::move(options)},
           {"adjacency", name(target.adjacency)},

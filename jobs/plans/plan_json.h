@@ -19,8 +19,9 @@
 
 namespace surety::jobs {
 
-/// The version of the plans that a command prints: of a training 1, of a release 2, whose statistics are objects. Every version is read.
-[[nodiscard]] int plan_version(std::string_view command);
+/// The version of the plans that a command prints. In version 2 statistics of a release are objects, and a training counts usable records by default.
+/// Version 1 is read, too.
+inline constexpr int plan_version = 2;
 
 /// \throws PlanError{bad_data} by a pattern as `refuse`.
 template <class... Values>
@@ -33,6 +34,10 @@ template <class... Values>
 [[nodiscard]] nlohmann::json parse_plan(std::string_view text, std::string_view command);
 /// \throws PlanError{bad_data}; Error{invalid_argument} for numbers that are no promise.
 [[nodiscard]] Target target_in(const nlohmann::json& plan);
+
+/// Says in the options of a training whether usable records are counted, as a plan of version 2 says it. A plan of version 1 without `count-records` is without
+/// the count, and so is `"count-records": false` in every version. \param known the fields of its algorithm
+void set_count(nlohmann::json& plan, FieldTable& known);
 
 /// The same text as JSON, with nothing in it that follows from the rest.
 [[nodiscard]] nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target);

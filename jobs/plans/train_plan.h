@@ -106,8 +106,10 @@ struct SplitPlan {
   double held_out = 0.2;
   std::uint64_t split_seed = 0;
   std::optional<std::string> score = {};  ///< that is released of the model on that part, or none; by default what suits the loss
-  bool count_records = false;             ///< in private, before the training
-  std::optional<double> timeout = {};     ///< in seconds, of those that run on ranks
+  /// Usable records are counted in private before the training, where its releases can pay for the count. Said, it is refused where they cannot.
+  bool count_records = false;
+  bool no_count_records = false;       ///< no such count
+  std::optional<double> timeout = {};  ///< in seconds, of those that run on ranks
   friend bool operator==(const SplitPlan&, const SplitPlan&) = default;
 };
 

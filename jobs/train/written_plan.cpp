@@ -50,13 +50,16 @@ std::unique_ptr<Algorithm> algorithm_named(const std::string& name) {
 }  // namespace
 
 WrittenTraining read_train_plan(std::string_view text, NamedRecords named) {
-  const auto json = parse_plan(text, "train");
+  auto json = parse_plan(text, "train");
   const auto& options = json["options"];
   if (!options.contains("algorithm")) refuse_text("field 'algorithm' is missing");
   const auto& name = options["algorithm"];
   if (!name.is_string()) refuse_text("options: @algorithm is {}, must be a text", one_line(name.dump()));
   const auto algorithm = algorithm_named(accounting::text_of(name, "algorithm"));
   TrainFields fields{*algorithm};
+  const bool says_no_count = options.contains("count-records") || options.contains("no-count-records");
+  set_count(json, fields.table());
+  const bool is_uncounted_by_version = !says_no_count && options.contains("no-count-records");
   SaidFields said;
   for (const auto& [field, value] : options.items()) {
     if (field == "algorithm") continue;
@@ -68,6 +71,9 @@ WrittenTraining read_train_plan(std::string_view text, NamedRecords named) {
   auto written = fields.written(target_in(json), named);
   written.said = std::move(said);
   written.text = text;
+  if (is_uncounted_by_version) {
+    written.notes.emplace_back("the plan is of version 1: usable records are not counted; --print-plan prints it in version 2");
+  }
   return written;
 }
 

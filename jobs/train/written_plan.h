@@ -1,6 +1,6 @@
 // The plan of a training as JSON, as `surety train --print-plan` writes it and anybody may:
 //
-//   {"version": 1, "command": "train", "adjacency": "replace-one", "target": {"epsilon": 1, "delta": 1e-05},
+//   {"version": 2, "command": "train", "adjacency": "replace-one", "target": {"epsilon": 1, "delta": 1e-05},
 //    "options": {"data": "a.csv", "algorithm": "svrg", "label": "y", "records": 4000, "ledger": "run.db", "model": "m.json"},
 //    "event": {...}, "noise": 37.3, "unit": {...}}
 //

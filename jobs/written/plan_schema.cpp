@@ -166,8 +166,8 @@ json release_options(int version) {
           {"additionalProperties", false}};
 }
 
-json plan_of(std::string_view command, int version, json options) {
-  json properties{{"command", {{"const", command}}}, {"version", {{"const", version}}}, {"options", std::move(options)}};
+json plan_of(std::string_view command, json version, json options) {
+  json properties{{"command", {{"const", command}}}, {"version", std::move(version)}, {"options", std::move(options)}};
   return {{"properties", std::move(properties)}, {"required", {"command", "options"}}};
 }
 
@@ -182,14 +182,14 @@ std::string plan_schema() {
   for (const auto& algorithm : algorithms) {
     auto own = properties_of(TrainFields{*algorithm}.table(), shared);
     own["algorithm"] = {{"const", algorithm->name()}, {"description", algorithm->summary()}};
-    alternatives.push_back(plan_of("train", 1,
+    alternatives.push_back(plan_of("train", {{"enum", {1, 2}}},
                                    {{"type", "object"},
                                     {"allOf", {{{"$ref", "#/$defs/training"}}}},
                                     {"properties", std::move(own)},
                                     {"required", {"algorithm"}},
                                     {"unevaluatedProperties", false}}));
   }
-  for (const int version : {1, 2}) alternatives.push_back(plan_of("release", version, release_options(version)));
+  for (const int version : {1, 2}) alternatives.push_back(plan_of("release", {{"const", version}}, release_options(version)));
   const json number{{"type", "number"}};
   const json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                     {"title", "A plan of Surety"},

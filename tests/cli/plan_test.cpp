@@ -35,7 +35,7 @@ TEST_F(Plan, OfATrainingIsTheSameRunWhenItIsReadBack) {
            {"--algorithm", "gradient-descent", "--bounds", "x=-3,3", "--adjacency", "zero-out", "--iterate", "average", "--clip", "0.3"}}) {
     std::filesystem::remove(path("run.db"));  // a ledger is of one adjacency
     const auto plan = planned(base + more);
-    EXPECT_EQ(plan["version"], 1);
+    EXPECT_EQ(plan["version"], 2);
     EXPECT_EQ(plan["options"]["algorithm"], more.empty() ? "shaped-descent" : more[1]);
     const auto first = surety(base + more + Words{"--json"});
     ASSERT_EQ(first.code, 0) << first.err;
@@ -48,6 +48,45 @@ TEST_F(Plan, OfATrainingIsTheSameRunWhenItIsReadBack) {
     EXPECT_EQ(second.json()["epsilon"], first.json()["epsilon"]);
     EXPECT_EQ(planned(from_plan()), plan);
   }
+}
+
+// A plan of version 1 is from when nothing was counted unless it said so: it keeps its event and its noise.
+TEST_F(Plan, OfATrainingOfVersion1CountsNoRecordsUnlessItSaysSo) {
+  const Words base{
+      "train", small_data(300), "--label", "label>0",  "--drop",       "y",       "--algorithm",      "gradient-descent", "--epsilon",
+      "1",     "--delta",       "1e-5",    "--ledger", path("run.db"), "--model", path("model.json"), "--replay-seed",    "4"};
+  const auto counted = planned(base);
+  const auto plain = planned(base + Words{"--no-count-records"});
+  EXPECT_NE(counted["event"], plain["event"]);
+  EXPECT_EQ(counted["event"], planned(base + Words{"--count-records"})["event"]);
+  EXPECT_EQ(plain["options"]["no-count-records"], true);
+  auto old = plain;
+  old["version"] = 1;
+  old["options"].erase("no-count-records");
+  change(old);  // with its event and its noise, which must follow from the rest
+  EXPECT_EQ(planned(from_plan()), plain);
+  EXPECT_EQ(surety(from_plan() + Words{"--json"}).json()["planned"],
+            surety(base + Words{"--no-count-records", "--json"}).json()["planned"]);
+  // What the command line says goes with the plan.
+  old.erase("event");
+  old.erase("noise");
+  change(old);
+  EXPECT_EQ(planned(from_plan() + Words{"--count-records"})["event"], counted["event"]);
+  old["options"]["count-records"] = true;
+  change(old);
+  EXPECT_EQ(planned(from_plan())["event"], counted["event"]);
+  for (const int version : {1, 2}) {
+    old["version"] = version;
+    old["options"]["count-records"] = false;
+    change(old);
+    EXPECT_EQ(planned(from_plan()), plain) << version;
+  }
+  old["options"].erase("count-records");
+  change(old);
+  EXPECT_EQ(planned(from_plan()), counted) << "of version 2";
+  old["options"]["no-count-records"] = 1;
+  change(old);
+  expect_refused_untouched(from_plan(), 3, {"no-count-records is 1, must be true or false"});
 }
 
 TEST_F(Plan, OfAReleaseIsTheSameRunWhenItIsReadBack) {
@@ -170,7 +209,7 @@ TEST_F(Plan, NeverRunsAsSomethingElseThanItSays) {
   refused(with("event", less), 2, {"event is", "must be"});
   refused(with("noise", plan["noise"].get<double>() * 2), 2, {"noise is", "must be"});
   refused(with("unit", {{"name", "patient"}, {"most", 5}}), 2, {"unit is", "must be"});
-  refused(with("version", 2), 3, {"version is 2, must be 1"});
+  refused(with("version", 3), 3, {"version is 3, must be from 1 to 2"});
   refused(with("command", "release"), 3, {"command is", "must be \"train\""});
   refused(with("surprise", 1), 3, {"unknown field 'surprise'"});
   auto missing = plan;

@@ -1,4 +1,5 @@
 // surety train and predict: the main job on real data, what else can be trained, and what a model file says.
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <zlib.h>
 
@@ -75,41 +76,108 @@ TEST_F(Train, ReleasesAScoreOfWhatIsHeldOut) {
   }
 }
 
-// A column of words makes every record damaged; whoever asks for a count is told so before the budget is spent on noise.
-TEST_F(Train, CountsWhatIsUsable) {
-  const auto arguments = [&](const std::string& data, const std::string& name, const Words& algorithm = {"shaped-descent"}) {
-    return Words{"train",           data,
-                 "--label",         "label",
-                 "--epsilon",       "1",
-                 "--delta",         "1e-5",
-                 "--ledger",        path(name + ".db"),
-                 "--model",         path(name + ".json"),
-                 "--count-records", "--algorithm"} +
-           algorithm;
-  };
-  const auto report = surety(arguments(small_data(4000), "run", {"shaped-descent", "--json"})).json();
+// A column of words makes every record damaged: that is found out before the budget is spent on a model of nothing.
+class Usable : public Train {
+ protected:
+  [[nodiscard]] Words arguments(const std::string& data, const std::string& name, const Words& more = {"--algorithm", "shaped-descent"}) {
+    return Words{"train", data,       "--label",          "label",   "--epsilon",         "1", "--delta",
+                 "1e-5",  "--ledger", path(name + ".db"), "--model", path(name + ".json")} +
+           more;
+  }
+  /// A table of which `usable(i)` says whether the record has a number.
+  template <class IsUsable>
+  [[nodiscard]] std::string table(const std::string& name, const IsUsable& is_usable) {
+    std::string text = "x,label\n";
+    for (int i = 0; i < 20000; ++i) text += fmt::format("{},{}\n", is_usable(i) ? "1" : "word", i % 2);
+    write(path(name), text);
+    return path(name);
+  }
+};
+
+TEST_F(Usable, RecordsAreCountedByDefault) {
+  const auto report = surety(arguments(small_data(4000), "run", {"--algorithm", "shaped-descent", "--json"})).json();
   EXPECT_EQ(report["usable"]["of"], report["training_records"]);
-  EXPECT_LE(report["usable"]["from"], report["training_records"]);
-  EXPECT_GE(report["usable"]["to"], report["training_records"]);
+  EXPECT_NEAR(report["usable"]["value"].get<double>(), report["training_records"].get<double>(), 300);
+  EXPECT_LT(report["usable"]["from"], report["usable"]["value"]);
+  EXPECT_GT(report["usable"]["to"], report["usable"]["value"]);
+  EXPECT_FALSE(report["usable"].contains("warning"));
   // 1 / z^2 of the count is a hundredth of that of the rest, and the score stays within the rest: 3.730632 is the z of epsilon 1.
   const auto event = report["event"].get<std::string>();
   const auto count = event.find("gaussian(37.");
   ASSERT_NE(count, std::string::npos) << event;
   EXPECT_NEAR(std::stod(event.substr(count + 9)), 10 * std::sqrt(1.01) * 3.730632, 1e-4);
   EXPECT_NEAR(std::stod(report["held_out_score"]["event"].get<std::string>().substr(9)), 1.01 * 3.730632, 1e-4);
-  EXPECT_NE(surety(arguments(small_data(4000), "run")).out.find("\nusable       in ["), std::string::npos);
+  const auto people = surety(arguments(small_data(4000), "run")).out;
+  EXPECT_NE(people.find("\nusable       in ["), std::string::npos) << people;
+  EXPECT_EQ(people.find("WARNING"), std::string::npos) << people;
+  for (const Words& all : {Words{}, Words{"--algorithm", "gradient-descent"}, Words{"--algorithm", "accelerated-gradient-descent"},
+                           Words{"--algorithm", "mirror-descent", "--radius", "2"}, Words{"--algorithm", "constant"},
+                           Words{"--algorithm", "gradient-descent", "--adjacency", "add-or-remove-one", "--public-count", "3200"},
+                           Words{"--algorithm", "sufficient-statistics", "--loss", "squared", "--label-bound", "1"}}) {
+    const auto outcome = surety(arguments(small_data(4000), "all" + std::to_string(all.size()), all + Words{"--json"}));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_TRUE(outcome.json().contains("usable")) << outcome.out;
+    std::filesystem::remove(path("all" + std::to_string(all.size()) + ".db"));
+  }
+}
 
-  std::string words = "x,label\n";
-  for (int i = 0; i < 4000; ++i) words += i % 3 == 0 ? "1,1\n" : "word,0\n";
-  write(path("words.csv"), words);
-  expect_refused(arguments(path("words.csv"), "words"), 3,
-                 {"words.csv: about ", " of the 3200 records trained on are usable", "all that it planned stays charged"});
-  const auto run = surety({"ledger", "list", path("words.db"), "--json"}).json()["runs"].back();
-  EXPECT_NE(run["state"], "settled");
-  EXPECT_FALSE(std::filesystem::exists(path("words.json")));
+TEST_F(Usable, RecordsAreNotCountedWhereThatIsSaidOrCannotBe) {
+  const auto event = [&](const Words& more) {
+    std::filesystem::remove(path("run.db"));
+    const auto outcome = surety(arguments(small_data(400), "run", more + Words{"--json"}));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_FALSE(outcome.json().contains("usable")) << outcome.out;
+    return outcome.json()["planned"].get<std::string>();
+  };
+  const Words steps{"--algorithm", "gradient-descent", "--steps", "9"};
+  EXPECT_TRUE(event(steps + Words{"--no-count-records"}).starts_with("repeat(9, gaussian("));
+  EXPECT_TRUE(event(steps + Words{"--form-is-public"}).starts_with("repeat(9, gaussian(")) << "a damaged record is an error";
+  EXPECT_TRUE(event({"--algorithm", "sufficient-statistics", "--loss", "squared", "--label-bound", "1", "--adjacency", "add-or-remove-one"})
+                  .starts_with("gaussian("))
+      << "no number of records is public";
+  EXPECT_EQ(event({"--algorithm", "dp-sgd", "--records", "400"}).find("compose("), std::string::npos);
 
-  expect_refused(arguments(small_data(400), "run", {"dp-sgd", "--records", "400"}), 2, {"--count-records is for ", ", not for dp-sgd"});
-  expect_refused(arguments(small_data(400), "run", {"shaped-descent", "--tune", "4"}), 2, {"--count-records is not for --tune"});
+  expect_refused(arguments(small_data(400), "run", {"--algorithm", "dp-sgd", "--records", "400", "--count-records"}), 2,
+                 {"--count-records is for ", ", not for dp-sgd"});
+  expect_refused(arguments(small_data(400), "run", {"--algorithm", "shaped-descent", "--tune", "4", "--count-records"}), 2,
+                 {"--count-records is not for --tune"});
+  expect_refused(arguments(small_data(400), "run", {"--algorithm", "shaped-descent", "--no-count-records", "--count-records"}), 2,
+                 {"cannot combine --count-records with --no-count-records; remove one"});
+  expect_refused(arguments(small_data(400), "of-none",
+                           {"--algorithm", "sufficient-statistics", "--loss", "squared", "--label-bound", "1", "--adjacency",
+                            "add-or-remove-one", "--count-records"}),
+                 2, {"--count-records needs a public number of records"});
+}
+
+TEST_F(Usable, RecordsThatAreFewStopTheRunAndStayCharged) {
+  const auto few = table("few.csv", [](int i) { return i % 12 == 0; });
+  for (const Words& more : {Words{}, Words{"--algorithm", "gradient-descent"}}) {
+    const auto name = "few" + std::to_string(more.size());
+    expect_refused(arguments(few, name, more), 3,
+                   {"few.csv: about ", " of the 16000 records trained on are usable", "must be at least half",
+                    "all that it planned stays charged", "Check the label", "--decimal", "--missing"});
+    const auto run = surety({"ledger", "list", path(name + ".db"), "--json"}).json()["runs"].back();
+    EXPECT_NE(run["state"], "settled");
+    const auto audit = surety({"audit", path(name + ".db"), "--delta", "1e-5", "--json"}).json();
+    EXPECT_GT(audit["epsilon"]["lower"].get<double>(), 0.999) << "the full charge stays";
+    EXPECT_FALSE(std::filesystem::exists(path(name + ".json")));
+  }
+  EXPECT_EQ(surety(arguments(few, "anyway", {"--no-count-records"})).code, 0);
+}
+
+TEST_F(Usable, RecordsBelowNineTenthsAreWarnedOf) {
+  const auto some = table("some.csv", [](int i) { return i % 5 != 0; });
+  const auto report = surety(arguments(some, "some", {"--replay-seed", "5", "--json"})).json();
+  const std::string words = " of 16000 records trained on are usable: check the label";
+  EXPECT_NE(report["usable"]["warning"].get<std::string>().find(words), std::string::npos) << report;
+  EXPECT_NEAR(report["usable"]["value"].get<double>(), 12800, 300);
+  const auto people = surety(arguments(some, "some", {"--replay-seed", "5"})).out;
+  EXPECT_NE(people.find("\nWARNING      at most 1"), std::string::npos) << people;
+  EXPECT_NE(people.find(words), std::string::npos) << people;
+  // What is replayed says the same to the last bit.
+  EXPECT_EQ(surety(arguments(some, "again", {"--replay-seed", "5", "--json"})).json()["usable"], report["usable"]);
+  const auto nearly = table("nearly.csv", [](int i) { return i % 20 != 0; });
+  EXPECT_FALSE(surety(arguments(nearly, "nearly", {"--json"})).json()["usable"].contains("warning"));
 }
 
 TEST_F(Train, SaysWhyThereIsNoScore) {

@@ -83,7 +83,10 @@ class EveryField : public ::testing::Test {
   /// they belong.
   [[nodiscard]] static json plan_of(const std::string& command, const json& said) {
     auto options = said;
-    json plan{{"version", 1}, {"command", command}, {"adjacency", "zero-out"}, {"target", {{"epsilon", 0.1}, {"delta", 1e-5}}}};
+    json plan{{"version", command == "train" ? 2 : 1},
+              {"command", command},
+              {"adjacency", "zero-out"},
+              {"target", {{"epsilon", 0.1}, {"delta", 1e-5}}}};
     for (const auto& [name, value] : said.items()) {
       if (name == "adjacency") plan[name] = value;
       const bool is_of_target = name == "epsilon" || name == "delta";

@@ -190,15 +190,20 @@ TEST_F(TrainJob, OfOwnersInAnArrowStreamDoesNotDependOnHowItIsCut) {
     auto plan = plan_of(jobs::GradientDescentPlan{});
     plan.unit = jobs::unit_of_column("who", Count{most}, {});
     plan.source = same.source();
+    // Scores that are not private are sums of rounded numbers in the order of rows, which a stream keeps in another one.
+    const auto text_of_found = [](const jobs::TrainedModel& found) {
+      auto report = nlohmann::json::parse(json_text(found));
+      report.erase("held_out_scores_not_private");
+      return report.dump() + write_model(found.model);
+    };
     const auto text_of = [&](std::size_t each, std::uint64_t seed) {
       auto of_stream = plan;
       of_stream.source.rows = std::make_shared<jobs::GivenRows>(same.rows(each));
-      const auto found = run(of_stream, seed);
-      return json_text(found) + write_model(found.model);
+      return text_of_found(run(of_stream, seed));
     };
     const auto of_file = run(plan, 7);
     const auto whole = text_of(people, 7);
-    EXPECT_EQ(whole == json_text(of_file) + write_model(of_file.model), most == 3);
+    EXPECT_EQ(whole == text_of_found(of_file), most == 3);
     for (const std::size_t each : {std::size_t{7}, std::size_t{1}}) EXPECT_EQ(text_of(each, 7), whole) << each;
     EXPECT_NE(text_of(people, 8), whole);
   }

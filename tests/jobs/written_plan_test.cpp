@@ -33,7 +33,7 @@ using nlohmann::json;
 using reference::refusal_of;
 
 json plan_of(const std::string& algorithm) {
-  return {{"version", 1},
+  return {{"version", 2},
           {"command", "train"},
           {"adjacency", "replace-one"},
           {"target", {{"epsilon", 1}, {"delta", 1e-5}}},
@@ -161,7 +161,7 @@ TEST(WrittenPlanText, IsRefusedWithItsPath) {
   refused([](json& plan) { plan["options"].erase("label"); }, "label is missing", ErrorCode::invalid_argument);
   refused([](json& plan) { plan["options"]["epsilon"] = 1; }, "options: unknown field 'epsilon'");
   refused([](json& plan) { plan["options"] = 3; }, "options are no object");
-  refused([](json& plan) { plan["version"] = 2; }, "version is 2, must be 1");
+  refused([](json& plan) { plan["version"] = 3; }, "version is 3, must be from 1 to 2");
   refused([](json& plan) { plan["command"] = "release"; }, "command is \"release\", must be \"train\"");
   refused([](json& plan) { plan["extra"] = 1; }, "unknown field 'extra'");
   refused([](json& plan) { plan["evant"] = 1; }, "unknown field 'evant'; did you mean 'event'?");
@@ -180,6 +180,26 @@ TEST(WrittenPlanText, IsRefusedWithItsPath) {
   text_refused(std::string(100'000, '[') + std::string(100'000, ']'), "plan");
   text_refused(R"({"options": {"steps": 1, "steps": 2}})", "steps");
   text_refused(R"({"version": 1, "target": {"epsilon": NaN}})", "plan");
+}
+
+// In C and in Python as for the command.
+TEST(WrittenPlanText, OfVersion1CountsNoRecordsUnlessItSaysSo) {
+  const auto read = [](int version, const json& count) {
+    auto plan = plan_of("shaped-descent");
+    plan["version"] = version;
+    if (!count.is_null()) plan["options"]["count-records"] = count;
+    return std::get<jobs::ShapedDescentPlan>(jobs::read_train_plan(plan.dump()).plan.algorithm);
+  };
+  EXPECT_TRUE(read(1, {}).no_count_records);
+  EXPECT_FALSE(read(2, {}).no_count_records);
+  for (const int version : {1, 2}) {
+    EXPECT_TRUE(read(version, false).no_count_records);
+    EXPECT_TRUE(read(version, true).count_records && !read(version, true).no_count_records);
+  }
+  // An algorithm without the count knows no such field.
+  auto other = plan_of("dp-sgd");
+  other["version"] = 1;
+  EXPECT_NO_THROW(static_cast<void>(jobs::read_train_plan(other.dump())));
 }
 
 TEST(WrittenPlanText, NeverIsSomethingElseThanItSays) {

@@ -29,7 +29,7 @@ from surety._noise import (
 from surety._release import Plan, plan, release
 from surety._released import Number, Released
 from surety._statistics import Statistic, count, count_distinct, count_units, distinct, histogram, keys, mean, median, quantile, sum, variance
-from surety._train import TrainingPlan, plan_training, train
+from surety._train import FewUsableRecordsWarning, TrainingPlan, plan_training, train
 
 __all__ = [
     "Calibration",
@@ -39,6 +39,7 @@ __all__ = [
     "Enclosure",
     "ErrorCode",
     "Event",
+    "FewUsableRecordsWarning",
     "Finding",
     "GaussianNoise",
     "GeneralizedGaussianNoise",

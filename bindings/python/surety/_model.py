@@ -211,6 +211,14 @@ class Model:
         assert score is None or isinstance(score, dict)
         return score
 
+    @property
+    def usable_records(self) -> dict[str, Any] | None:
+        """The private count of usable records: ``value``, its interval ``from`` and ``to`` with its ``confidence``, the known number ``of``, and a ``warning``
+        where ``to`` is below nine tenths of it. None of a model that was loaded, and of a training without this count."""
+        usable = (self.report or {}).get("usable")
+        assert usable is None or isinstance(usable, dict)
+        return usable
+
     def lines(self) -> str:
         """The report for people, as ``surety train`` prints it. Raises ``SuretyError`` (UNSUPPORTED) for a model that was loaded."""
         if self._result is None:

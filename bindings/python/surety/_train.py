@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fsdecode, fspath
 from typing import Any, NamedTuple, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, Unpack
@@ -19,6 +20,10 @@ from surety._release import _ledger_of, _require_ledger, note_what_was_charged
 from surety._sources import records_of, source_of, sparse_rows_of
 
 Values: TypeAlias = Iterable[str | float]
+
+
+class FewUsableRecordsWarning(UserWarning):
+    """The upper bound of the private count of usable records is below nine tenths of the records that the training was planned for."""
 
 
 class TrainingFields(TypedDict, total=False):
@@ -67,6 +72,7 @@ class TrainingFields(TypedDict, total=False):
     mixing_seed: SupportsIndex | None
     model: str | PathLike[str] | None
     momentum: SupportsFloat | None
+    no_count_records: bool
     no_limits: bool
     noise: str | None
     noise_multiplier: SupportsFloat | None
@@ -224,7 +230,7 @@ def _plan_text(caller: str, algorithm: str, own: Mapping[str, Any], promise: tup
         if value is not None:
             options[name.replace("_", "-")] = _HOW.get(name, _OF_KIND[_KINDS[name]])(name, value)
     adjacency, epsilon, delta = promise
-    plan = {"version": 1, "command": "train", "adjacency": adjacency, "target": {"epsilon": epsilon, "delta": delta}, "options": options}
+    plan = {"version": 2, "command": "train", "adjacency": adjacency, "target": {"epsilon": epsilon, "delta": delta}, "options": options}
     return json.dumps(plan)
 
 
@@ -270,10 +276,14 @@ class TrainingPlan(Prepared[_library.PlannedTraining]):
 
 def _trained(run: _library.RunOfTraining, source: _library.Source | None) -> Model:
     try:
-        return Model._of_result(run.go(source))
+        model = Model._of_result(run.go(source))
     except BaseException as error:
         note_what_was_charged(error, run.charged())
         raise
+    warning = (model.usable_records or {}).get("warning")
+    if warning is not None:
+        warnings.warn(f"{warning}; the training is charged", FewUsableRecordsWarning, stacklevel=3)
+    return model
 
 
 def _planned(
@@ -397,6 +407,10 @@ def train(
 
     The interpreter's lock is free while it works. Control-C ends it between two of its releases: a note at the exception says whether the run was charged by
     then, and what is charged stays so.
+
+    The usable records are counted in private before the training, for a hundredth of mu squared: the model's ``usable_records``. A row without a missing or
+    damaged cell and with a known label is usable. Below nine tenths of the records, ``FewUsableRecordsWarning`` is given. Below half of them the training stops
+    with ``SuretyError`` (BAD_DATA), and its whole plan stays charged. ``no_count_records=True`` trains without the count.
 
     How the model does on the part that is held out (``held_out``) is released, too, in the same charge: the model's ``held_out_score``.
     The scores of ``report`` that are named not private are for who holds the data.

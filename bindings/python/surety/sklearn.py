@@ -287,7 +287,9 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
     groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without ``groups`` each row is a unit of its own. ``algorithm`` and
     ``options``, a mapping of more keywords, are those of ``surety.train``; nothing is held out unless ``options`` says ``held_out``.
 
-    Cells that are no numbers stop nothing: their rows count as zeros. Scores on held-out private rows (``score``, ``cross_val_score``) are computed on private
+    Cells that are no numbers stop nothing: their rows count as zeros. The usable rows are counted in private, as by ``surety.train``: ``fit`` warns by
+    ``surety.FewUsableRecordsWarning`` where they are fewer than nine tenths of the rows, and raises where they are fewer than half, with its whole plan
+    charged. ``options={"no_count_records": True}`` leaves the count out. Scores on held-out private rows (``score``, ``cross_val_score``) are computed on private
     data, and so are not private; each fit of a cross-validation is charged. ``model_`` is the ``surety.Model``, which may be published. A pickle holds the
     model, and no handle of a ledger.
 

@@ -248,6 +248,39 @@ TEST_F(SuretyCJobs, ReleaseAStreamWhateverBecomesOfTheCall) {
   EXPECT_TRUE(runs().empty());
 }
 
+// Of 2,000 records a tenth is damaged. The plan of version 2 counts the usable ones and stops where they are few; that of version 1 does as it did.
+TEST_F(SuretyCJobs, CountUsableRecordsInPlansOfVersion2) {
+  const auto version_2 = [&](const std::string& more) { return plan(more).replace(12, 1, "2"); };
+  Job counting;
+  prepare(version_2(R"(, "replay-seed": 7)"), counting);
+  Job old;
+  prepare(plan(), old);
+  Ledger ledger;
+  new_ledger(ledger);
+  Result result;
+  run(counting, ledger, result);
+  const auto usable = nlohmann::json::parse(json_of(result))["usable"];
+  EXPECT_LE(usable["from"], usable["value"]);
+  EXPECT_GE(usable["to"], usable["value"]);
+  Result of_old;
+  run(old, ledger, of_old);
+  EXPECT_FALSE(nlohmann::json::parse(json_of(of_old)).contains("usable"));
+
+  std::string text = "a,town,y\n";
+  for (int i = 0; i < 20000; ++i) text += i % 12 == 0 ? "1,Ulm,1\n" : "none,Ulm,0\n";
+  const auto few = folder_.write("few.csv", text);
+  Job stopped;
+  prepare(version_2(""), stopped);
+  new_ledger(ledger);
+  surety_result* none = nullptr;
+  Told told;
+  EXPECT_EQ(surety_job_run(stopped, few.c_str(), ledger, nullptr, &none, &told.failure), SURETY_BAD_DATA);
+  EXPECT_NE(told.message().find("must be at least half"), std::string::npos) << told.message();
+  EXPECT_EQ(none, nullptr);
+  ASSERT_EQ(runs().size(), 1U);
+  EXPECT_EQ(describe(runs().front().charged().value()), describe(runs().front().plan.event)) << "the full charge stays";
+}
+
 TEST_F(SuretyCJobs, RefusePlansInOneLine) {
   surety_job* job = nullptr;
   const auto refused = [&](const std::string& json, surety_code code, const char* words) {

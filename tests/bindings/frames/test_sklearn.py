@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,9 @@ def test_a_classifier_learns_and_is_charged_once() -> None:
     ledger = surety.Ledger.in_memory()
     fitted = classifier(ledger=ledger).fit(X, Y)
     (run,) = ledger.audit(1e-6)["runs"]
-    assert run["charged"] == str(fitted.model_.event) and fitted.model_.cost.upper <= 5 and fitted.model_.run == 1
+    # What was charged lists the releases that were planned, the count among them, in another order.
+    charged, planned = (sorted(re.findall(r"\d[\d.]*", text)) for text in (run["charged"], str(fitted.model_.event)))
+    assert charged == planned and fitted.model_.cost.upper <= 5 and fitted.model_.run == 1
     assert fitted.score(X, Y) > 0.9 and fitted.classes_.tolist() == ["no", "yes"]
     positive = fitted.predict_proba(X)[:, 1]
     assert ((positive > 0.5) == (fitted.predict(X) == "yes")).all() and (positive[Y == "yes"].mean() > 0.6)
@@ -159,9 +162,27 @@ def test_cells_stop_nothing_and_no_message_shows_one() -> None:
             classifier().fit(bad, Y[: len(bad)] if isinstance(bad, np.ndarray) else Y)
         assert "\n" not in str(refused.value)[:60] and "0.727" not in str(refused.value)
     for rows in (X * 1j, scipy.sparse.csr_matrix(X * 1j)):  # equal to no real number, but for zeros
-        assert classifier().fit(rows, Y).model_.report["damaged_records_not_private"] > ROWS / 2
+        fitted = classifier(options={"no_count_records": True}).fit(rows, Y)
+        assert fitted.model_.report["damaged_records_not_private"] > ROWS / 2
+        ledger = surety.Ledger.in_memory()
+        with pytest.raises(surety.SuretyError, match="of the 3000 records trained on are usable.* must be at least half"):
+            classifier(ledger=ledger).fit(rows, Y)
+        assert len(ledger.audit(1e-6)["runs"]) == 1, "the whole plan stays charged"
     for rows in (X + 0j, scipy.sparse.csr_matrix(X + 0j), X.tolist(), tuple(map(tuple, X)), X.astype(object), pandas.DataFrame(X), X.astype(str)):
         assert classifier().fit(rows, Y).model_.report["damaged_records_not_private"] == 0
+
+
+def test_few_usable_rows_are_warned_of() -> None:
+    labels = Y.astype(object)
+    labels[::5] = "unknown"
+    with pytest.warns(surety.FewUsableRecordsWarning, match="of 3000 records trained on are usable: check the label"):
+        fitted = classifier().fit(X, labels)
+    usable = fitted.model_.usable_records
+    assert abs(usable["value"] - 0.8 * ROWS) < 100 and usable["value"] < usable["to"] < 0.9 * ROWS
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "warning" not in classifier().fit(X, Y).model_.usable_records
+        assert classifier(options={"no_count_records": True}).fit(X, labels).model_.usable_records is None
 
 
 SPARSE_KINDS = ["csr_matrix", "csr_array", "csc_matrix", "coo_array", "lil_matrix", "dok_array", "bsr_array", "dia_array"]

@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -318,7 +319,7 @@ def test_coefficients_are_in_units_of_the_columns() -> None:
     assert model.decision_function(table).tolist() == model.predict(table).tolist()  # with the middle of the labels
     slope = np.diff(model.predict({"x": [3.0, 4.0], "town": ["Bern", "Bern"]}))[0]
     assert abs(slope - model.coef_[0]) < 1e-12 and abs(model.weights[0]) > 10 * abs(slope)
-    several = surety.train(table, **call, label="y", classes=[0, 1, 2], algorithm="shaped-descent", rows="scaled")
+    several = surety.train(table, **call, label="y", classes=[0, 1, 2], algorithm="shaped-descent", rows="scaled", no_count_records=True)
     assert several.coef_.shape == (3, 3) and np.shape(several.intercept_) == (3,)
     one = several.decision_function({"x": [7.0], "town": ["Oslo"]})[0]
     assert np.allclose(one, several.intercept_ + several.coef_ @ np.array([7.0, 0, 1]), rtol=0, atol=1e-12)
@@ -382,6 +383,45 @@ def test_what_is_shown_is_escaped() -> None:
     assert "&lt;b&gt;x" in page and "<b>" not in page and "<i>" not in page and page.count("<tr>") == 3 and "NOT PRIVATE" in page
     assert "\n" not in repr(model) and "NOT PRIVATE" in repr(model)
     assert model.classes_[1] == '"y\n"==<i>' or "<i>" in model.classes_[1]
+
+
+def usable_table(is_usable: Any) -> dict[str, list[Any]]:
+    """20,000 records, of which those are usable for which ``is_usable`` says so."""
+    return {"x": [1.0 if is_usable(place) else None for place in range(20_000)], "label": [place % 2 for place in range(20_000)]}
+
+
+USABLE: dict[str, Any] = {"label": "label", "above": 0, "unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one", "algorithm": "gradient-descent"}
+
+
+def test_usable_records_are_counted_by_default_and_warned_of(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = surety.train(usable_table(lambda place: True), **USABLE, ledger=surety.Ledger.in_memory())
+        nearly = surety.train(usable_table(lambda place: place % 20), **USABLE, ledger=surety.Ledger.in_memory())
+        assert surety.train(usable_table(lambda place: place % 5), **USABLE, no_count_records=True, ledger=surety.Ledger.in_memory()).usable_records is None
+    usable = whole.usable_records
+    assert usable is not None and usable["of"] == 16_000 and abs(usable["value"] - 16_000) < 400 and usable["from"] < usable["value"] < usable["to"] and usable["confidence"] == 0.998
+    assert nearly.usable_records is not None and "warning" not in nearly.usable_records
+    with pytest.warns(surety.FewUsableRecordsWarning, match="of 16000 records trained on are usable: check the label") as warned:
+        some = surety.train(usable_table(lambda place: place % 5), **USABLE, ledger=surety.Ledger.in_memory(), replay_seed=5)
+    assert warned[0].filename == __file__ and "is charged" in str(warned[0].message)
+    with pytest.warns(surety.FewUsableRecordsWarning) as warned:
+        again = surety.plan_training(**USABLE, replay_seed=5).train(usable_table(lambda place: place % 5), ledger=surety.Ledger.in_memory())
+    assert warned[0].filename == __file__ and again.usable_records == some.usable_records
+    assert surety.Model.parse(some.text()).usable_records is None
+    # Whoever says False is without it, as with the other keyword.
+    plain = surety.plan_training(**USABLE, no_count_records=True)
+    assert surety.plan_training(**USABLE, count_records=False).event == plain.event != surety.plan_training(**USABLE).event
+    assert surety.plan_training(**USABLE, count_records=True).event == surety.plan_training(**USABLE).event
+
+
+def test_few_usable_records_stop_a_training_that_stays_charged() -> None:
+    ledger = surety.Ledger.in_memory()
+    with pytest.raises(surety.SuretyError, match="of the 16000 records trained on are usable.* must be at least half") as stopped:
+        surety.train(usable_table(lambda place: place % 12 == 0), **USABLE, ledger=ledger)
+    assert stopped.value.code == surety.ErrorCode.BAD_DATA and "\n" not in str(stopped.value)
+    audit = ledger.audit(1e-5)
+    assert audit["runs"][0]["charged"] == str(surety.plan_training(**USABLE).event) and audit["epsilon"]["lower"] > 0.999
 
 
 def test_every_word_of_a_plan_reaches_the_library() -> None:
@@ -478,7 +518,7 @@ def test_what_is_refused_is_said_in_one_line_and_costs_nothing(change: dict[str,
     call: dict[str, Any] = {"data": TABLE, "ledger": path, **FIT, **change}
     if message == "":
         # A text where a number must be is damaged, and shows nothing.
-        assert surety.train(call.pop("data"), **call).run == 1
+        assert surety.train(call.pop("data"), **call, no_count_records=True).run == 1
         return
     with pytest.raises(kind, match=re.escape(message)) as refused:
         surety.train(call.pop("data"), **call)
