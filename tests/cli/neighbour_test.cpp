@@ -133,6 +133,10 @@ nlohmann::json without_what_may_differ(const nlohmann::json& json) {
       rest[key] = value.contains("total");
       continue;
     }
+    if (key == "usable") {
+      rest[key] = value.at("of");
+      continue;
+    }
     const bool is_list = key == "cells" || key == "groups" || key == "queries";
     if (!is_list) rest[key] = value;
     if (is_list) {
@@ -161,7 +165,10 @@ std::string without_what_may_differ(const std::string& out) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("scores on ")) break;  // "... (computed on private data, so not private themselves: do not publish them)"
     if (line.starts_with("damaged ") && line.find("do not publish") != std::string::npos) continue;
-    if (line.starts_with("value ") || line.starts_with("interval ") || line.starts_with("used ") || line.starts_with("WARNING")) continue;
+    if (line.starts_with("value ") || line.starts_with("interval ") || line.starts_with("used ") || line.starts_with("usable ") ||
+        line.starts_with("WARNING")) {
+      continue;
+    }
     if (line.starts_with("{\"step\"")) line = without_what_may_differ(nlohmann::json::parse(line)).dump();
     rest += are_cells ? line.substr(0, line.find("  ")) : are_numbers || is_csv ? without_numbers(line, is_csv) : line;
     rest += '\n';
