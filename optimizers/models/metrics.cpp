@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <surety/base/numbers/long_sum.h>
 #include <surety/base/text/error.h>
 #include <surety/optimizers/models/model.h>
 #include <surety/optimizers/problem/loss.h>
@@ -24,8 +27,12 @@ void require_predictions(std::size_t predictions, std::size_t labels) {
   }
 }
 
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+/// The same to the last bit in whatever order the records were read: a file, an Arrow stream and ranks have orders of their own. NaN where a value is.
+double mean(std::vector<double> values) {
+  std::sort(values.begin(), values.end(), [](double a, double b) { return std::strong_order(a, b) < 0; });
+  accounting::LongSum sum;
+  for (const double value : values) sum += value;
+  return static_cast<double>(sum.value() / static_cast<long double>(values.size()));
 }
 
 double area_under_the_curve(std::span<const double> log_odds, std::span<const double> labels) {
@@ -57,14 +64,14 @@ BinaryScores binary_scores(std::span<const double> log_odds, std::span<const dou
     // A NaN would make the order, and with it the area, meaningless.
     if (std::isnan(score)) throw Error{ErrorCode::invalid_argument, "a prediction is not a number"};
   }
-  double loss_sum = 0;
+  std::vector<double> losses(labels.size());
   std::size_t correct = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    loss_sum += LogisticLoss{}.value(log_odds[i], labels[i]);
+    losses[i] = LogisticLoss{}.value(log_odds[i], labels[i]);
     if ((log_odds[i] >= 0) == (labels[i] > 0)) ++correct;
   }
   const auto count = static_cast<double>(labels.size());
-  return {.log_loss = loss_sum / count,
+  return {.log_loss = mean(std::move(losses)),
           .area_under_the_curve = area_under_the_curve(log_odds, labels),
           .accuracy = static_cast<double>(correct) / count};
 }
@@ -81,16 +88,16 @@ BinaryScores constant_scores(std::span<const double> labels) {
 
 ClassScores class_scores(std::span<const double> scores, std::span<const double> labels, std::size_t classes, ClassesBy by) {
   require_predictions(scores.size() / classes, labels.size());
-  double log_loss = 0;
+  std::vector<double> losses(labels.size());
   double right = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto own = static_cast<std::size_t>(labels[i]);
     const auto of_record = scores.subspan(i * classes, classes);
-    log_loss -= std::log(std::max(class_probabilities(of_record, by)[own], std::numeric_limits<double>::min()));
+    losses[i] = -std::log(std::max(class_probabilities(of_record, by)[own], std::numeric_limits<double>::min()));
     if (static_cast<std::size_t>(std::max_element(of_record.begin(), of_record.end()) - of_record.begin()) == own) ++right;
   }
   const auto count = static_cast<double>(labels.size());
-  return {.log_loss = log_loss / count, .accuracy = right / count};
+  return {.log_loss = mean(std::move(losses)), .accuracy = right / count};
 }
 
 ClassScores constant_class_scores(std::span<const double> labels, std::size_t classes) {
@@ -105,14 +112,14 @@ ClassScores constant_class_scores(std::span<const double> labels, std::size_t cl
 
 double mean_squared_error(std::span<const double> predictions, std::span<const double> labels) {
   require_predictions(predictions.size(), labels.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i) sum += (predictions[i] - labels[i]) * (predictions[i] - labels[i]);
-  return sum / static_cast<double>(labels.size());
+  std::vector<double> squares(labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) squares[i] = (predictions[i] - labels[i]) * (predictions[i] - labels[i]);
+  return mean(std::move(squares));
 }
 
 double constant_mean_squared_error(std::span<const double> labels) {
   require_predictions(labels.size(), labels.size());
-  const std::vector<double> constant(labels.size(), mean(labels));
+  const std::vector<double> constant(labels.size(), mean({labels.begin(), labels.end()}));
   return mean_squared_error(constant, labels);
 }
 

@@ -1,5 +1,5 @@
 // How good predictions are. A score that is computed on private data is not private: it is a release that no event covers,
-// whether the data were held out or not. Show it to those who may see the data.
+// whether the data were held out or not. Show it to those who may see the data. The order of the records changes no bit of a score.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <vector>
 
 #include <support/refusal.h>
@@ -74,6 +78,46 @@ TEST(MeanSquaredError, IsTheFormula) {
   EXPECT_DOUBLE_EQ(mean_squared_error(std::vector<double>{1, 2}, std::vector<double>{0, 4}), 2.5);
   EXPECT_DOUBLE_EQ(constant_mean_squared_error(std::vector<double>{0, 4}), 4);
   EXPECT_TRUE(refuses([] { static_cast<void>(mean_squared_error({}, {})); }, ErrorCode::invalid_argument, {"no labels"}));
+}
+
+// Files, Arrow streams and ranks hold the same records in different orders.
+RC_GTEST_PROP(Scores, AreTheSameInEveryOrderOfRecords, (std::uint64_t seed)) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal{0, 3};
+  constexpr std::size_t classes = 3;
+  const auto size = *rc::gen::inRange<std::size_t>(1, 60);
+  std::vector<std::size_t> order(size);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> values(size * classes);
+  for (double& value : values) value = normal(random);
+  const auto all = [&] {
+    std::vector<double> log_odds;
+    std::vector<double> signs;
+    std::vector<double> numbers;
+    std::vector<double> places;
+    std::vector<double> of_classes;
+    for (const std::size_t i : order) {
+      log_odds.push_back(values[classes * i]);
+      numbers.push_back(values[classes * i + 1]);
+      signs.push_back(values[classes * i + 2] > 0 ? 1 : -1);
+      places.push_back(static_cast<double>(i % classes));
+      of_classes.insert(of_classes.end(), values.begin() + static_cast<std::ptrdiff_t>(classes * i),
+                        values.begin() + static_cast<std::ptrdiff_t>(classes * (i + 1)));
+    }
+    const auto binary = binary_scores(log_odds, signs);
+    const auto several = class_scores(of_classes, places, classes);
+    return std::vector<double>{binary.log_loss,
+                               binary.accuracy,
+                               constant_scores(signs).log_loss,
+                               several.log_loss,
+                               several.accuracy,
+                               constant_class_scores(places, classes).log_loss,
+                               mean_squared_error(log_odds, numbers),
+                               constant_mean_squared_error(numbers)};
+  };
+  const auto before = all();
+  std::shuffle(order.begin(), order.end(), random);
+  RC_ASSERT(all() == before);
 }
 
 TEST(ClassScores, AreTheFormulas) {
