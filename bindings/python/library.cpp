@@ -3,7 +3,9 @@
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include <surety/base/text/error.h>
 
@@ -18,20 +20,28 @@
 namespace surety::python {
 namespace {
 
-/// Error becomes surety.SuretyError, whose code is that of surety.h: one more than here.
+/// \param code as in surety.h
+void raise(int code, std::string_view text) {
+  nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  if (!message.is_valid()) return;
+  try {
+    const auto made = nb::module_::import_("surety._errors").attr("error_of")(code, message);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+  } catch (nb::python_error& own) {
+    own.restore();
+  }
+}
+
+/// What C++ throws becomes what `guarded` of the C functions makes of it. Of no memory Python has an exception of its own.
 void translate(const std::exception_ptr& thrown, void* /*unused*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    const std::string_view text{error.what()};
-    nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-    if (!message.is_valid()) return;
-    try {
-      const auto made = nb::module_::import_("surety._errors").attr("error_of")(static_cast<int>(error.code()) + 1, message);
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
-    } catch (nb::python_error& own) {
-      own.restore();
-    }
+    raise(static_cast<int>(error.code()) + 1, error.what());
+  } catch (const std::length_error&) {  // of what no memory could hold
+    PyErr_NoMemory();
+  } catch (const std::system_error& error) {  // a file or a thread that the machine refuses
+    raise(static_cast<int>(ErrorCode::environment) + 1, error.what());
   }
 }
 

@@ -169,6 +169,18 @@ def test_a_pipe_beside_a_ledger_is_refused_and_not_waited_for(tmp_path: Path) ->
         assert len(charged(again)) == 1
 
 
+def test_a_working_folder_that_is_gone_is_the_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    with pytest.raises(surety.SuretyError) as opened:
+        surety.Ledger("run.db")
+    with pytest.raises(surety.SuretyError) as created:
+        surety.Ledger.create("run.db", adjacency="replace-one")
+    assert opened.value.code == created.value.code == surety.ErrorCode.ENVIRONMENT
+
+
 def test_ledgers_and_runs_do_not_pickle(tmp_path: Path) -> None:
     with new_ledger(tmp_path) as ledger, ledger.reserve(ONE) as run:
         for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
