@@ -48,6 +48,7 @@ fn run(path: &str) -> Result<(), String> {
         value: 0.0,
         failing: 0.0,
         epsilon,
+        gap: 0.0,
     };
     let mut plan: *mut surety_event = null_mut();
     check(|failure| unsafe {
