@@ -2,7 +2,7 @@
 # -P test.cmake, where the part `installed` is first:
 #   installed  installs the build, and moves the installed tree as a binary package would be moved
 #   consumer   builds and runs the project in this folder against it
-#   guide      the same with the programs that docs/guides/embedding.md shows
+#   guide      the same with the programs that docs/guides/embedding.md shows, and the steps of docs/guides/parts.md
 #   old_paths  what is promised is there, what is included is, and who includes what was promised before is told
 #   embedded   the example of an embedded sampler, the command, and how they are hardened
 cmake_minimum_required(VERSION 3.25)
@@ -48,6 +48,7 @@ elseif(part STREQUAL consumer)
 
 elseif(part STREQUAL guide)
   run(awk -v folder=${folder} -f ${CMAKE_CURRENT_LIST_DIR}/programs.awk ${source}/docs/guides/embedding.md)
+  run(awk -v folder=${folder} -v name=parts -f ${CMAKE_CURRENT_LIST_DIR}/steps.awk ${source}/docs/guides/parts.md)
   run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/guide -B ${folder}/guide -D guide=${folder} -D CMAKE_CXX_COMPILER=${compiler}
       -D CMAKE_PREFIX_PATH=${folder}/installed)
   run(${CMAKE_COMMAND} --build ${folder}/guide --parallel 1)
@@ -55,6 +56,7 @@ elseif(part STREQUAL guide)
   foreach(number RANGE 1 5)
     run(${folder}/guide/guide_${number})
   endforeach()
+  run(${folder}/guide/guide_parts)
 
 elseif(part STREQUAL old_paths)
   # What is installed includes nothing that is not, and what is promised is what public-headers.txt says.
