@@ -18,6 +18,7 @@ import fractions
 import io
 import json
 import math
+import os
 import re
 import uuid
 from collections import Counter
@@ -31,9 +32,19 @@ import numpy as np
 
 import surety
 
+SEED = 20261128
+#: Pairs in which every use and every door occurs.
+ALL = 500
 REWRITTEN = Path(__file__).with_name("rewritten.csv")
 Cells = list[Any]
 D = decimal.Decimal
+
+
+def pairs_and_seed() -> tuple[int, int]:
+    """How many pairs a test compares, and from which seed: of SURETY_TENTH, a digit, 150 from a seed of its own; else 500. SURETY_CELL_PAIRS says another number."""
+    tenth = os.environ.get("SURETY_TENTH", "all")
+    pairs, seed = (150, SEED + 1 + int(tenth)) if re.fullmatch("[0-9]", tenth) else (ALL, SEED)
+    return int(os.environ.get("SURETY_CELL_PAIRS", pairs)), seed
 
 
 class Colour(enum.IntEnum):

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cell_pairs import OWN_MISTAKES, RELEASE_USES, TRAIN_USES, compare_pairs, own_doors, with_mistake
+from cell_pairs import ALL, OWN_MISTAKES, RELEASE_USES, SEED, TRAIN_USES, compare_pairs, own_doors, pairs_and_seed, with_mistake
 
-SEED = 20261128
-#: How many are compared; SURETY_CELL_PAIRS says more.
-PAIRS = int(os.environ.get("SURETY_CELL_PAIRS", "500"))
+PAIRS, DRAWN = pairs_and_seed()
 
 
 def test_pairs_that_differ_in_one_record_count_the_same(tmp_path: Path) -> None:
-    found = compare_pairs(PAIRS, SEED, own_doors(tmp_path))
-    report = "\n".join(found.lines())
+    found = compare_pairs(PAIRS, DRAWN, own_doors(tmp_path))
+    report = f"seed {DRAWN}\n" + "\n".join(found.lines())
     print(report)
     assert found.pairs == PAIRS and not found.differences and not found.unlisted(), report
-    # Most are answered, at every door, and about every use.
-    assert found.refused_alike < PAIRS / 2 and len(found.asked) == len(own_doors(tmp_path)), report
-    assert {use.removesuffix(", counted") for use in found.uses} >= {*RELEASE_USES, *TRAIN_USES}, report
+    # Most are answered, and of enough pairs some are at every door, and about every use.
+    assert found.refused_alike < PAIRS / 2, report
+    if PAIRS >= ALL:
+        assert len(found.asked) == len(own_doors(tmp_path)), report
+        assert {use.removesuffix(", counted") for use in found.uses} >= {*RELEASE_USES, *TRAIN_USES}, report
 
 
 @pytest.mark.parametrize("mistake", OWN_MISTAKES.values(), ids=list(OWN_MISTAKES))
