@@ -1,8 +1,10 @@
 // A machine that fails, for a program that is started with this library in LD_PRELOAD: call number N of a class of system calls, or of malloc, does
 // what FAULTS_DO says. Calls are counted from the start of main, by all threads together.
 //
-//   FAULTS_CALLS  open, read, write, sync, name (rename, link, unlink), space (ftruncate, fallocate), memory (malloc and its kin), stat (stat and its kin),
-//                 lock (fcntl), close (which closes all the same), clock (time), or files (open to space)
+//   FAULTS_FROM   call    calls are counted between faults_begin() and faults_end(), which the program calls: an interpreter's own start is left out
+//   FAULTS_CALLS  open, read, write, sync, name (rename, link, unlink), space (ftruncate, fallocate), memory (malloc and its kin), stat (stat and its kin, getcwd),
+//                 lock (fcntl), close (which closes all the same), clock (time), map (mmap, madvise), entropy (getrandom), or
+//                 files (open to space)
 //   FAULTS_AT     the number of the call, from 1
 //   FAULTS_DO     fail    it returns FAULTS_ERROR, an error number; a null pointer where it is malloc
 //                 always  it and all that follow do
@@ -11,7 +13,8 @@
 //                 kill    the process is killed in its place
 //                 cut     the power fails in its place: what was written and not synced since is lost, all of it
 //                 part    the same, but of each file and of the latest changes of names a part that FAULTS_SEED decides is on the disk
-//   FAULTS_COUNTS a file of three 64-bit words, to which is added: calls counted, faults, faults in syncs of regular files
+//   FAULTS_COUNTS a file of 64-bit words, to which is added: calls counted, faults, faults in syncs of regular files; and the calls of each class, in the
+//                 order of Calls
 //   FAULTS_SIDE   an empty folder in the file system of the files, for cut and part: copies of what is on the disk
 //   FAULTS_NO_SYNC=1  syncs count, but nothing is on the disk after them: a program that does not sync
 //
@@ -27,6 +30,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,7 +56,8 @@ void* __libc_memalign(std::size_t, std::size_t);
 
 namespace {
 
-enum class Calls { open, read, write, sync, name, space, memory, files, stat, lock, close, clock };
+enum class Calls { open, read, write, sync, name, space, memory, files, stat, lock, close, clock, map, entropy };
+constexpr int classes = static_cast<int>(Calls::entropy) + 1;
 enum class Do { nothing, fail, always, shorten, lie, kill, cut, part };
 
 // Set before main, by one thread.
@@ -69,6 +74,7 @@ struct Counts {
   std::atomic<std::uint64_t> calls;
   std::atomic<std::uint64_t> faults;
   std::atomic<std::uint64_t> faults_in_syncs_of_files;
+  std::atomic<std::uint64_t> of_class[classes];
 };
 Counts own_counts{};
 Counts* counts = &own_counts;
@@ -211,7 +217,9 @@ void undo(const Change& change) {
     case Change::renamed: syscall(SYS_renameat2, AT_FDCWD, change.to, AT_FDCWD, change.from, 0); break;
     case Change::exchanged: syscall(SYS_renameat2, AT_FDCWD, change.to, AT_FDCWD, change.from, RENAME_EXCHANGE); break;
   }
-  if (change.kept[0] != '\0') syscall(SYS_linkat, side, change.kept, AT_FDCWD, change.to, 0);
+  if (change.kept[0] == '\0') return;
+  syscall(SYS_linkat, side, change.kept, AT_FDCWD, change.to, 0);
+  syscall(SYS_unlinkat, side, change.kept, 0);  // a ledger's journal with two names is refused
 }
 
 /// The disk as it is after the power has failed.
@@ -244,6 +252,7 @@ void lose_what_is_not_synced(bool all) {
 /// Counts a call. What it is to do besides: nothing, or fail, shorten, lie.
 Do count(Calls kind, bool is_sync_of_file = false) {
   if (!is_armed.load(std::memory_order_relaxed)) return Do::nothing;
+  counts->of_class[static_cast<int>(kind)].fetch_add(1, std::memory_order_relaxed);
   if (kind != watched && (watched != Calls::files || kind >= Calls::memory)) return Do::nothing;
   const std::uint64_t number = counts->calls.fetch_add(1) + 1;
   if (deed == Do::nothing || fault_at == 0) return Do::nothing;
@@ -278,8 +287,8 @@ __attribute__((constructor)) void begin() {
     const char* text;
     int value;
   };
-  const Word kinds[] = {{"open", 0},   {"read", 1},  {"write", 2}, {"sync", 3}, {"name", 4},   {"space", 5},
-                        {"memory", 6}, {"files", 7}, {"stat", 8},  {"lock", 9}, {"close", 10}, {"clock", 11}};
+  const Word kinds[] = {{"open", 0},  {"read", 1}, {"write", 2}, {"sync", 3},   {"name", 4},   {"space", 5}, {"memory", 6},
+                        {"files", 7}, {"stat", 8}, {"lock", 9},  {"close", 10}, {"clock", 11}, {"map", 12},  {"entropy", 13}};
   for (const auto& kind : kinds) {
     if (std::strcmp(said("FAULTS_CALLS"), kind.text) == 0) watched = static_cast<Calls>(kind.value);
   }
@@ -303,7 +312,7 @@ __attribute__((constructor)) void begin() {
 int (*real_main)(int, char**, char**) = nullptr;
 
 int armed_main(int count, char** words, char** environment) {
-  is_armed = true;
+  is_armed = std::strcmp(said("FAULTS_FROM"), "call") != 0;
   return real_main(count, words, environment);
 }
 
@@ -425,6 +434,9 @@ bool is_out_of_memory() {
   va_end(arguments);                             \
   return call
 
+SEEN void faults_begin() { is_armed = true; }
+SEEN void faults_end() { is_armed = false; }
+
 SEEN int __libc_start_main(int (*main)(int, char**, char**), int count, char** words, void (*init)(), void (*fini)(), void (*loader)(),
                            void* stack) {
   real_main = main;
@@ -484,6 +496,13 @@ SEEN int faccessat(int folder, const char* path, int mode, int flags) noexcept {
   return fails(Calls::stat) ? -1 : static_cast<int>(syscall(SYS_faccessat2, folder, path, mode, flags));
 }
 
+SEEN char* getcwd(char* path, std::size_t size) noexcept {
+  if (fails(Calls::stat)) return nullptr;
+  using Getcwd = char* (*)(char*, std::size_t);
+  static const auto of_library = reinterpret_cast<Getcwd>(dlsym(RTLD_NEXT, "getcwd"));
+  return of_library(path, size);
+}
+
 SEEN int fcntl(int file, int what, ...) {
   std::va_list arguments;
   va_start(arguments, what);
@@ -513,6 +532,20 @@ SEEN std::time_t time(std::time_t* to) noexcept {
   if (fails(Calls::clock) || clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
   if (to != nullptr) *to = now.tv_sec;
   return now.tv_sec;
+}
+
+SEEN void* mmap(void* address, std::size_t length, int protection, int flags, int file, off_t offset) noexcept {
+  if (fails(Calls::map)) return MAP_FAILED;
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, length, protection, flags, file, offset));
+}
+SEEN void* mmap64(void* address, std::size_t length, int protection, int flags, int file, off_t offset) noexcept {
+  return mmap(address, length, protection, flags, file, offset);
+}
+SEEN int madvise(void* address, std::size_t length, int advice) noexcept {
+  return fails(Calls::map) ? -1 : static_cast<int>(syscall(SYS_madvise, address, length, advice));
+}
+SEEN ssize_t getrandom(void* bytes, std::size_t size, unsigned flags) {
+  return fails(Calls::entropy) ? -1 : syscall(SYS_getrandom, bytes, size, flags);
 }
 
 SEEN void* malloc(std::size_t size) { return is_out_of_memory() ? nullptr : __libc_malloc(size); }
