@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cell_pairs import ALL, SEED, compare_pairs, own_doors, pairs_and_seed, with_mistake
+from cell_pairs import ALL, SEED, compare_pairs, own_doors, pairs_and_share, with_mistake
 from frame_doors import ESTIMATOR_MISTAKES, FRAME_MISTAKES, doors_of_frames, estimator_question, estimator_question_with
 
-PAIRS, DRAWN = pairs_and_seed()
+PAIRS, SHARE = pairs_and_share()
 
 
 def test_pairs_that_differ_in_one_record_count_the_same(tmp_path: Path) -> None:
     doors = own_doors(tmp_path) + doors_of_frames(tmp_path)
-    found = compare_pairs(PAIRS, DRAWN, doors, estimator_question)
-    report = f"seed {DRAWN}\n" + "\n".join(found.lines())
+    found = compare_pairs(PAIRS, SEED, doors, estimator_question, share=SHARE)
+    report = f"seed {SEED}, share {SHARE}\n" + "\n".join(found.lines())
     print(report)
     assert found.pairs == PAIRS and not found.differences and not found.unlisted(), report
     assert found.refused_alike < PAIRS / 2, report
