@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <surety/base/text/safe_text.h>
+#include <surety/data/condition.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/text_lists.h>
@@ -85,6 +86,24 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
   return result;
 }
 
+/// \throws PlanError for a label whose comparison, or one of whose classes, no cell of the declared type can meet.
+void require_possible(const LabelRule& label, const Schema* schema) {
+  const auto* const column = schema == nullptr ? nullptr : schema->find(label.column);
+  if (column == nullptr || !column->type) return;
+  const auto why = [&](const std::string& text) { return why_never(parse_condition(text, "@label"), {{label.column, *column->type}}); };
+  if (label.test) {
+    if (const auto never = why(describe(label))) refuse_plan("@label {}", *never);
+    return;
+  }
+  for (const auto& one : label.classes) {
+    // In another format than the usual one a number may be written otherwise, and a truth value is the class 1 or 0.
+    const bool may_be = *column->type == "boolean" ? one == "1" || one == "0" : one.find_first_of("0123456789") != std::string::npos;
+    const auto text = describe(CellComparison{.column = label.column, .relation = Relation::equal, .value = one});
+    if (may_be) continue;
+    if (const auto never = why(text)) refuse_plan("@classes {}", *never);
+  }
+}
+
 [[noreturn]] void refuse_unit(const char* format, bool is_of_ledger) {
   constexpr std::string_view reason = "file has no column that names an owner";
   if (is_of_ledger) refuse_plan("the unit of the ledger is for CSV files: a {} {}", format, reason);
@@ -139,6 +158,7 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     if (!context.classes.empty()) {
       label = with_classes(std::move(label), parse_values(context.classes, "classes"));
     }
+    require_possible(label, context.reading.schema ? &*context.reading.schema : nullptr);
     source.inputs = csv_options(said, context, label.column);
     source.label = std::move(label);
     return source;

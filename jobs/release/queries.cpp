@@ -279,8 +279,94 @@ class AskedStatistic {
   const QueryContext& context_;
 };
 
+/// A number or a day, where that is what a cell is compared with.
+std::optional<double> order_of(const CellComparison& comparison) {
+  if (const auto* const number = std::get_if<double>(&comparison.value)) return *number;
+  if (const auto* const date = std::get_if<Date>(&comparison.value)) return date->days;
+  return std::nullopt;
+}
+
+bool is_upper(Relation relation) { return relation == Relation::less || relation == Relation::at_most; }
+bool is_lower(Relation relation) { return relation == Relation::greater || relation == Relation::at_least; }
+
+/// Whether no cell meets both. \param counts_missing whether a cell that is no number counts as one, by --missing
+bool exclude_each_other(const CellComparison& one, const CellComparison& other, bool counts_missing) {
+  if (one.column != other.column || is_about_presence(one.relation) || is_about_presence(other.relation)) return false;
+  if (one.kind() != other.kind()) {
+    const auto is_no_number = [](const CellComparison& comparison) {
+      const auto* const text = std::get_if<std::string>(&comparison.value);
+      return text != nullptr && comparison.relation == Relation::equal && text->find_first_of("0123456789") == std::string::npos &&
+             parse_number(*text).fault != NumberFault::none;
+    };
+    const bool has_number = one.kind() == CellKind::number || other.kind() == CellKind::number;
+    return has_number && !counts_missing && (is_no_number(one) || is_no_number(other));
+  }
+  if (one.kind() == CellKind::text) {
+    const bool is_same = one.value == other.value;
+    if (one.relation == Relation::equal && other.relation == Relation::equal) return !is_same;
+    return is_same && one.relation != other.relation;
+  }
+  const double first = *order_of(one);
+  const double second = *order_of(other);
+  if (one.relation == Relation::equal) return !holds(first, other.relation, second);
+  if (other.relation == Relation::equal) return !holds(second, one.relation, first);
+  const auto is_empty = [](double upper, Relation of_upper, double lower, Relation of_lower) {
+    return upper < lower || (upper == lower && !(of_upper == Relation::at_most && of_lower == Relation::at_least));
+  };
+  if (is_upper(one.relation) && is_lower(other.relation)) return is_empty(first, one.relation, second, other.relation);
+  if (is_lower(one.relation) && is_upper(other.relation)) return is_empty(second, other.relation, first, one.relation);
+  return false;
+}
+
+/// Two comparisons that no cell meets both, where for that reason no record meets the condition; nothing where one may, and for long conditions.
+/// \complexity 3^n for n comparisons, of which there are at most 7
+std::optional<std::pair<CellComparison, CellComparison>> contradiction_in(const Condition& condition, const CsvFormat& format) {
+  constexpr std::size_t most = 7;
+  const auto& all = condition.comparisons();
+  if (all.size() < 2 || all.size() > most) return std::nullopt;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t k = i + 1; k < all.size(); ++k) {
+      if (exclude_each_other(all[i], all[k], format.missing.contains(all[i].column))) pairs.emplace_back(i, k);
+    }
+  }
+  if (pairs.empty()) return std::nullopt;
+  std::vector<Truth> values(all.size());
+  std::size_t assignments = 1;
+  for (std::size_t i = 0; i < all.size(); ++i) assignments *= 3;
+  for (std::size_t place = 0; place < assignments; ++place) {
+    std::size_t rest = place;
+    for (auto& value : values) {
+      value = std::array{Truth::met, Truth::missed, Truth::unknown}.at(rest % 3);
+      rest /= 3;
+    }
+    const bool may_be = std::none_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
+      return values[pair.first] == Truth::met && values[pair.second] == Truth::met;
+    });
+    if (may_be && condition.is_met(values)) return std::nullopt;
+  }
+  return std::pair{all[pairs.front().first], all[pairs.front().second]};
+}
+
+/// By column, as the query or the schema declares them.
+std::map<std::string, std::string> declared_types(const SaidOfQuery& said, const Schema* schema) {
+  auto types = said.types;
+  for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
+    if (column.type) types.emplace(column.name, *column.type);
+  }
+  return types;
+}
+
+/// Whether some cell of a column of this type has this text.
+bool may_have_text(const std::string& column, const std::string& type, const std::string& text) {
+  // In another format than the usual one, a number may be written otherwise.
+  if (text.empty() || (type == "number" && text.find_first_of("0123456789") != std::string::npos)) return true;
+  const auto condition = parse_condition(describe(CellComparison{.column = column, .relation = Relation::equal, .value = text}));
+  return condition.comparisons().front().kind() != CellKind::text || !why_never(condition, {{column, type}});
+}
+
 /// The condition, in which `statistic` says what its columns hold.
-Condition condition_of(const SaidOfQuery& said, const Statistic& statistic, const Schema* schema) {
+Condition condition_of(const SaidOfQuery& said, const Statistic& statistic, const Schema* schema, const CsvFormat& format) {
   const auto kinds = kinds_of(statistic, said.types, schema);
   std::optional<Condition> condition;
   const auto parse = [&](std::string_view mark) {
@@ -289,12 +375,32 @@ Condition condition_of(const SaidOfQuery& said, const Statistic& statistic, cons
   if (refusal_of([&] { parse(""); })) {
     throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return *refusal_of([&] { parse(mark); }); }};
   }
-  auto types = said.types;
-  for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
-    if (column.type) types.emplace(column.name, *column.type);
+  if (const auto why = why_never(*condition, declared_types(said, schema))) said.refuse("@where {}", *why);
+  if (const auto both = contradiction_in(*condition, format)) {
+    said.refuse("@where is '{}', which no record can meet: no cell meets both {} and {}", one_line(*said.where),
+                in_quotes(describe(both->first)), in_quotes(describe(both->second)));
   }
-  if (const auto why = why_never(*condition, types)) said.refuse("@where {}", *why);
   return *condition;
+}
+
+/// \throws PlanError for a listed text that no cell of its column's declared type can have.
+void require_possible_texts(const SaidOfQuery& said, const Statistic& statistic, const Schema* schema) {
+  const auto types = declared_types(said, schema);
+  if (types.empty()) return;
+  const auto check = [&](std::string_view field, const std::string& column, const Cells& cells) {
+    const auto* const texts = std::get_if<Categories>(&cells);
+    const auto type = types.find(column);
+    if (texts == nullptr || type == types.end()) return;
+    for (const auto& text : texts->names) {
+      if (may_have_text(column, type->second, text)) continue;
+      said.refuse(std::string{field} + " has '{}', which no cell of column {} can be: it is declared to be of type {}; must be left out",
+                  one_line(text), in_quotes(column), type->second);
+    }
+  };
+  if (const auto* const histogram = std::get_if<HistogramOf>(&statistic.of)) check("@categories", histogram->column, histogram->cells);
+  if (!statistic.by) return;
+  check("@keys", statistic.by->column, statistic.by->keys);
+  for (const auto& more : statistic.by->beside) check("@keys", more.column, more.keys);
 }
 
 /// \throws PlanError for a field that is missing or out of place.
@@ -306,7 +412,8 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   auto& statistic = query.statistic;
   statistic.of = asked.kind();
   statistic.group_cap = asked.group_cap();
-  if (said.where) statistic.where = condition_of(said, statistic, context.schema);
+  if (said.where) statistic.where = condition_of(said, statistic, context.schema, context.format);
+  require_possible_texts(said, statistic, context.schema);
   if (const auto* const read = column_of(statistic)) {
     statistic.missing = context.format.missing.contains(*read)    ? MissingCells::count_as_a_value
                         : context.format.complete.contains(*read) ? MissingCells::promised_complete
