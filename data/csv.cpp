@@ -157,6 +157,10 @@ std::size_t CsvReader::position(const std::string& column) const {
     std::string names =
         fmt::format("{}", fmt::join(header_.begin(), header_.begin() + std::min<std::ptrdiff_t>(shown, std::ssize(header_)), ", "));
     if (header_.size() > shown) names += ", ...";
+    const auto other = header_.size() == 1 && policy_.csv.columns.empty() ? header_.front().find_first_of(",;\t|") : std::string::npos;
+    if (other != std::string::npos) {
+      names += fmt::format(" (one name with {} in it: set the delimiter to that)", in_quotes(header_.front().substr(other, 1)));
+    }
     records_.refuse_file(fmt::format("column {} is missing, {} {}", in_quotes(column),
                                      policy_.csv.columns.empty() ? "the header has" : "the names given are", names));
   }
