@@ -20,6 +20,12 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
   const auto long_texts = keys != nullptr && !keys->beside.empty()
                               ? fmt::format("tuples of more than {} bytes, with 2 between two texts,", KeyCounts::longest_key)
                               : fmt::format("texts of more than {} bytes", KeyCounts::longest_key);
+  if (const auto* const mean = std::get_if<MeanOf>(&statistic.of)) facts.range = mean->bounds;
+  if (const auto* const means = std::get_if<GroupMeansOf>(&statistic.of)) facts.range = means->mean.bounds;
+  if (const auto* const variance = std::get_if<VarianceOf>(&statistic.of)) {
+    const double half = variance->bounds.upper / 2 - variance->bounds.lower / 2;
+    facts.range = Bounds{0, half * half};
+  }
   // No cell of a histogram and no key is a missing one, whatever was promised.
   facts.missing_cells = statistic.missing;
   const auto between = [](const Bounds& bounds) { return fmt::format("[{}, {}]", bounds.lower, bounds.upper); };

@@ -56,9 +56,10 @@ struct PartFacts {
   /// The column that is read; empty where records alone are counted.
   std::string column = {};
   std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
-  std::string other_cells = {};                 ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
-  std::vector<std::string> group_columns = {};  ///< where groups are by several
-  bool has_values = true;                       ///< else cells or groups alone are told, and their numbers are NaN
+  std::string other_cells = {};                      ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
+  std::vector<std::string> group_columns = {};       ///< where groups are by several
+  std::optional<data::Bounds> range = std::nullopt;  ///< where every mean or variance of clamped numbers lies
+  bool has_values = true;                            ///< else cells or groups alone are told, and their numbers are NaN
 };
 
 class Part {

@@ -41,7 +41,7 @@ void print_report(const ReleaseOptions& options, const jobs::ReleasedStatistics&
   if (options.json || options.format == "json") {
     auto object = jobs::to_json(released);
     object.update(options.run.charge_json(released.run));
-    if (options.asked.grammar == jobs::QueryGrammar::plan_1) object["notes"] = {jobs::note_of_version_1};
+    if (options.asked.grammar == jobs::QueryGrammar::plan_1) object["notes"].push_back(jobs::note_of_version_1);
     print(object);
   } else if (options.format == "csv") {
     say_lines(jobs::csv(released));
@@ -60,6 +60,7 @@ class ReleaseCommand final : public CommandSteps {
   void read() override { read_.emplace((*std::move(job_)).read(options_.data, bits().source())); }
   void take_place() override {
     if (options_.svg) picture_ = std::make_unique<accounting::NewFile>(accounting::Place{*options_.svg});
+    say_notes(read_->notes());
   }
   void release(accounting::Reservation& reservation) override {
     released_.emplace((*std::move(read_)).release(reservation, bits().source()));

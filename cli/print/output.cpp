@@ -45,6 +45,11 @@ void say_error(std::string_view message) {
   std::fputs(fmt::format("surety: error: {}\n", one_line(message, most)).c_str(), stderr);
 }
 
+void say_notes(const std::vector<std::string>& notes) {
+  constexpr std::size_t most = 1000;
+  for (const auto& note : notes) std::fputs(fmt::format("surety: note: {}\n", one_line(note, most)).c_str(), stderr);
+}
+
 void say_progress(std::string_view state) {
   constexpr int width = 40;
   std::fputs((state.empty() ? fmt::format("\r{:{}}\r", "", width) : fmt::format("\r{}", one_line(state, width))).c_str(), stderr);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,8 @@ void say(fmt::format_string<const surety::detail::Inserted<Values>&...> pattern,
 inline void say_line(std::string_view field, std::string_view value) { say_lines(report_line(field, value)); }
 /// "surety: error: " and the message, on one line of standard error.
 void say_error(std::string_view message);
+/// A line each on standard error: "surety: note: ...".
+void say_notes(const std::vector<std::string>& notes);
 /// How far a run is, on the line of the terminal that standard error is, over what was there; nothing wipes the line. Never throws, for a terminal
 /// that went away is no reason to stop.
 void say_progress(std::string_view state);

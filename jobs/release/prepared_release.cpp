@@ -14,6 +14,7 @@
 #include <surety/data/called_off.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/release/read_table.h>
+#include <surety/jobs/run/promise_notes.h>
 
 namespace surety::jobs {
 namespace {
@@ -152,6 +153,10 @@ ReadStatistics ReleaseJob::read(data::ArrowStream stream, mechanisms::BitsRef bi
 ReadStatistics::ReadStatistics(ReleasePlan plan, CalibratedQueries noise, std::uint64_t records)
     : plan_{std::move(plan)}, noise_{std::move(noise)}, records_{records} {}
 
+std::vector<std::string> ReadStatistics::notes() const {
+  return notes_of(plan_.target, has_public_size(plan_.target.adjacency, plan_.unit) ? std::optional{records_} : std::nullopt);
+}
+
 ReleasedStatistics ReadStatistics::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, const RunContext& context) && {
   context.begin(Phase::releasing);
   return release_unless_stopped(reservation, context, false, [&] { return released_by(reservation, bits, context); });
@@ -183,6 +188,7 @@ ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservat
     if (context.progress) context.progress(Phase::releasing, k + 1, noise_.parts.size());
   }
   add_totals(plan_, released.queries, records_);
+  released.notes = notes();
   return released;
 }
 

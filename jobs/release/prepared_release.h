@@ -26,6 +26,8 @@ class ReadStatistics {
   ///         Error{stopped} where `context` calls it off, and what was released by then is charged.
   [[nodiscard]] ReleasedStatistics release(accounting::Reservation& reservation, mechanisms::BitsRef bits,
                                            const RunContext& context = {}) &&;
+  /// Notes about the promise, from public numbers: among them the number of records, where it is public.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
   friend class ReleaseJob;

@@ -90,6 +90,7 @@ nlohmann::json json_of_query(const ReleasedQuery& query) {
   set("l1_sensitivity", facts.l1_sensitivity);
   set("l2_sensitivity", facts.l2_sensitivity);
   set("grid_step", facts.grid_step);
+  if (auto warnings = interval_warnings_of(query); !warnings.empty()) object["warnings"] = std::move(warnings);
   const Answer* answer = query.answers.data();
   const Answer* const end = answer + query.answers.size();
   if (!facts.has_groups) {
@@ -122,6 +123,7 @@ nlohmann::json to_json(const ReleasedStatistics& released) {
                         {"unit", surety::to_json(released.unit)}};
   if (!released.missing.empty()) object["missing"] = released.missing;
   if (released.records) object["records"] = *released.records;
+  if (!released.notes.empty()) object["notes"] = released.notes;
   if (released.queries.size() == 1) {
     object.update(json_of_query(released.queries.front()));
     return object;

@@ -154,6 +154,41 @@ std::string warning_of(const ReleasedQuery& query, const Answer& answer) {
       answer.used->used.upper, answer.used->total->value, data::in_quotes(query.facts.column));
 }
 
+std::string width_warning_of(const ReleasedQuery& query, const Answer& answer) {
+  const auto& range = query.facts.range;
+  if (!query.facts.has_values || !range || !(answer.estimate.upper - answer.estimate.lower >= range->upper - range->lower)) return {};
+  return fmt::format(
+      "the interval is as wide as [{}, {}], which holds every possible value: the noise hides the number (use more records, a larger epsilon or narrower bounds)",
+      range->lower, range->upper);
+}
+
+std::string zero_warning_of(const ReleasedQuery& query) {
+  const auto& facts = query.facts;
+  // A count without noise is exact.
+  if (!facts.has_values || !facts.is_whole || facts.rank_error || facts.standard_deviation.value_or(1) == 0 || query.answers.empty())
+    return {};
+  const bool may_be_none = std::all_of(query.answers.begin(), query.answers.end(), [](const Answer& answer) {
+    return std::isfinite(answer.estimate.lower) && answer.estimate.lower <= 0 && answer.estimate.upper > answer.estimate.lower;
+  });
+  if (!may_be_none) return {};
+  return fmt::format(
+      "{} holds 0: either no record is counted, or the noise hides their number (check the condition and the listed texts, or use a larger epsilon)",
+      query.answers.size() == 1 ? "the interval" : "every interval");
+}
+
+std::vector<std::string> interval_warnings_of(const ReleasedQuery& query) {
+  std::vector<std::string> warnings;
+  std::size_t count = 0;
+  for (const auto& answer : query.answers) {
+    auto warning = width_warning_of(query, answer);
+    if (warning.empty() || count++ > 0) continue;
+    warnings.push_back(query.facts.has_groups ? fmt::format("group {}: {}", one_line(answer.group), warning) : std::move(warning));
+  }
+  if (count > 1) warnings.back() += fmt::format("; likewise {} more", count - 1);
+  if (auto warning = zero_warning_of(query); !warning.empty()) warnings.push_back(std::move(warning));
+  return warnings;
+}
+
 std::vector<std::string> warnings_of(const ReleasedStatistics& released) {
   std::vector<std::string> warnings;
   for (const auto& query : released.queries) {
@@ -165,9 +200,11 @@ std::vector<std::string> warnings_of(const ReleasedStatistics& released) {
       if (count == 0) first = query.facts.has_groups ? fmt::format("group {}: {}", one_line(answer.group), warning) : std::move(warning);
       ++count;
     }
-    if (count == 0) continue;
     if (count > 1) first += fmt::format("; likewise {} more", count - 1);
-    warnings.push_back(std::move(first));
+    if (count > 0) warnings.push_back(std::move(first));
+    for (const auto& warning : interval_warnings_of(query)) {
+      warnings.push_back(released.queries.size() == 1 ? warning : fmt::format("{}: {}", one_line(query.facts.query), warning));
+    }
   }
   return warnings;
 }
@@ -213,6 +250,19 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
   return lines;
 }
 
+namespace {
+
+/// All warnings about one number.
+std::string all_warnings_of(const ReleasedQuery& query, const Answer& answer) {
+  std::string all;
+  for (const auto& one : {warning_of(query, answer), width_warning_of(query, answer), zero_warning_of(query)}) {
+    if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
+  }
+  return all;
+}
+
+}  // namespace
+
 std::string csv(const ReleasedStatistics& released) {
   std::string lines =
       "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning\n";
@@ -221,13 +271,13 @@ std::string csv(const ReleasedStatistics& released) {
     for (const auto& answer : query.answers) {
       const auto& estimate = answer.estimate;
       const auto used = [&](double Estimate::*end) { return answer.used ? csv_whole(answer.used->used.*end) : std::string{}; };
-      lines +=
-          safe_format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group),
-                      csv_text(answer.cell), csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
-                      facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
-                      facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private,
-                      csv_text(query.missing_cells), used(&Estimate::value), used(&Estimate::lower), used(&Estimate::upper),
-                      answer.used && answer.used->total ? csv_whole(answer.used->total->value) : "", csv_text(warning_of(query, answer)));
+      lines += safe_format(
+          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group), csv_text(answer.cell),
+          csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
+          facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
+          facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private, csv_text(query.missing_cells),
+          used(&Estimate::value), used(&Estimate::lower), used(&Estimate::upper),
+          answer.used && answer.used->total ? csv_whole(answer.used->total->value) : "", csv_text(all_warnings_of(query, answer)));
     }
   }
   return lines;

@@ -24,11 +24,17 @@ struct ReleasedQuery {
   std::vector<statistics::Answer> answers;
 };
 
-/// What a report warns of: numbers of fewer than nine tenths of the records, for each query at most one line. Released values alone decide it.
+/// What a report warns of: numbers of fewer than nine tenths of the records, and `interval_warnings_of`. Released values alone decide it.
 struct ReleasedStatistics;
 [[nodiscard]] std::vector<std::string> warnings_of(const ReleasedStatistics& released);
-/// The same of one number; empty where there is nothing to warn of.
+/// Of one number, that it is of few records; empty where it is not.
 [[nodiscard]] std::string warning_of(const ReleasedQuery& query, const statistics::Answer& answer);
+/// Of one number, that its interval is as wide as its bounds; empty where it is not.
+[[nodiscard]] std::string width_warning_of(const ReleasedQuery& query, const statistics::Answer& answer);
+/// That all counts of a query may be 0; empty where one of them is not, and for other numbers.
+[[nodiscard]] std::string zero_warning_of(const ReleasedQuery& query);
+/// The last two, one line each.
+[[nodiscard]] std::vector<std::string> interval_warnings_of(const ReleasedQuery& query);
 
 /// All that may be published of a release.
 struct ReleasedStatistics {
@@ -41,6 +47,7 @@ struct ReleasedStatistics {
   std::map<std::string, std::string> missing;  ///< of columns, as what value a missing cell counts
   std::optional<std::uint64_t> records;        ///< where their number is public, and the queries are about all of them
   std::vector<ReleasedQuery> queries;
+  std::vector<std::string> notes = {};  ///< about the promise, known before the charge
 };
 
 /// The one JSON form, that of `surety release --json` but for the ledger's name, as text.

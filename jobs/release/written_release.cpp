@@ -11,6 +11,7 @@
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/queries_json.h>
 #include <surety/jobs/release/release_fields.h>
+#include <surety/jobs/run/promise_notes.h>
 
 namespace surety::jobs {
 
@@ -31,6 +32,7 @@ WrittenRelease read_release_plan(std::string_view text) {
   written.said = std::move(said);
   written.text = text;
   if (version == 1) written.notes.emplace_back(note_of_version_1);
+  for (auto& note : notes_of(written.plan.target, std::nullopt)) written.notes.push_back(std::move(note));
   return written;
 }
 

@@ -77,15 +77,21 @@ class Released:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the released numbers warn of: a mean or a variance of fewer than nine tenths of the records. Most often their numbers are written in
-        another way than they are read (``decimal``, ``thousands``, ``missing``)."""
-        return tuple(
+        """What the released numbers warn of: a mean or a variance of fewer than nine tenths of the records, whose numbers are most often written in
+        another way than they are read (``decimal``, ``thousands``, ``missing``); an interval as wide as its bounds; counts that may all be 0."""
+        of_intervals = tuple(f"{query['query']}: {warning}" for query in self._json.get("queries", [self._json]) for warning in query.get("warnings", []))
+        return of_intervals + tuple(
             f"{query['query']}: {place['used']['warning']}" if group is None else f"{query['query']}, {group}: {place['used']['warning']}"
             for query in self._json.get("queries", [self._json])
             for place in query.get("groups", [query])
             for group in [place.get("group")]
             if "warning" in place.get("used", {})
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes about the promise, from public numbers alone: an epsilon above 20, a delta of at least one over the number of records."""
+        return tuple(self._json.get("notes", []))
 
     @property
     def event(self) -> Event:
