@@ -73,7 +73,7 @@ def memory(surety, folder):
     """Rows of two tables."""
     data, records = folder / "wide.csv", folder / "wide.records"
     make(data, WIDE)
-    mapped = [word for j in range(WIDE) for word in ("--bounds", f"x{j}=-1,1")] + ["--label", "label"]
+    mapped = [word for j in range(WIDE) for word in ("--bounds", f"x{j}=-1,1")] + ["--label", "label>0"]
 
     def train(words, **around):
         for old in folder.glob("run.*"):
@@ -83,7 +83,7 @@ def memory(surety, folder):
 
     small = folder / "small.csv"
     small.write_text("x0,label\n1,1\n0,0\n1,0\n0,1\n0,0\n")
-    base = train([small, "--label", "label", "--algorithm", "constant"])[2]
+    base = train([small, "--label", "label>0", "--algorithm", "constant"])[2]
     numbers = 8 * RECORDS * (WIDE + 1)
     in_memory = ""
     for algorithm in ALGORITHMS:

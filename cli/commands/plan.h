@@ -16,7 +16,8 @@ struct PlannedRun {
   Target target;
   jobs::Follows follows;                                    ///< its event: all that will be released
   std::optional<std::string> schema_sha256 = std::nullopt;  ///< of the file of --schema
-  nlohmann::json queries = {};  ///< of a release: its statistics, which stand in the place of all options about them
+  nlohmann::json queries = {};   ///< of a release: its statistics, which stand in the place of all options about them
+  bool is_of_version_1 = false;  ///< of a training whose label no later version knows
 };
 /// \throws Error{unsupported} for an option whose text is not UTF-8, the only text that JSON has.
 [[nodiscard]] nlohmann::json to_json(const PlannedRun& plan);

@@ -117,7 +117,10 @@ class FirstRank final : public CommandSteps {
     features_ = &job_.read(noise_, bits());
     team_.await_ready(identity_of(job_, noise_, options_, given_));
   }
-  void take_place() override { file_.emplace(options_.model, *features_, job_.plan().source.label, options_.overwrite.said()); }
+  void take_place() override {
+    file_.emplace(options_.model, *features_, job_.plan().source.label, options_.overwrite.said());
+    say_notes(job_.notes());
+  }
   accounting::Reservation reserve(const accounting::Plan& charge) override {
     auto reservation = CommandSteps::reserve(charge);
     team_.go();
@@ -194,7 +197,8 @@ int train(const TrainState& state, const OptionTable& given, Team& team) {
                                    .options = given,
                                    .target = job.plan().target,
                                    .follows = {.unit = options.run.unit, .event = noise.event, .noise = noise.value},
-                                   .schema_sha256 = options.reading.schema_sha256()})) {
+                                   .schema_sha256 = options.reading.schema_sha256(),
+                                   .is_of_version_1 = plan.problem.has_number_of_class})) {
     return exit_code::fine;
   }
   return FirstRank{options, given, team, job}.run();

@@ -5,7 +5,10 @@
 #include <thread>
 #include <utility>
 
+#include <surety/base/text/safe_text.h>
+#include <surety/data/condition.h>
 #include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/run/promise_notes.h>
 
 namespace surety::jobs {
 
@@ -87,6 +90,56 @@ void require_options_of_loss(const TrainPlan& plan) {
   }
   if (!plan.problem.radius && !plan.problem.clip)
     refuse_plan("@radius or @clip is missing: the gradient of squared loss is bounded only where the weights are");
+}
+
+bool has_number_for_two_classes(const TrainPlan& plan) {
+  const auto& label = plan.source.label;
+  return label && !label->test && label->classes.empty() && plan.problem.classes.empty() && plan.problem.loss != SquaredLoss::name;
+}
+
+void require_label_of_loss(const TrainPlan& plan) {
+  if (!has_number_for_two_classes(plan) || plan.problem.has_number_of_class) return;
+  // Bounds of labels show that the loss is what was forgotten.
+  if (plan.problem.label_bound || plan.problem.label_bounds) require_options_of_loss(plan);
+  const auto name = column_text(plan.source.label->column);
+  const auto& loss = plan.problem.loss;
+  if (std::holds_alternative<std::shared_ptr<const RecordFile>>(plan.source.inputs)) {
+    refuse_plan(
+        "the label of the record file is {}, a column without a comparison, but {} loss has two classes: convert it again with a comparison such as '{}>0' or '{}==yes'",
+        one_line(name), loss, one_line(name), one_line(name));
+  }
+  refuse_plan(
+      "@label is {}, a column without a comparison, but {} loss has two classes: must be a comparison such as '{}>0' or '{}==yes', or @classes must list them, such as 0,1 (with @algorithm auto or shaped-descent)",
+      one_line(name), loss, one_line(name), one_line(name));
+}
+
+namespace {
+
+/// The number of records or units that a plan gives.
+std::optional<std::uint64_t> given_records(const TrainPlan& plan) {
+  return std::visit(
+      [](const auto& own) -> std::optional<std::uint64_t> {
+        if constexpr (requires { own.records; })
+          return own.records;
+        else if constexpr (requires { own.public_count; })
+          return own.public_count;
+        else
+          return std::nullopt;
+      },
+      plan.algorithm);
+}
+
+}  // namespace
+
+std::vector<std::string> notes_of(const TrainPlan& plan, std::optional<std::uint64_t> records) {
+  std::vector<std::string> notes;
+  if (plan.problem.has_number_of_class) {
+    notes.push_back(fmt::format(
+        "the plan is of version 1: its label {} is a column without a comparison, and records with other numbers than the two classes of {} loss count as damaged; write a comparison such as '{}>0' in a plan of version 2",
+        one_line(column_text(plan.source.label->column)), plan.problem.loss, one_line(column_text(plan.source.label->column))));
+  }
+  for (auto& note : notes_of(plan.target, records ? records : given_records(plan))) notes.push_back(std::move(note));
+  return notes;
 }
 
 std::optional<LabelRange> label_range(const Problem& problem) {

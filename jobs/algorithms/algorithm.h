@@ -41,7 +41,8 @@ struct TrainingFacts {
   std::vector<std::pair<std::string, std::string>> lines = {};        ///< for people, behind the extent
   std::vector<std::pair<std::string, std::string>> in_place_of = {};  ///< for people, in the place of what was planned and released
   nlohmann::json fields = {};
-  std::uint64_t damaged = 0;  ///< records: private
+  std::uint64_t damaged = 0;            ///< records: private
+  std::vector<std::string> notes = {};  ///< about the promise and the plan: public, and known before the charge
 
   /// Scores on held-out records, which are not private.
   struct HeldOut {
@@ -74,6 +75,8 @@ class TrainingRun {
   [[nodiscard]] virtual CalibratedNoise calibrate() = 0;
   /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
   [[nodiscard]] virtual const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) = 0;
+  /// How many records or units there are, or are trained on, where that is public. \pre `read` was called
+  [[nodiscard]] virtual std::optional<std::uint64_t> public_records() const { return std::nullopt; }
   /// What must be equal on all ranks, as a text.
   [[nodiscard]] virtual std::string identity(double /*noise*/) const { return {}; }
   /// Learns. \param reservation of the first rank; the others have none.
@@ -176,6 +179,14 @@ using AnyConvexObjective = Owned<optimizers::ConvexObjectiveRef>;
 
 /// \throws Error{invalid_argument} for a field of another loss than the one that is asked for.
 void require_options_of_loss(const TrainPlan& plan);
+
+/// Whether the label is the number of a column, where the loss has two classes: all other numbers would be damaged records.
+[[nodiscard]] bool has_number_for_two_classes(const TrainPlan& plan);
+/// \throws PlanError for such a label, unless the plan is of version 1.
+void require_label_of_loss(const TrainPlan& plan);
+
+/// Notes about the promise and the label of a plan. \param records that are public, once they are read; else the number that the plan gives, if any
+[[nodiscard]] std::vector<std::string> notes_of(const TrainPlan& plan, std::optional<std::uint64_t> records);
 
 /// Where labels of squared loss lie, as is publicly known.
 struct LabelRange {

@@ -43,6 +43,7 @@ struct FileNeeds {
 class FileRun : public TrainingRun {
  public:
   [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
+  [[nodiscard]] std::optional<std::uint64_t> public_records() const final { return known_count(); }
   [[nodiscard]] std::string identity(double noise) const final;
   [[nodiscard]] bool releases_score(const Event& event) const final { return score_.is_released(scored_training(event)); }
   void add_to(TrainingFacts& facts, const ModelFacts& known) const final;

@@ -38,6 +38,15 @@ double noise_of_paid(const Target& target) {
 /// So many held out for one of the noise multiplier: a standard deviation of a twentieth of the largest loss.
 constexpr double least_per_noise = 20;
 
+/// Of a score that a constant reaches where hardly any record has the other class; empty for others. \param worst the upper bound that was released
+std::string warning_of(ScoreKind kind, double worst) {
+  // A share of about 2 % has a Brier score and an error rate of .02 and a log loss of .1.
+  if (kind == ScoreKind::squared_error || !(worst < (kind == ScoreKind::log_loss ? 0.1 : 0.02))) return {};
+  return fmt::format(
+      "a {} score of at most {:.4f} is also that of labels of which nearly all are one class: check the comparison or the classes of the label",
+      name(kind), worst);
+}
+
 nlohmann::json ends_of(const std::optional<Enclosure>& found) {
   if (!found) return {{"from", nullptr}, {"to", nullptr}};
   return {{"from", found->lower}, {"to", found->upper}};
@@ -127,8 +136,10 @@ void PrivateScore::add_to(TrainingFacts& facts) const {
     facts.lines.emplace_back("score", fmt::format("{} {:.4f} on {} held out: {} for these with confidence {} over the noise", name(*kind_),
                                                   found->value, whose, within(found->of_these), confidence));
   } else {
-    facts.lines.emplace_back("score", fmt::format("{}, hidden by the noise: too few {} are held out", name(*kind_), whose));
+    facts.lines.emplace_back(
+        "score", fmt::format("{}, hidden by the noise: too few {} are held out, or few of them have a usable label", name(*kind_), whose));
   }
+  const auto warning = found ? warning_of(*kind_, found->of_these.upper) : std::string{};
   if (of_the_source) {
     facts.lines.emplace_back("  of others", fmt::format("{} for independent {} of their source with confidence {} over noise and sampling",
                                                         within(*of_the_source), whose, confidence));
@@ -136,6 +147,7 @@ void PrivateScore::add_to(TrainingFacts& facts) const {
   facts.lines.emplace_back(
       "  paid", is_paid_ ? fmt::format("gaussian({}) beside what the training releases, in the same charge", noise_->value())
                          : fmt::format("gaussian({}) about other {} than the training's, within its charge", noise_->value(), whose));
+  if (!warning.empty()) facts.lines.emplace_back("WARNING", warning);
   facts.fields["held_out_score"] = {{"name", name(*kind_)},
                                     {"value", found ? nlohmann::json(found->value) : nlohmann::json{}},
                                     {"largest", released_->bound},
@@ -146,6 +158,7 @@ void PrivateScore::add_to(TrainingFacts& facts) const {
                                     {"event", describe(gaussian(*noise_, plan_.target.adjacency))},
                                     {"charged", is_paid_ ? "beside the training's releases, in the event"
                                                          : "within the training's event: a record is trained on or held out"}};
+  if (!warning.empty()) facts.fields["held_out_score"]["warning"] = warning;
 }
 
 }  // namespace surety::jobs

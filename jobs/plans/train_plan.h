@@ -88,6 +88,8 @@ struct Problem {
   std::optional<double> radius = {};                ///< likewise
   std::string classes = {};                         ///< several, with commas between
   std::string classes_by = "one-against-the-rest";  ///< of these, or softmax
+  /// Of a plan of version 1: the label of two classes is the number of a column, without a comparison, and other numbers than two are damaged.
+  bool has_number_of_class = false;
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 

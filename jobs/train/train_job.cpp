@@ -32,6 +32,7 @@ std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& c
   const auto algorithm = algorithm_of(plan);
   require_lengths_of_a_grid(plan.problem);
   if (said.contains("classes") && plan.problem.classes.empty()) refuse_plan("@classes is '', must list at least 2 texts");
+  require_label_of_loss(plan);
   if (plan.has_unit()) {
     if (const auto why = algorithm->why_no_units(plan); !why.empty()) {
       refuse(ErrorCode::unsupported, "@unit is not for {}: {}", algorithm->name(), why);
@@ -39,6 +40,12 @@ std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& c
   }
   if (!plan.search.tune) require_no_search(plan.search, said);
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
+}
+
+/// Whether a calibration failed since the promise has no delta.
+bool needs_delta(const Error& error, const Target& target) {
+  const auto code = error.code();
+  return target.delta.value() == 0 && (code == ErrorCode::unreachable || code == ErrorCode::unsupported);
 }
 
 /// Noise of so many times what a record moves tells nothing, and is as much as grids of sums hold: a promise that it does not keep is refused before anything
@@ -73,7 +80,15 @@ const CalibratedNoise& TrainJob::calibrate() {
   if (noise_) return *noise_;
   require_useful(plan_->target);
   context_.begin(Phase::calibrating);
-  until_called_off(context_, [&] { noise_ = std::make_unique<CalibratedNoise>(run_->calibrate()); });
+  try {
+    until_called_off(context_, [&] { noise_ = std::make_unique<CalibratedNoise>(run_->calibrate()); });
+  } catch (const Error& error) {
+    if (!needs_delta(error, plan_->target)) throw;
+    refuse(
+        error.code(),
+        "delta is 0, must be greater than 0 for {}, whose noise keeps no promise there; choose less than one over the number of records, such as 1e-6 for 100,000",
+        plan_->algorithm_name());
+  }
   return *noise_;
 }
 
@@ -132,6 +147,8 @@ const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
   return *features_;
 }
 
+std::vector<std::string> TrainJob::notes() const { return notes_of(*plan_, features_ == nullptr ? std::nullopt : run_->public_records()); }
+
 std::string TrainJob::identity(double noise) const { return run_->identity(noise); }
 
 std::vector<double> TrainJob::learn(double noise, accounting::Reservation* reservation, RunBits& bits) {
@@ -156,6 +173,7 @@ optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private)
 TrainedModel TrainJob::trained(optimizers::Model model, const accounting::Reservation& reservation) const {
   TrainingFacts facts;
   run_->add_to(facts, {.model = model, .noise = *noise_});
+  facts.notes = notes();
   return {.plan = *plan_,
           .model = std::move(model),
           .noise = *noise_,

@@ -79,6 +79,8 @@ class TrainJob {
   /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
   /// \param noise what `calibrate` found, wherever. \throws Error{bad_data, environment}
   const data::FeatureMap& read(double noise, RunBits& bits);
+  /// Notes about the promise and the plan, from public numbers: after `read` these include the number of records, where it is public.
+  [[nodiscard]] std::vector<std::string> notes() const;
   /// What must be equal on all ranks, as a text. \pre `read` was called
   [[nodiscard]] std::string identity(double noise) const;
   /// Spends, then draws: learns. \param reservation of the first rank; the others have none. \pre `read` was called

@@ -27,6 +27,7 @@ nlohmann::json to_json(const TrainedModel& trained) {
     object["noise_multiplier"] = noise.value;
   }
   object.update(facts->fields);
+  if (!facts->notes.empty()) object["notes"] = facts->notes;
   return object;
 }
 

@@ -1,6 +1,7 @@
 #include <surety/jobs/train/trained_report.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -8,6 +9,7 @@
 #include <surety/accounting/events/json_values.h>
 #include <surety/base/numbers/rounded_text.h>
 #include <surety/base/text/report_lines.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/jobs/algorithms/algorithm.h>
 #include <surety/jobs/plans/reading_fields.h>
 
@@ -32,6 +34,27 @@ std::string table_of(const TrainingFacts::HeldOut& held_out) {
 
 }  // namespace
 
+namespace {
+
+/// To which bounds numbers are clamped: of labels, and of the first columns that have some. Empty where none are.
+std::string clamped_text(const TrainPlan& plan) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> parts;
+  if (const auto labels = plan.problem.loss == optimizers::SquaredLoss::name ? label_range(plan.problem) : std::nullopt) {
+    parts.push_back(fmt::format("labels to [{}, {}]", labels->centre - labels->bound.value(), labels->centre + labels->bound.value()));
+  }
+  std::size_t columns = 0;
+  if (const auto* const inputs = std::get_if<data::CsvOptions>(&plan.source.inputs)) {
+    for (const auto& [column, its] : inputs->bounds) {
+      if (columns++ < most) parts.push_back(fmt::format("{} to [{}, {}]", one_line(column), its.lower, its.upper));
+    }
+  }
+  auto text = fmt::format("{}", fmt::join(parts, "; "));
+  return columns > most ? fmt::format("{}; and {} more columns", text, columns - most) : text;
+}
+
+}  // namespace
+
 std::string report_text(const TrainedModel& trained, const TrainedPlaces& places) {
   const auto& facts = *trained.facts;
   const auto& released = trained.released;
@@ -43,6 +66,7 @@ std::string report_text(const TrainedModel& trained, const TrainedPlaces& places
   for (const auto& [field, value] : facts.lines) add(field, value);
   if (const double centre = trained.model.label_centre; centre != 0)
     add("centre", fmt::format("{} is taken from labels, and predictions add it", centre));
+  if (const auto clamped = clamped_text(trained.plan); !clamped.empty()) add("clamped", clamped);
   if (const auto missing = missing_text(trained.plan.source.reading.csv.missing); !missing.empty()) add("missing", missing);
   add("adjacency", name(promise.adjacency));
   add("unit", describe(trained.plan.unit));

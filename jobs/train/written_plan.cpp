@@ -69,8 +69,12 @@ WrittenTraining read_train_plan(std::string_view text, NamedRecords named) {
     said.insert(field);
   }
   auto written = fields.written(target_in(json), named);
+  auto& problem = written.plan.problem;
+  problem.has_number_of_class = json["version"] == 1 && has_number_for_two_classes(written.plan);
+  require_label_of_loss(written.plan);
   written.said = std::move(said);
   written.text = text;
+  written.notes = notes_of(written.plan, std::nullopt);
   if (is_uncounted_by_version) {
     written.notes.emplace_back("the plan is of version 1: usable records are not counted; --print-plan prints it in version 2");
   }
@@ -145,7 +149,12 @@ json options_of(const TrainPlan& plan) {
 }  // namespace
 
 std::string plan_text(const TrainPlan& plan) {
-  auto text = plan_json("train", options_of(plan), plan.target).dump(-1, ' ', false, json::error_handler_t::replace);
+  auto object = plan_json("train", options_of(plan), plan.target);
+  if (plan.problem.has_number_of_class) {
+    TrainFields fields{*algorithm_named(std::string{plan.algorithm_name()})};
+    set_version_1(object, fields.table());
+  }
+  auto text = object.dump(-1, ' ', false, json::error_handler_t::replace);
   auto again = read_train_plan(text, NamedRecords::or_given_later).plan;
   // The head of a record file is read again.
   if (std::holds_alternative<std::shared_ptr<const data::RecordFile>>(plan.source.inputs)) again.source.inputs = plan.source.inputs;

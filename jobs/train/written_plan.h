@@ -1,11 +1,12 @@
 // The plan of a training as JSON, as `surety train --print-plan` writes it and anybody may:
 //
 //   {"version": 2, "command": "train", "adjacency": "replace-one", "target": {"epsilon": 1, "delta": 1e-05},
-//    "options": {"data": "a.csv", "algorithm": "svrg", "label": "y", "records": 4000, "ledger": "run.db", "model": "m.json"},
+//    "options": {"data": "a.csv", "algorithm": "svrg", "label": "y>0", "records": 4000, "ledger": "run.db", "model": "m.json"},
 //    "event": {...}, "noise": 37.3, "unit": {...}}
 //
 // `options` has the fields of the plan by their names, which are those of the command's options: docs/reference/commands.md. `event`, `noise`, `unit` and
 // `schema_sha256` follow from the rest; where they stand they must be what follows from it here, so a plan never runs as something else than it says.
+// In a plan of version 1 the label of two classes may be a column without a comparison; `notes` names it.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ class Convert : public CommandTest {
     write(path("data.csv"), text);
     return path("data.csv");
   }
-  const Words columns_{"--label", "label", "--bounds", "x=0,10", "--categories", "town=rome,oslo"};
+  const Words columns_{"--label", "label>0", "--bounds", "x=0,10", "--categories", "town=rome,oslo"};
 
   [[nodiscard]] std::string records() const {
     EXPECT_EQ(surety(Words{"convert", data(), path("data.records")} + columns_).code, 0);
@@ -84,7 +84,7 @@ TEST_F(Convert, SaysWhatItWrote) {
   EXPECT_EQ(report["records_not_private"], 300);
   EXPECT_EQ(report["damaged_not_private"], 3);
   EXPECT_EQ(report["features"], 4);
-  EXPECT_EQ(report["label"], "label");
+  EXPECT_EQ(report["label"], "label>0");
   // As private as the data, so nobody else may read it.
   EXPECT_EQ(std::filesystem::status(path("a b")).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const std::string first = contents(path("a b"));
@@ -96,7 +96,7 @@ TEST_F(Convert, RefusesWhatDoesNotFit) {
   const std::string file = records();
   const Words promise{"--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"), "--model", path("model.json")};
   const Words train = Words{"train", file, "--format", "records"} + promise;
-  expect_refused_untouched(train + Words{"--label", "label"}, 2, {"were said when the record file was converted"});
+  expect_refused_untouched(train + Words{"--label", "label>0"}, 2, {"were said when the record file was converted"});
   expect_refused_untouched(train + Words{"--bounds", "x=0,1"}, 2, {"were said when"});
   expect_refused_untouched(train + Words{"--unit", "town", "--most", "2"}, 2, {"--unit is for CSV files"});
   expect_refused_untouched(Words{"train", "-", "--format", "records"} + promise, 2, {"must be a file"});
@@ -109,7 +109,7 @@ TEST_F(Convert, RefusesWhatDoesNotFit) {
   expect_refused_untouched(train + Words{"--algorithm", "svrg", "--records", "300", "--form-is-public"}, 3, {"record 8"});
 
   // A record file where text is read.
-  expect_refused_untouched(Words{"train", file, "--label", "label"} + promise, 3, {"must be read with --format records"});
+  expect_refused_untouched(Words{"train", file, "--label", "label>0"} + promise, 3, {"must be read with --format records"});
   expect_refused_untouched({"convert", file, path("new"), "--label", "label"}, 3, {"must be read with --format records"});
   ASSERT_EQ(surety(train + Words{"--algorithm", "constant"}).code, 0);
   expect_refused_untouched({"predict", path("model.json"), file}, 3, {"is a record file"});

@@ -23,11 +23,11 @@ class Files : public CommandTest {
 
   /// The cheapest runs that make a model, with these paths.
   [[nodiscard]] static Words train(const std::string& data, const std::string& ledger, const std::string& model) {
-    return {"train", data,        "--label", "label",   "--algorithm", "one-pass-sgd", "--steps", "20",      "--radius",
+    return {"train", data,        "--label", "label>0", "--algorithm", "one-pass-sgd", "--steps", "20",      "--radius",
             "1",     "--epsilon", "1",       "--delta", "1e-5",        "--ledger",     ledger,    "--model", model};
   }
   [[nodiscard]] static Words gossip(const std::string& data, const std::string& ledger, const std::string& model) {
-    return {"train",   data,   "--label",    "label",    "--algorithm", "gossip", "--learners", "1",    "--records", "20", "--radius", "1",
+    return {"train",   data,   "--label",    "label>0",  "--algorithm", "gossip", "--learners", "1",    "--records", "20", "--radius", "1",
             "--delta", "1e-5", "--topology", "complete", "--epsilon",   "1",      "--ledger",   ledger, "--model",   model};
   }
   [[nodiscard]] static Words release(const std::string& data, const std::string& ledger) {
@@ -192,7 +192,7 @@ TEST_F(Files, AreNotMixedWithStandardStreams) {
   expect_untouched({"predict", "model.json", "small.csv"}, 2, {"standard output"}, {.standard_output = data.c_str()});
   expect_untouched(release(data, "run.db"), 2, {"standard output"}, {.standard_output = ledger.c_str()});
   // What comes by standard input is a file as well, which the model would take the name of.
-  const Words stream{"train", "-",         "--label", "label",   "--algorithm", "one-pass-sgd", "--steps", "5",       "--radius",
+  const Words stream{"train", "-",         "--label", "label>0", "--algorithm", "one-pass-sgd", "--steps", "5",       "--radius",
                      "1",     "--epsilon", "1",       "--delta", "1e-5",        "--ledger",     "run.db",  "--model", "small.csv"};
   expect_untouched(stream, 2, {"--model", "must be another file than the data file"}, {.standard_input = data.c_str()});
 }
@@ -222,7 +222,7 @@ TEST_F(Files, InTheMakingAreGoneWhenASignalEndsTheRun) {
     ASSERT_EQ(::write(records, "x,label\n1,1\n", 12), 12);
     const auto input = path("records");
     const auto ledger = path("run" + std::to_string(signal) + ".db");
-    Process process{{"train", "-", "--label", "label", "--algorithm", "one-pass-sgd", "--steps", "5", "--radius", "1", "--epsilon", "1",
+    Process process{{"train", "-", "--label", "label>0", "--algorithm", "one-pass-sgd", "--steps", "5", "--radius", "1", "--epsilon", "1",
                      "--delta", "1e-5", "--ledger", ledger, "--model", path("model.json")},
                     {.standard_input = input.c_str()}};
     const auto charged = [&] {
@@ -247,7 +247,7 @@ TEST_F(Files, InTheMakingAreGoneWhenASignalEndsTheRun) {
 
 TEST_F(Files, AreNotMadeForWhatCannotBeKeptOrMeansNothing) {
   const auto data = small_data(20);
-  Words hopeless{"train", data, "--label", "label", "--algorithm", "gradient-descent", "--clip", "1", "--steps", "2"};
+  Words hopeless{"train", data, "--label", "label>0", "--algorithm", "gradient-descent", "--clip", "1", "--steps", "2"};
   hopeless = hopeless + Words{"--epsilon", "1e-100", "--delta", "1e-300", "--ledger", path("run.db"), "--model", path("model.json")};
   expect_untouched(hopeless, 6, {"epsilon = 1e-100 at delta = 1e-300 is out of reach", "2^32"});
   expect_untouched(train(data, path("run.db"), path("model.json")) + Words{"--categories", "x="}, 2,
@@ -266,14 +266,14 @@ TEST_F(Files, WithNamesThatAreNoTextAreRefusedUncharged) {
   expect_untouched(with(bad + ",y,label", {}), 2, {"column '" + shown + "'", "UTF-8", "drop"});
   expect_untouched(with("x,y,label", {"--categories", "x=1," + bad}), 2, {"category '" + shown + "'", "UTF-8"});
   auto labelled = with("x,y," + bad, {});
-  labelled[3] = bad;
-  expect_untouched(labelled, 2, {"label '" + shown + "'", "UTF-8"});
+  labelled[3] = bad + ">0";
+  expect_untouched(labelled, 2, {"label '" + shown, "UTF-8"});
   const Words stream{"--algorithm", "one-pass-sgd", "--radius", "1", "--steps", "2"};
   const Words gossip{"--algorithm", "gossip", "--radius", "1", "--learners", "1", "--records", "2", "--topology", "complete"};
   for (const auto& algorithm : {stream, gossip}) {
     write(path("names.csv"), bad + ",y,label\n1,2,1\n2,1,0\n");
-    const Words words{"train",   "names.csv", "--label",  "label",  "--epsilon", "1",
-                      "--delta", "1e-5",      "--ledger", "run.db", "--model",   "model.json"};
+    const Words words{"train",   "names.csv", "--label",  "label>0", "--epsilon", "1",
+                      "--delta", "1e-5",      "--ledger", "run.db",  "--model",   "model.json"};
     expect_untouched(words + algorithm, 2, {"column '" + shown + "'", "UTF-8"});
   }
   // What is dropped is named nowhere, and a statistic needs the name for its note alone.

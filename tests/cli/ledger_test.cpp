@@ -86,7 +86,7 @@ TEST_F(LedgerCommand, OneBudgetAdmitsCountsAndTrainingAndSaysWhatIsLeft) {
   EXPECT_EQ(shown["budget"]["odometer"]["epsilon"]["upper"], 0);
   // A pure run of half of epsilon, then one that is not: the order counts from then on.
   ASSERT_EQ(surety(counted("0.05")).code, 0);
-  const Words sgd{"train", data,        "--label", "label",   "--algorithm", "dp-sgd",   "--records",    "60",      "--steps",
+  const Words sgd{"train", data,        "--label", "label>0", "--algorithm", "dp-sgd",   "--records",    "60",      "--steps",
                   "20",    "--epsilon", "0.3",     "--delta", "1e-6",        "--ledger", path("run.db"), "--model", path("model.json")};
   const auto trained = surety(sgd);
   ASSERT_EQ(trained.code, 0) << trained.err;
@@ -160,7 +160,7 @@ TEST_F(LedgerCommand, SaysWhichRuleAdmittedWhatIsSpent) {
   EXPECT_GT(json["spent"]["lower"].get<double>(), json["limit"]["upper"].get<double>());
   EXPECT_NE(surety(audit()).out.find(words + "\n"), std::string::npos);
   expect_refused_untouched(counted("0.24"), 1, {"; all epsilons together are 1.16, above 1"});
-  expect_refused_untouched(Words{"train", data, "--label", "label", "--algorithm", "dp-sgd", "--records", "60", "--steps", "20",
+  expect_refused_untouched(Words{"train", data, "--label", "label>0", "--algorithm", "dp-sgd", "--records", "60", "--steps", "20",
                                  "--epsilon", "0.3", "--delta", "1e-6", "--ledger", path("run.db"), "--model", path("model.json")},
                            1, {"the sum of epsilons admits nothing that promises none"});
 }

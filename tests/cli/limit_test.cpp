@@ -28,7 +28,7 @@ TEST_F(LimitOption, EndsEveryQuestionWithCode6) {
       {"ledger", "show", path("kept.db"), "1"},
       {"release", data, "--query", "sum(x)", "--bounds", "-1,1", "--epsilon", "1", "--delta", "1e-6", "--ledger", path("new.db")},
       train(data),
-      train(data, "label", "dp-sgd") + Words{"--records", "60"},
+      train(data, "label>0", "dp-sgd") + Words{"--records", "60"},
   };
   for (const auto& words : questions) expect_refused_untouched(words + at_once(), 6, {"it took longer than --limit-seconds 1e-12"});
 }

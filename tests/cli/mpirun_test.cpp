@@ -70,7 +70,7 @@ TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
   expect_one_line(run(words("run") + Words{"--topology", "hypercube"}, 3), 2, {"learners is 7", "power of two"});
   expect_one_line(run(words("run") + Words{"--learn"}, 3), 2, {"--learn"});
   expect_one_line(run(words("run"), 8), 2, {"number of nodes is 8", "at most 7"});
-  const auto perturbed = train(path("small.csv"), "label", "output-perturbation");
+  const auto perturbed = train(path("small.csv"), "label>0", "output-perturbation");
   expect_one_line(run(perturbed, 2), 2, {"2 processes", "must be one"});
   EXPECT_FALSE(std::filesystem::exists(path("run.db")));
   auto nowhere = words("run");

@@ -60,7 +60,7 @@ std::vector<Question> questions() {
   };
   const auto train = [](const std::string& algorithm, const Words& adjacencies, const std::function<Words(std::size_t)>& more) {
     const auto words = [=](std::size_t records) {
-      return Words{"--label", "label", "--algorithm", algorithm, "--epsilon", "1", "--delta", "1e-5"} + more(records);
+      return Words{"--label", "label>0", "--algorithm", algorithm, "--epsilon", "1", "--delta", "1e-5"} + more(records);
     };
     return Question{"train " + algorithm, words, adjacencies};
   };
@@ -372,7 +372,7 @@ std::vector<UnitQuestion> unit_questions() {
   };
   const auto train = [](const std::string& algorithm, const Words& adjacencies, const Words& more) {
     return UnitQuestion{
-        "train", Words{"--label", "label", "--algorithm", algorithm, "--epsilon", "1", "--delta", "1e-5", "--held-out", "0.4"} + more,
+        "train", Words{"--label", "label>0", "--algorithm", algorithm, "--epsilon", "1", "--delta", "1e-5", "--held-out", "0.4"} + more,
         adjacencies};
   };
   // Units a, b, c and one more.

@@ -25,7 +25,7 @@ class Output : public CommandTest {
 
   [[nodiscard]] Words of_records(const std::string& output) const { return {"convert", data_, output, "--label", "label"}; }
   [[nodiscard]] Words of_model(const std::string& output) const {
-    return {"train", data_,     "--label", "label",   "--algorithm", "one-pass-sgd", "--steps", "20",       "--radius",
+    return {"train", data_,     "--label", "label>0", "--algorithm", "one-pass-sgd", "--steps", "20",       "--radius",
             "1",     "--delta", "1e-5",    "--model", output,        "--epsilon",    "0.01",    "--ledger", path("run.db")};
   }
   [[nodiscard]] Words of_picture(const std::string& output) const {

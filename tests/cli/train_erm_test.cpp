@@ -10,7 +10,7 @@ class TrainOnFile : public CommandTest {
  protected:
   /// The words of a run; each adjacency has a ledger of its own.
   [[nodiscard]] Words words(const std::string& data, const Words& extra, const std::string& adjacency = "replace-one",
-                            const std::string& label = "label") const {
+                            const std::string& label = "label>0") const {
     return Words{"train",       data,
                  "--label",     label,
                  "--epsilon",   "1",
@@ -127,7 +127,7 @@ TEST_F(TrainOnFile, SpendsEpochsFromABudget) {
   ASSERT_EQ(surety({"ledger", "create", ledger, "--adjacency", "zero-out", "--epsilon", "1", "--delta", "1e-3"}).code, 0);
   const auto train = [&](const char* noise, const char* epsilon) {
     return surety(
-        Words{"train", data, "--label", "label", "--algorithm", "dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "2"} +
+        Words{"train", data, "--label", "label>0", "--algorithm", "dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "2"} +
         Words{"--sampling", "allocated", "--noise-multiplier", noise, "--epsilon", epsilon, "--delta", "1e-3"} +
         Words{"--adjacency", "zero-out", "--ledger", ledger, "--model", path("budget.json")});
   };

@@ -80,7 +80,7 @@ TEST_F(Train, ReleasesAScoreOfWhatIsHeldOut) {
 class Usable : public Train {
  protected:
   [[nodiscard]] Words arguments(const std::string& data, const std::string& name, const Words& more = {"--algorithm", "shaped-descent"}) {
-    return Words{"train", data,       "--label",          "label",   "--epsilon",         "1", "--delta",
+    return Words{"train", data,       "--label",          "label>0", "--epsilon",         "1", "--delta",
                  "1e-5",  "--ledger", path(name + ".db"), "--model", path(name + ".json")} +
            more;
   }
@@ -181,8 +181,8 @@ TEST_F(Usable, RecordsBelowNineTenthsAreWarnedOf) {
 }
 
 TEST_F(Train, SaysWhyThereIsNoScore) {
-  const Words base{"train", small_data(400), "--label",          "label",   "--epsilon", "1", "--delta",
-                   "1e-5",  "--model",       path("model.json"), "--ledger"};
+  const Words base{"train",   small_data(400), "--label", "label>0",          "--epsilon", "1",
+                   "--delta", "1e-5",          "--model", path("model.json"), "--ledger"};
   const auto of = [&](const Words& more, const std::string& ledger = "run.db") { return surety(base + Words{path(ledger)} + more).out; };
   EXPECT_NE(
       of({"--algorithm", "dp-sgd", "--records", "400"})
@@ -210,7 +210,7 @@ TEST_F(Train, SaysWhyThereIsNoScore) {
 TEST_F(Train, PaysForAScoreWhereItsReleasesAreNotGaussian) {
   const auto report_of = [&](const std::string& algorithm, int records, const Words& more = {}) {
     const Words words{
-        "train",       small_data(records), "--label",      "label",       "--epsilon",        "1",         "--delta",
+        "train",       small_data(records), "--label",      "label>0",     "--epsilon",        "1",         "--delta",
         "1e-5",        "--ledger",          path("run.db"), "--model",     path("model.json"), "--records", std::to_string(records),
         "--algorithm", algorithm,           "--json",       "--adjacency", "zero-out"};
     const auto outcome = surety(words + more);
@@ -375,7 +375,7 @@ TEST_F(Train, TakesAnEmptyFileWhereTheCountIsPrivate) {
                                                   {"dp-sgd", {"--steps", "2", "--records", "50", "--noise-multiplier", "20"}},
                                                   {"svrg", {"--inner-steps", "2", "--epochs", "1", "--records", "50"}}}) {
     const auto outcome =
-        surety(Words{"train", path("none.csv"), "--label", "label", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"),
+        surety(Words{"train", path("none.csv"), "--label", "label>0", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"),
                      "--model", path("model.json"), "--adjacency", "add-or-remove-one", "--algorithm", algorithm} +
                more);
     EXPECT_EQ(outcome.code, 0) << algorithm << outcome.err;

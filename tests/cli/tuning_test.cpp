@@ -10,7 +10,7 @@ namespace {
 class Tuning : public CommandTest {
  protected:
   [[nodiscard]] Words words(const Words& more, int rows = 60) const {
-    return Words{"train",   small_data(rows), "--label",  "label",        "--epsilon", "1",
+    return Words{"train",   small_data(rows), "--label",  "label>0",      "--epsilon", "1",
                  "--delta", "1e-5",           "--ledger", path("run.db"), "--model",   path("model.json")} +
            more;
   }

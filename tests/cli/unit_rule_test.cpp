@@ -118,7 +118,7 @@ TEST_F(UnitRule, StandsInReportsModelsAndPlans) {
   for (int i = 0; i < 40; ++i)
     text += (i % 3 == 0 ? "" : "p" + std::to_string(i / 2)) + "," + std::to_string(i % 7) + "," + std::to_string(i % 2) + "\n";
   const auto file = data("t.csv", text);
-  const Words train{"train", file,       "--label",    "label",   "--algorithm",  "gradient-descent", "--epsilon", "1",      "--delta",
+  const Words train{"train", file,       "--label",    "label>0", "--algorithm",  "gradient-descent", "--epsilon", "1",      "--delta",
                     "1e-5",  "--ledger", path("x.db"), "--model", path("m.json"), "--unit",           "u",         "--most", "2"};
   const auto plain = surety(train);
   EXPECT_NE(plain.out.find("\nunit         one u of at most 2 rows (names byte by byte, rows without one: one unit)\n"), std::string::npos)
@@ -239,7 +239,7 @@ TEST_F(UnitRule, AndAdjacencyAreThoseOfTheLedger) {
   expect_refused_untouched({"release", rows, "--query", "count()", "--epsilon", "1", "--ledger", path("x.db")}, 3,
                            {"column 'who' is missing"});
 
-  const Words train{"train",   file,   "--label",  "label",      "--algorithm", "gradient-descent", "--epsilon",      "1",
+  const Words train{"train",   file,   "--label",  "label>0",    "--algorithm", "gradient-descent", "--epsilon",      "1",
                     "--delta", "1e-5", "--ledger", path("x.db"), "--model",     path("m.json"),     "--public-count", "5"};
   const auto trained = surety(train + Words{"--json"}).json();
   EXPECT_EQ(trained["adjacency"], "add-or-remove-one");
@@ -270,7 +270,7 @@ TEST_F(UnitRule, OfAColumnNamedRowIsFoundAgain) {
 TEST_F(UnitRule, AutoTakesThePromiseOfItsLedgerToo) {
   const auto file = small_data();
   ASSERT_EQ(surety({"ledger", "create", path("x.db"), "--adjacency", "zero-out"}).code, 0);
-  const Words train{"train", file,       "--label",    "label",   "--epsilon",    "1",     "--delta",
+  const Words train{"train", file,       "--label",    "label>0", "--epsilon",    "1",     "--delta",
                     "1e-5",  "--ledger", path("x.db"), "--model", path("m.json"), "--json"};
   EXPECT_EQ(surety(train).json()["adjacency"], "zero-out");
   EXPECT_EQ(surety(train + Words{"--tune", "2"}).json()["adjacency"], "zero-out");
@@ -311,8 +311,8 @@ TEST_F(UnitRule, NothingThatARunWritesHoldsATimeAfterItsReservation) {
     EXPECT_EQ(change_of(path("x.db")).tv_sec, reserved);
     EXPECT_EQ(change_of(path("x.db")).tv_nsec, 1 + 2 * static_cast<long>(runs.size())) << "the number of entries";
   };
-  expect_times({"train", file, "--label", "label", "--tune", "3", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("x.db"), "--model",
-                path("m.json")},
+  expect_times({"train", file, "--label", "label>0", "--tune", "3", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("x.db"),
+                "--model", path("m.json")},
                {path("m.json"), path("printed")});
   expect_times({"release", file, "--query", "histogram(label)", "--categories", "0,1", "--epsilon", "1", "--ledger", path("x.db"), "--svg",
                 path("h.svg")},

@@ -10,7 +10,7 @@ class Units : public CommandTest {
     return Words{"release", data, "--query", "mean(x)", "--bounds", "0,10", "--epsilon", "1", "--ledger", path("run.db")} + more;
   }
   [[nodiscard]] Words train(const std::string& data, const std::string& algorithm, const Words& more = {}) const {
-    return Words{"train", data,       "--label",      "label",   "--algorithm",      algorithm, "--epsilon", "1",      "--delta",
+    return Words{"train", data,       "--label",      "label>0", "--algorithm",      algorithm, "--epsilon", "1",      "--delta",
                  "1e-5",  "--ledger", path("run.db"), "--model", path("model.json"), "--unit",  "who",       "--most", "2"} +
            more;
   }
@@ -171,7 +171,7 @@ TEST_F(Units, AreTrainedOnAndCharged) {
                 .get<std::string>()
                 .find("repeat(4, users(2, poisson(0.125, "),
             0U);
-  expect_refused_untouched(Words{"train", data, "--label", "label", "--algorithm", "dp-sgd", "--epsilon", "1", "--delta", "1e-5",
+  expect_refused_untouched(Words{"train", data, "--label", "label>0", "--algorithm", "dp-sgd", "--epsilon", "1", "--delta", "1e-5",
                                  "--ledger", path("other.db"), "--model", path("other.json"), "--records", "30", "--clip-by", "row"},
                            2, {"--clip-by is for --unit"});
 }

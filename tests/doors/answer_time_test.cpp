@@ -100,24 +100,9 @@ class AnswerAt : public ::testing::Test {
   }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   [[nodiscard]] Said ask(const std::vector<std::string>& more) const {
-    std::vector<std::string> words{"train",
-                                   path("data"),
-                                   "--json",
-                                   "--label",
-                                   "label",
-                                   "--epsilon",
-                                   "1",
-                                   "--delta",
-                                   "1e-5",
-                                   "--algorithm",
-                                   "gradient-descent",
-                                   "--tune-over",
-                                   "steps=2,3",
-                                   "--ledger",
-                                   path("run.db"),
-                                   "--model",
-                                   path("model.json"),
-                                   "--tune",
+    std::vector<std::string> words{"train",     path("data"), "--json",       "--label",     "label>0",          "--epsilon",
+                                   "1",         "--delta",    "1e-5",         "--algorithm", "gradient-descent", "--tune-over",
+                                   "steps=2,3", "--ledger",   path("run.db"), "--model",     path("model.json"), "--tune",
                                    "4"};
     words.insert(words.end(), more.begin(), more.end());
     return command_in_process(words, path(""));

@@ -21,7 +21,7 @@ def job() -> None:
         promise = {"unit": None, "delta": 1e-6, "adjacency": "replace-one", "ledger": ledger}
         released = surety.release("data.csv", [surety.sum("x", bounds=(-3, 3))], epsilon=0.25, **{**promise, "delta": 0})
         line(1, f"value {released.table[0].value}")
-        model = surety.train("data.csv", label="label", algorithm="gradient-descent", steps=2, epsilon=0.25, **promise)
+        model = surety.train("data.csv", label="label>0", algorithm="gradient-descent", steps=2, epsilon=0.25, **promise)
         line(1, f"value {model.weights[0]}")
         model.save("m.json")
         line(1, f"runs {len(ledger.audit(1e-5)['runs'])}")

@@ -226,6 +226,42 @@ TEST(WrittenPlanText, NeverIsSomethingElseThanItSays) {
   jobs::require_follows(written, calibrated(written));
 }
 
+// A number of a column is no class: a plan of version 2 is refused, and one of version 1 means what it did.
+TEST(WrittenPlanText, TakesANumberForAClassInVersion1Alone) {
+  auto text = plan_of("gradient-descent");
+  text["options"]["label"] = "visits";
+  for (const char* const loss : {"logistic", "hinge", "smoothed-hinge"}) {
+    text["options"]["loss"] = loss;
+    text["version"] = 2;
+    const auto found = refusal_of([&] { return jobs::read_train_plan(text.dump()); });
+    EXPECT_TRUE(found.says(ErrorCode::invalid_argument, "visits, a column without a comparison")) << found;
+    text["version"] = 1;
+    const auto written = jobs::read_train_plan(text.dump());
+    EXPECT_TRUE(written.plan.problem.has_number_of_class);
+    ASSERT_EQ(written.notes.size(), 1U);
+    EXPECT_NE(written.notes[0].find("label visits is a column without a comparison"), std::string::npos) << written.notes[0];
+    EXPECT_EQ(json::parse(jobs::plan_text(written.plan))["version"], 1);
+    EXPECT_EQ(jobs::read_train_plan(jobs::plan_text(written.plan)).plan, written.plan);
+  }
+  text["options"]["label"] = "visits>0";
+  const auto compared = jobs::read_train_plan(text.dump());
+  EXPECT_TRUE(compared.notes.empty());
+  EXPECT_EQ(json::parse(jobs::plan_text(compared.plan))["version"], 2);
+  text["options"].update({{"label", "visits"}, {"loss", "squared"}, {"label-bound", 3}, {"clip", 1}});
+  text["version"] = 2;
+  EXPECT_TRUE(jobs::read_train_plan(text.dump()).notes.empty());
+}
+
+TEST(WrittenPlanText, OfALabelThatNoPlanHasRunsNowhere) {
+  auto plan = jobs::read_train_plan(plan_of("gradient-descent").dump()).plan;
+  plan.source.label = data::parse_label_rule("y");
+  const auto found = refusal_of([&] {
+    const jobs::TrainJob job{plan};
+    return 0;
+  });
+  EXPECT_TRUE(found.says(ErrorCode::invalid_argument, "label is y, a column without a comparison")) << found;
+}
+
 // ---- The text of a plan ---------------------------------------------------------------------------------------------------------------------
 
 /// A plan of which each field that its algorithm has may be said.
@@ -284,6 +320,7 @@ jobs::TrainPlan random_plan(const jobs::Algorithm& algorithm, std::mt19937_64& r
   }
   source.label = data::parse_label_rule(std::array{"y", "visits>=0.1", "town=='New \"York\"'", "\"a=b\"!=3"}.at(random() % 4));
   source.inputs = inputs;
+  plan.problem.has_number_of_class = jobs::has_number_for_two_classes(plan);
   return plan;
 }
 

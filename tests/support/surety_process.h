@@ -134,7 +134,7 @@ class CommandTest : public ::testing::Test {
   [[nodiscard]] std::string small_data(int rows = 60) const;
 
   /// train on `data` in 5 steps at epsilon 1, into run.db and model.json.
-  [[nodiscard]] Words train(const std::string& data, const std::string& label = "label",
+  [[nodiscard]] Words train(const std::string& data, const std::string& label = "label>0",
                             const std::string& algorithm = "gradient-descent") const;
 
   /// How many runs a ledger lists.

@@ -23,7 +23,7 @@ std::map<std::string, std::string> said(std::size_t count) {
 std::vector<std::string> TrainCommand::words(const Question& question, std::size_t count) const {
   std::vector<std::string> words{"train", path("data"), "--json"};
   const auto say = [&](const std::string& option, const std::string& value) { words.insert(words.end(), {option, value}); };
-  say("--label", "label");
+  say("--label", "label>0");
   say("--algorithm", question.algorithm);
   say("--loss", question.loss);
   say("--epsilon", "1");

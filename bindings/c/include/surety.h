@@ -368,7 +368,7 @@ SURETY_API double surety_job_noise(const surety_job* job);
 /* Epsilon of the event at the target's delta; `delta` may be NULL. */
 SURETY_API surety_code surety_job_cost(const surety_job* job, surety_enclosure* epsilon, double* delta, surety_failure** failure);
 /* {"version": 1, "command": "train", "adjacency": ..., "target": {...}, "event": {...}, "noise": ..., "epsilon": {"lower": ..., "upper": ...}, "delta": ...,
- * "unit": {...}} on one line: the promise, to whom, and what it takes. A plan of an older version adds "notes": [...]. */
+ * "unit": {...}} on one line: the promise, to whom, and what it takes. "notes": [...] is added for a plan of an older version, an epsilon above 20 and a large delta. */
 SURETY_API surety_code surety_job_json(const surety_job* job, char** json, size_t* length, surety_failure** failure);
 
 /* How a job is run. Functions may be NULL, are called by the thread that runs it, and must not call surety. None is told anything

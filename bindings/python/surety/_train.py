@@ -291,13 +291,16 @@ def _planned(
     rule: _Rule | None,
     algorithm: str,
     unit: tuple[str | None, SupportsIndex | None],
-    promise: tuple[str, SupportsFloat, SupportsFloat],
+    promise: tuple[str, SupportsFloat, SupportsFloat | None],
     said: Mapping[str, Any],
     data: Any,
     ledger: tuple[Any, bool] = (None, False),
 ) -> tuple[TrainingPlan, _library.Source | None]:
     """The plan, and of data that are no path their source."""
-    adjacency, epsilon, delta = _arguments.text("adjacency", promise[0]), _number_of(promise[1], "epsilon"), _number_of(promise[2], "delta")
+    adjacency, epsilon = _arguments.text("adjacency", promise[0]), _number_of(promise[1], "epsilon")
+    if promise[2] is None and algorithm == "auto":
+        raise _arguments.invalid("delta is None, must be given where algorithm is 'auto': less than one over the number of records, or 0 for pure privacy")
+    delta = 0.0 if promise[2] is None else _number_of(promise[2], "delta")
     path = _data_path(data)
     matrix = sparse_rows_of(data, labelled=True)
     if matrix is not None:
@@ -336,7 +339,7 @@ def plan_training(
     unit: str | None,
     epsilon: SupportsFloat,
     adjacency: str,
-    delta: SupportsFloat = 0.0,
+    delta: SupportsFloat | None = None,
     most: SupportsIndex | None = None,
     data: str | PathLike[str] | None = None,
     **said: Unpack[TrainingFields],
@@ -373,7 +376,7 @@ def train(
     unit: str | None,
     epsilon: SupportsFloat,
     adjacency: str,
-    delta: SupportsFloat = 0.0,
+    delta: SupportsFloat | None = None,
     most: SupportsIndex | None = None,
     ledger_must_exist: bool = False,
     **said: Unpack[TrainingFields],
@@ -402,7 +405,7 @@ def train(
     and a name that looks like one stands in double quotes. Every other argument that names a column is the name itself. ``bounds`` are known without looking at the data; a column without them enters as asinh(x).
 
     ``algorithm`` names one, or is ``"auto"``: chosen, with its options, from public numbers alone (the model's ``report`` says what). All of it costs at most
-    ``epsilon`` at ``delta``, under ``adjacency``. That is promised to a ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are
+    ``epsilon`` at ``delta``, under ``adjacency``; ``delta`` is needed under ``"auto"`` and by all algorithms with Gaussian noise. That is promised to a ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are
     used; None says that each row is a unit of its own. ``ledger`` is where it is charged, as of ``surety.release``.
 
     The interpreter's lock is free while it works. Control-C ends it between two of its releases: a note at the exception says whether the run was charged by

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <surety/accounting/events/format.h>
+#include <surety/jobs/algorithms/algorithm.h>
 
 namespace surety::cli {
 
@@ -101,6 +102,7 @@ jobs::TrainPlan plan_of(const TrainOptions& options, const jobs::AlgorithmPlan& 
   plan.unit = options.run.unit;
   plan.source = source_of(options);
   plan.algorithm = own;
+  plan.problem.has_number_of_class = options.run.expected && options.run.expected->version == 1 && jobs::has_number_for_two_classes(plan);
   return plan;
 }
 

@@ -20,7 +20,7 @@ ROWS: dict[str, Any] = {"unit": None, "epsilon": 1, "adjacency": "add-or-remove-
 # 2^40 rows without memory: an hour to read, so that a test that ends was interrupted while it read.
 LONG = {"x": np.broadcast_to(np.float64(1), 2**40)}
 TOTAL = surety.sum("x", bounds=(0, 1))
-FIT: dict[str, Any] = {"label": "y", "algorithm": "gradient-descent", "steps": 2, "unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one"}
+FIT: dict[str, Any] = {"label": "y>0", "algorithm": "gradient-descent", "steps": 2, "unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one"}
 
 
 def interrupted(work: Callable[[], Any], is_time: Callable[[], bool]) -> BaseException:

@@ -153,7 +153,7 @@ def test_predictions_are_those_of_the_file(file: Path, tmp_path: Path) -> None:
         model.predict(Csr([0], np.zeros(0, np.int32), np.zeros(0), (0, COLUMNS)))
     with pytest.raises(ValueError, match="must be one of named columns for the rows of an Arrow stream"):
         model.predict({"x": [1.0]})
-    of_table = surety.train({"x": np.arange(50.0), "y": np.arange(50) % 2}, label="y", **FIT, ledger=surety.Ledger.in_memory())
+    of_table = surety.train({"x": np.arange(50.0), "y": np.arange(50) % 2}, label="y>0", **FIT, ledger=surety.Ledger.in_memory())
     with pytest.raises(ValueError, match="the model was trained on named columns"):
         of_table.predict(matrix)
 
@@ -164,7 +164,7 @@ def test_a_plan_takes_matrices_too(file: Path) -> None:
     assert plan.train((MATRIX, LABELS), ledger=ledger).text() == plan.train(file, ledger=ledger).text() and len(ledger.audit(1e-5)["runs"]) == 2
     with pytest.raises(ValueError, match="features is 12, must be 11, the number of columns of the sparse matrix"):
         plan.train((Csr(MATRIX.indptr, MATRIX.indices, MATRIX.data, (ROWS, 11)), LABELS), ledger=ledger)
-    of_table = surety.plan_training(label="y", **FIT)
+    of_table = surety.plan_training(label="y>0", **FIT)
     with pytest.raises(ValueError, match="format is not libsvm"):
         of_table.train((MATRIX, LABELS), ledger=ledger)
     assert len(ledger.audit(1e-5)["runs"]) == 2

@@ -446,7 +446,7 @@ def test_every_word_of_a_plan_reaches_the_library() -> None:
     assert options["classes"] == '"0","1","New York, ""NY"""' and options["class-weight"] == ['"0"=0.5', '"New York, ""NY"""=2.0']
     assert options["missing"] == ['"age"="40"', '"town"="Rome"'] and options["categories"] == ['"town"="Rome","New York, NY"']
     assert options["no-limits"] is True and options["split-seed"] == 7
-    search = surety.plan_training(label="y", algorithm="shaped-descent", **PROMISE, tune=3, tune_over={"steps": [10, 30], "clip_share": [0.3]}, tune_by="split")
+    search = surety.plan_training(label="y>0", algorithm="shaped-descent", **PROMISE, tune=3, tune_over={"steps": [10, 30], "clip_share": [0.3]}, tune_by="split")
     options = json.loads(search.json())["options"]
     assert options["tune-over"] == ["steps=10,30", "clip-share=0.3"] and options["tune"] == 3
 
@@ -475,7 +475,7 @@ def test_a_plan_is_the_one_of_the_command(tmp_path: Path, data: Path) -> None:
 
 
 TABLE: dict[str, Any] = {"x": np.arange(500) % 7 * 1.0, "y": np.arange(500) % 2, "secret": ["a secret"] * 500}
-FIT: dict[str, Any] = {"label": "y", "drop": ["secret"], "algorithm": "gradient-descent", "steps": 2, **PROMISE}
+FIT: dict[str, Any] = {"label": "y>0", "drop": ["secret"], "algorithm": "gradient-descent", "steps": 2, **PROMISE}
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"ledger": None}, TypeError, "ledger is None, must be a path or a surety.Ledger"),
     ({"data": None}, TypeError, "data is None, must be a table or the path of one"),
@@ -484,7 +484,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"label": None, "above": 0}, ValueError, "label is None, must name a column"),
     ({"label": None}, ValueError, "label is missing"),
     ({"above": 0, "equals": "a"}, ValueError, "above and equals are both given"),
-    ({"label": "z"}, surety.SuretyError, "column 'z'"),
+    ({"label": "z>0"}, surety.SuretyError, "column 'z'"),
     ({"drop": []}, surety.SuretyError, ""),
     ({"algorithm": "sgd"}, ValueError, "algorithm is 'sgd', must be auto, shaped-descent"),
     ({"inner_steps": 7}, ValueError, "inner_steps is for svrg, svrg++, not for gradient-descent"),
