@@ -160,7 +160,7 @@ TEST_F(Gossip, RefusesBeforeAnythingIsWritten) {
   expect_refused_untouched(all + Words{"--topology", "graph", "--graph", path("none")}, 3, {"none: cannot be read"});
   expect_refused_untouched(all + Words{"--adjacency", "add-or-remove-one"}, 2, {"add-or-remove-one"});
   expect_refused_untouched(all + Words{"--noise", "gumbel"}, 2, {"--noise is 'gumbel'"});
-  expect_refused_untouched(changed(all, "--delta", "0") + Words{"--noise", "gaussian"}, 6, {"gaussian"});
+  expect_refused_untouched(changed(all, "--delta", "0") + Words{"--noise", "gaussian"}, 6, {"delta is 0, must be greater than 0"});
   expect_refused_untouched(all + Words{"--held-out", "0.1"}, 2, {"--held-out is for"});
   expect_refused_untouched(all + Words{"--steps", "5"}, 2, {"--steps is not for gossip"});
   expect_refused_untouched(all + Words{"--timeout", "0"}, 2, {"--timeout is 0"});
