@@ -94,7 +94,6 @@ class CsvReader {
   [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
 
  private:
-  void add_column(std::string name);
   /// There is nothing in `cells` but an owner.
   [[nodiscard]] bool is_blank(const std::vector<std::string>& cells) const;
   /// Cuts the record in hand. Returns what is wrong with it, as a message of a public form; empty when nothing is.

@@ -157,11 +157,4 @@ std::vector<ReleasedKey> draw_keys(const KeyCounts& counts, const StatisticNoise
   return result;
 }
 
-std::vector<ReleasedKey> release_keys(const KeyCounts& counts, const StatisticNoise& noise, Delta delta,
-                                      accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-  const auto threshold = key_threshold(noise, counts.most_keys(), delta);
-  reservation.spend(event_of_keys(event_of(noise), delta));
-  return draw_keys(counts, noise, threshold, bits);
-}
-
 }  // namespace surety::statistics

@@ -74,14 +74,10 @@ class KeyCounts {
 /// lets a key of one unit through at times.
 [[nodiscard]] std::int64_t key_threshold(const StatisticNoise& noise, Count most_keys, Delta delta);
 
-/// What `release_keys` charges: the noise, and approx(0, delta). \throws Error{unsupported} where delta is 0.
+/// What releasing keys above a `key_threshold` charges: the noise, and approx(0, delta). \throws Error{unsupported} where delta is 0.
 [[nodiscard]] Event event_of_keys(const Event& noise, Delta delta);
 
-/// Spends `event_of_keys` from `reservation`, then draws the noise. `delta` is the probability that the threshold is computed for. Sorted
-/// by key. \throws as `release`.
-[[nodiscard]] std::vector<ReleasedKey> release_keys(const KeyCounts& counts, const StatisticNoise& noise, Delta delta,
-                                                    accounting::Reservation& reservation, mechanisms::BitsRef bits);
-/// The same by a `key_threshold`, charged elsewhere.
+/// The keys whose noisy counts are above a `key_threshold`, sorted by key. \pre `event_of_keys` is charged already.
 [[nodiscard]] std::vector<ReleasedKey> draw_keys(const KeyCounts& counts, const StatisticNoise& noise, std::int64_t threshold,
                                                  mechanisms::BitsRef bits);
 

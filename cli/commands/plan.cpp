@@ -77,7 +77,7 @@ void append_option(Arguments& words, const std::string& field, const nlohmann::j
 /// Calls `set` with the plan and the fields of its algorithm. An algorithm that is none is refused where the words are read.
 void set_by_fields(nlohmann::json& plan, void (*set)(nlohmann::json& plan, jobs::FieldTable& known)) {
   for (const auto& algorithm : jobs::all_algorithms()) {
-    if (plan["options"].value("algorithm", nlohmann::json{}) != algorithm->name()) continue;
+    if (!plan["options"].contains("algorithm") || plan["options"]["algorithm"] != algorithm->name()) continue;
     jobs::TrainFields fields{*algorithm};
     set(plan, fields.table());
   }
