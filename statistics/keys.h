@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/events/event.h>
 #include <surety/statistics/noise.h>
 #include <surety/statistics/totals.h>
 
