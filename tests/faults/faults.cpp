@@ -18,7 +18,7 @@
 //   FAULTS_SIDE   an empty folder in the file system of the files, for cut and part: copies of what is on the disk
 //   FAULTS_NO_SYNC=1  syncs count, but nothing is on the disk after them: a program that does not sync
 //
-// A program may call faults_begin(AT, ALWAYS) instead: from then on its allocation AT fails, and all later ones with ALWAYS. It returns how many allocations
+// A program may call faults_fail_allocation(AT, ALWAYS) instead: from then on its allocation AT fails, and all later ones with ALWAYS. It returns how many allocations
 // were counted since its last call. AT is 0 where none fails.
 //
 // Standard streams are left alone, and what the C library does by itself (stdio, the loader) is not seen. By a cut all that is not synced is lost, names
@@ -561,7 +561,7 @@ SEEN int posix_memalign(void** memory, std::size_t alignment, std::size_t size) 
   return *memory != nullptr ? 0 : ENOMEM;
 }
 
-SEEN std::uint64_t faults_begin(std::uint64_t at, int always) {
+SEEN std::uint64_t faults_fail_allocation(std::uint64_t at, int always) {
   is_armed = false;
   watched = Calls::memory;
   deed = always != 0 ? Do::always : Do::fail;

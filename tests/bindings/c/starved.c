@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-uint64_t faults_begin(uint64_t at, int always);
+uint64_t faults_fail_allocation(uint64_t at, int always);
 
 static char path[4096], said[4096];
 static const char event_text[] = "repeat(10, poisson(0.01, gaussian(2)))";
@@ -90,9 +90,9 @@ static int attempt(uint64_t at, int always, size_t limit) {
   getrlimit(RLIMIT_AS, &before);
   little = (struct rlimit){limit, before.rlim_max};
   if (limit != 0) setrlimit(RLIMIT_AS, &little);
-  if (at != 0) faults_begin(at, always);
+  if (at != 0) faults_fail_allocation(at, always);
   const surety_code code = work(&released, &epsilon, &solved);
-  faults_begin(0, 0);
+  faults_fail_allocation(0, 0);
   setrlimit(RLIMIT_AS, &before);
   if (code != SURETY_OK && code != SURETY_ENVIRONMENT) return fprintf(stderr, "code %d\n", (int)code), wrong;
   if (code == SURETY_OK && (memcmp(&epsilon, &truth, sizeof truth) != 0 || solved.value != solution.value)) return fprintf(stderr, "another answer\n"), wrong;
@@ -143,9 +143,9 @@ int main(int count, char** words) {
   for (int i = 0; i < rows; ++i) cells[i] = i % 11;
   if (work(&released, &truth, &solution) != SURETY_OK) return 3;
   clear(words[1]);
-  faults_begin(0, 0);
+  faults_fail_allocation(0, 0);
   if (work(&released, &truth, &solution) != SURETY_OK) return 3;
-  const uint64_t allocations = faults_begin(0, 0);
+  const uint64_t allocations = faults_fail_allocation(0, 0);
   clear(words[1]);
   for (int always = 0; always < 2; ++always) {
     const uint64_t most = strtoull(words[2 + always], NULL, 10);

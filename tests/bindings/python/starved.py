@@ -21,8 +21,8 @@ import numpy as np
 import surety
 
 ALL = ctypes.CDLL(None)
-ALL.faults_begin.argtypes = [ctypes.c_uint64, ctypes.c_int]
-ALL.faults_begin.restype = ctypes.c_uint64
+ALL.faults_fail_allocation.argtypes = [ctypes.c_uint64, ctypes.c_int]
+ALL.faults_fail_allocation.restype = ctypes.c_uint64
 LINE = "surety: error: memory is exhausted\n"
 ANSWER, MEMORY_ERROR, OUT_OF_MEMORY, ENDED = "answer", "MemoryError", "SuretyError", "a line and exit 5"
 RUNS = 3  # of a job
@@ -119,9 +119,9 @@ def main(once: int, always: int, limits: int) -> None:
     with tempfile.TemporaryDirectory(prefix="starved-", dir=sys.argv[1]) as name:
         folder = Path(name)
         job(folder / "first.db")
-        ALL.faults_begin(0, 0)
+        ALL.faults_fail_allocation(0, 0)
         truth = job(folder / "second.db")
-        allocations = ALL.faults_begin(0, 0)
+        allocations = ALL.faults_fail_allocation(0, 0)
         for file in os.listdir(folder):
             os.unlink(folder / file)
         ends: dict[str, list[str]] = {}
@@ -131,7 +131,7 @@ def main(once: int, always: int, limits: int) -> None:
 
         for all_later, count in ((0, once), (1, always)):
             for at in spread(1, allocations, count):
-                end = ended(folder, lambda: ALL.faults_begin(at, all_later), lambda: ALL.faults_begin(0, 0), truth)
+                end = ended(folder, lambda: ALL.faults_fail_allocation(at, all_later), lambda: ALL.faults_fail_allocation(0, 0), truth)
                 note(f"{'all from' if all_later else 'only'} {at} of {allocations}", end)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         before = resource.getrlimit(resource.RLIMIT_AS)
