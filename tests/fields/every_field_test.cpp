@@ -360,6 +360,8 @@ class EveryFieldOfTrainings : public EveryField {
         {{"dp-sgd", "microbatch"}, {{"batch-size", 8}, {"microbatch", 4}, {"adjacency", "replace-one"}}},
         {{"dp-sgd", "noise-multiplier"}, {{"noise-multiplier", 50}}},
         {{"gossip", "topology"}, {{"topology", "ring"}}},
+        {{"sufficient-statistics", "smoothing"},
+         {{"smoothing", 0.25}, {"loss", "smoothed-hinge"}, {"label", "y>0"}, {"label-bound", nullptr}}},
     };
     const auto one = of_one.find({algorithm, field});
     if (one != of_one.end()) return one->second;
