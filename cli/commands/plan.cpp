@@ -74,18 +74,14 @@ void append_option(Arguments& words, const std::string& field, const nlohmann::j
   }
 }
 
-/// Calls `set` with the plan and the fields of its algorithm. An algorithm that is none is refused where the words are read.
-void set_by_fields(nlohmann::json& plan, void (*set)(nlohmann::json& plan, jobs::FieldTable& known)) {
+/// Says whether usable records are counted, unless the command line does. An algorithm that is none is refused where the words are read.
+void set_count(nlohmann::json& plan, const Arguments& said) {
+  if (std::find(said.begin(), said.end(), "--count-records") != said.end()) return;
   for (const auto& algorithm : jobs::all_algorithms()) {
     if (!plan["options"].contains("algorithm") || plan["options"]["algorithm"] != algorithm->name()) continue;
     jobs::TrainFields fields{*algorithm};
-    set(plan, fields.table());
+    jobs::set_count(plan, fields.table());
   }
-}
-
-/// Says whether usable records are counted, unless the command line does.
-void set_count(nlohmann::json& plan, const Arguments& said) {
-  if (std::find(said.begin(), said.end(), "--count-records") == said.end()) set_by_fields(plan, jobs::set_count);
 }
 
 /// The words of the plan in this file. \throws PlanError{bad_data}
@@ -172,7 +168,7 @@ nlohmann::json to_json(const PlannedRun& plan) {
     options["query"] = plan.queries;
   }
   auto json = jobs::plan_json(plan.command, std::move(options), plan.target);
-  if (plan.is_of_version_1) set_by_fields(json, jobs::set_version_1);
+  if (plan.is_of_version_1) json["version"] = 1;
   json["unit"] = to_json(plan.follows.unit);
   json["event"] = to_json(plan.follows.event);
   json["noise"] = plan.follows.noise;

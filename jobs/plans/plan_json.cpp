@@ -91,12 +91,6 @@ void set_count(nlohmann::json& plan, FieldTable& known) {
   if (is_said || plan["version"] == 1) options[no_count] = true;
 }
 
-void set_version_1(nlohmann::json& plan, FieldTable& known) {
-  plan["version"] = 1;
-  auto& options = plan["options"];
-  if (known.find("count-records") != nullptr && !options.contains("no-count-records")) options["count-records"] = true;
-}
-
 nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target) {
   return {{"version", plan_version},
           {"command", command},

@@ -38,8 +38,6 @@ template <class... Values>
 /// Says in the options of a training whether usable records are counted, as a plan of version 2 says it. A plan of version 1 without `count-records` is without
 /// the count, and so is `"count-records": false` in every version. \param known the fields of its algorithm
 void set_count(nlohmann::json& plan, FieldTable& known);
-/// Makes a plan of version 2 that is about to be printed one of version 1, in which a count of usable records is named. `known` as for `set_count`.
-void set_version_1(nlohmann::json& plan, FieldTable& known);
 
 /// The same text as JSON, with nothing in it that follows from the rest.
 [[nodiscard]] nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target);

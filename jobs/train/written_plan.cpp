@@ -150,10 +150,8 @@ json options_of(const TrainPlan& plan) {
 
 std::string plan_text(const TrainPlan& plan) {
   auto object = plan_json("train", options_of(plan), plan.target);
-  if (plan.problem.has_number_of_class) {
-    TrainFields fields{*algorithm_named(std::string{plan.algorithm_name()})};
-    set_version_1(object, fields.table());
-  }
+  // A plan that was read in version 1 says whether usable records are counted: `set_count` saw to it.
+  if (plan.problem.has_number_of_class) object["version"] = 1;
   auto text = object.dump(-1, ' ', false, json::error_handler_t::replace);
   auto again = read_train_plan(text, NamedRecords::or_given_later).plan;
   // The head of a record file is read again.

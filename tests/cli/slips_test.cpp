@@ -144,12 +144,19 @@ TEST_F(Slips, AreNamedWhereNoPublicRuleShowsThem) {
        {"WARNING", "the interval is as wide as [0, 5000]"}},
       {"a number that nobody has", to_train("visits>1000", few_steps), {"WARNING", "check the comparison or the classes of the label"}},
       {"a text that nobody has", to_train("visits==\"a\"", few_steps), {"WARNING", "check the comparison or the classes of the label"}},
-      {"classes that nobody has", to_train("visits", Words{"--classes", "a,b,c"} + usual), {"few of them have a usable label"}},
       {"a bound that cuts labels",
        to_train("visits", Words{"--loss", "squared", "--label-bound", "1", "--clip", "1"} + few_steps),
        {"clamped", "labels to [-1, 1]"}},
       {"bounds of a name", to_train("visits>0", Words{"--bounds", "idp=0,1000"} + few_steps), {"clamped", "idp to [0, 1000]"}}};
   for (const auto& slip : slips) expect_said(slip.what, slip.arguments, slip.said);
+}
+
+TEST_F(Slips, OfClassesThatNobodyHasStopTheRun) {
+  const auto outcome = surety(to_train("visits", Words{"--classes", "a,b,c"} + usual));
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("records trained on are usable"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("Check the label"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(path("m.json")));
 }
 
 TEST_F(Slips, OfAPlanOfVersion1MeanWhatTheyDid) {

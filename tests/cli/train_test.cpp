@@ -80,8 +80,8 @@ TEST_F(Train, ReleasesAScoreOfWhatIsHeldOut) {
 class Usable : public Train {
  protected:
   [[nodiscard]] Words arguments(const std::string& data, const std::string& name, const Words& more = {"--algorithm", "shaped-descent"}) {
-    return Words{"train", data,       "--label",          "label>0", "--epsilon",         "1", "--delta",
-                 "1e-5",  "--ledger", path(name + ".db"), "--model", path(name + ".json")} +
+    return Words{"train",   data,   "--label",  "label>0",          "--epsilon", "1",
+                 "--delta", "1e-5", "--ledger", path(name + ".db"), "--model",   path(name + ".json")} +
            more;
   }
   /// A table of which `usable(i)` says whether the record has a number.

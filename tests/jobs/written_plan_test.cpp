@@ -238,14 +238,15 @@ TEST(WrittenPlanText, TakesANumberForAClassInVersion1Alone) {
     text["version"] = 1;
     const auto written = jobs::read_train_plan(text.dump());
     EXPECT_TRUE(written.plan.problem.has_number_of_class);
-    ASSERT_EQ(written.notes.size(), 1U);
+    ASSERT_EQ(written.notes.size(), 2U);
     EXPECT_NE(written.notes[0].find("label visits is a column without a comparison"), std::string::npos) << written.notes[0];
+    EXPECT_NE(written.notes[1].find("usable records are not counted"), std::string::npos) << written.notes[1];
     EXPECT_EQ(json::parse(jobs::plan_text(written.plan))["version"], 1);
     EXPECT_EQ(jobs::read_train_plan(jobs::plan_text(written.plan)).plan, written.plan);
   }
   text["options"]["label"] = "visits>0";
   const auto compared = jobs::read_train_plan(text.dump());
-  EXPECT_TRUE(compared.notes.empty());
+  EXPECT_EQ(compared.notes.size(), 1U);  // of the count alone
   EXPECT_EQ(json::parse(jobs::plan_text(compared.plan))["version"], 2);
   text["options"].update({{"label", "visits"}, {"loss", "squared"}, {"label-bound", 3}, {"clip", 1}});
   text["version"] = 2;
@@ -321,6 +322,10 @@ jobs::TrainPlan random_plan(const jobs::Algorithm& algorithm, std::mt19937_64& r
   source.label = data::parse_label_rule(std::array{"y", "visits>=0.1", "town=='New \"York\"'", "\"a=b\"!=3"}.at(random() % 4));
   source.inputs = inputs;
   plan.problem.has_number_of_class = jobs::has_number_for_two_classes(plan);
+  // Read in version 1, where no count is the default.
+  if (const auto* const no_count = rows.find("no-count-records"); plan.problem.has_number_of_class && no_count != nullptr) {
+    *std::get<bool*>(no_count->value()) = !*std::get<bool*>(rows.find("count-records")->value());
+  }
   return plan;
 }
 
