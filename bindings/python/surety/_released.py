@@ -42,15 +42,15 @@ class Released:
     >>> table = {"age": [30, 41, 52], "town": ["Rome", "Oslo", "Rome"]}
     >>> released = surety.release(
     ...     table, [surety.count(by="town", keys=["Rome", "Oslo"])],
-    ...     unit=None, epsilon=1, adjacency="add-or-remove-one", ledger=surety.Ledger.in_memory(), replay_seed=7,
+    ...     unit=None, epsilon=4, adjacency="add-or-remove-one", ledger=surety.Ledger.in_memory(), replay_seed=7,
     ... )
     >>> released
     query            group  value  interval
-    count() by town  Rome       1  [-2, 4]
-    count() by town  Oslo       1  [-2, 4]
-    epsilon 1 at delta 0, add-or-remove-one, for one row: run 1 of memory; NOT PRIVATE: the noise was replayed from a known seed
+    count() by town  Rome       2  [1, 3]
+    count() by town  Oslo       1  [0, 2]
+    epsilon 4 at delta 0, add-or-remove-one, for one row: run 1 of memory; NOT PRIVATE: the noise was replayed from a known seed
     >>> released.table[0].value
-    1
+    2
     """
 
     __slots__ = ("_json", "_result", "_table")

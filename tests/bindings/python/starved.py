@@ -42,7 +42,7 @@ def job(path: Path) -> tuple[str, float]:
             run.release(noise, np.zeros(4))
         surety.release({"x": [1.0, 2.0] * 5}, [surety.sum("x", bounds=(0, 3))], ledger=ledger, **said)
         table = {"x": [0.1, 0.9] * 10, "y": [0, 1] * 10}
-        surety.train(table, label="y", bounds={"x": (0, 1)}, algorithm="gradient-descent", steps=2, ledger=ledger, **said)
+        surety.train(table, label="y>0", bounds={"x": (0, 1)}, algorithm="gradient-descent", steps=2, ledger=ledger, **said)
         assert len(ledger.audit(1e-6)["runs"]) == RUNS
     return asked(), sigma
 
