@@ -51,8 +51,31 @@ Enclosure ask(const A& accountant, const Event& event, const Question& question,
       given<A>(others));
 }
 
+using Refuser = std::optional<Refusal> (*)(const Event& event, const OtherCurves& others);
+
+template <class A>
+std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
+  if constexpr (requires { why_not(A{}, event, others.leaves); }) {
+    return why_not(A{}, event, others.leaves);
+  } else if constexpr (requires { why_not(A{}, event, others.runs); }) {
+    return why_not(A{}, event, others.runs);
+  } else {
+    return why_not(A{}, event);
+  }
+}
+
+/// Whether `refused` is known in microseconds. Tuning asks all accountants about a run, and is asked about searches in earnest.
+template <class A>
+bool is_refused_at_once(const Event& event) {
+  return !std::is_same_v<A, Tuning> || !std::holds_alternative<Event::BestOf>(event.node());
+}
+
 template <class A>
 Opinion asked(const A& accountant, const Event& event, const Question& question, const OtherCurves& others) {
+  // Most accountants refuse most events: as a value, not by an exception.
+  if (is_refused_at_once<A>(event)) {
+    if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
+  }
   try {
     return {A::name, ask(accountant, event, question, others), {}};
   } catch (const Error& error) {
@@ -118,19 +141,6 @@ std::string why_nobody(const Event& event, const std::vector<Opinion>& opinions)
   const auto found = std::find_if(opinions.begin(), opinions.end(), [&](const Opinion& one) { return one.accountant == telling; });
   if (found == opinions.end()) return fmt::format("no accountant has a theorem for {}", text);
   return fmt::format("no accountant has a theorem for {}: {}", text, reason_of(*found, event));
-}
-
-using Refuser = std::optional<Refusal> (*)(const Event& event, const OtherCurves& others);
-
-template <class A>
-std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
-  if constexpr (requires { why_not(A{}, event, others.leaves); }) {
-    return why_not(A{}, event, others.leaves);
-  } else if constexpr (requires { why_not(A{}, event, others.runs); }) {
-    return why_not(A{}, event, others.runs);
-  } else {
-    return why_not(A{}, event);
-  }
 }
 
 template <class>

@@ -5,30 +5,32 @@
 namespace surety::accounting {
 namespace {
 
-/// Knows the part, for those who ask why before they ask for numbers.
+/// A refusal on its way through code that returns no refusals.
 class Refused : public Error {
  public:
-  Refused(const Event& part, const std::string& sentence) : Error{ErrorCode::unsupported, sentence}, part_{part} {}
-  [[nodiscard]] const Event& part() const { return part_; }
+  explicit Refused(const Refusal& refusal) : Error{ErrorCode::unsupported, refusal.sentence()}, refusal_{refusal} {}
+  [[nodiscard]] const Refusal& refusal() const { return refusal_; }
 
  private:
-  Event part_;
+  Refusal refusal_;
 };
 
 }  // namespace
 
-void unsupported(const Event& event, std::string_view sentence) {
-  std::string said{sentence};
-  if (const auto place = said.find("{}"); place != std::string::npos) said.replace(place, 2, one_line(describe(event)));
-  throw Refused{event, said};
+std::string Refusal::sentence() const {
+  auto sentence = reason_;
+  if (const auto place = sentence.find("{}"); place != std::string::npos) sentence.replace(place, 2, one_line(describe(part_)));
+  return sentence;
 }
 
-std::optional<Refusal> refusal_of(const Event& event, const std::function<void()>& prepare) {
+void unsupported(const Refusal& refusal) { throw Refused{refusal}; }
+
+std::optional<Refusal> refusal_thrown_by(const Event& event, const std::function<void()>& prepare) {
   try {
     prepare();
     return std::nullopt;
   } catch (const Refused& refused) {
-    return Refusal{refused.part(), refused.what()};
+    return refused.refusal();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return Refusal{event, error.what()};

@@ -33,24 +33,19 @@ constexpr double least_cells = 8;
 constexpr double least_cells_of_many = 32;
 constexpr double many_states = 5e4;
 
-[[noreturn]] void no_theorem_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("choices: {{}} {}", why)); }
+Refusal no_theorem_for(const Event& event, std::string_view why) { return {event, fmt::format("choices: {{}} {}", why)}; }
 
 /// The choices of an event: how many of each range that is not 0.
 class Ranges {
  public:
-  explicit Ranges(const Event& event) {
-    visit(event, event, 1);
-    for (const auto& [range, count] : counts_) {
-      if (range > Choices::largest_range) {
-        no_theorem_for(event, fmt::format("has a choice of range {}, must be at most {}", range, Choices::largest_range));
-      }
-      states_ *= static_cast<double>(count) + 1;
-    }
-    if (counts_.size() > 1 && !(states_ <= Choices::most_states)) {
-      no_theorem_for(event, fmt::format("has choices of {} ranges that leave {:.3g} states, must be at most {:.0f}", counts_.size(),
-                                        states_, Choices::most_states));
-    }
+  static OrRefusal<Ranges> of(const Event& event) {
+    Ranges ranges;
+    if (auto refusal = ranges.visit(event, event, 1)) return *std::move(refusal);
+    if (auto refusal = ranges.count_states(event)) return *std::move(refusal);
+    return ranges;
   }
+  /// \throws Error{unsupported} for an event of anything else.
+  explicit Ranges(const Event& event) : Ranges{of(event).value()} {}
 
   [[nodiscard]] const ChoiceCounts& counts() const { return counts_; }
   [[nodiscard]] double states() const { return states_; }
@@ -82,9 +77,23 @@ class Ranges {
   }
 
  private:
-  void visit(const Event& whole, const Event& event, std::uint64_t times) {
+  Ranges() = default;
+  std::optional<Refusal> count_states(const Event& event) {
+    for (const auto& [range, count] : counts_) {
+      if (range > Choices::largest_range) {
+        return no_theorem_for(event, fmt::format("has a choice of range {}, must be at most {}", range, Choices::largest_range));
+      }
+      states_ *= static_cast<double>(count) + 1;
+    }
+    if (counts_.size() > 1 && !(states_ <= Choices::most_states)) {
+      return no_theorem_for(event, fmt::format("has choices of {} ranges that leave {:.3g} states, must be at most {:.0f}", counts_.size(),
+                                               states_, Choices::most_states));
+    }
+    return std::nullopt;
+  }
+  std::optional<Refusal> visit(const Event& whole, const Event& event, std::uint64_t times) {
     for (const auto& [leaf, count] : Releases::of(event).entries()) {
-      if (times > Releases::max_count / count.value()) no_theorem_for(whole, "has more than 2^53 releases");
+      if (times > Releases::max_count / count.value()) return no_theorem_for(whole, "has more than 2^53 releases");
       const std::uint64_t all = times * count.value();
       if (const auto* choice = std::get_if<Event::Exponential>(&leaf.node())) {
         if (choice->epsilon.value() > 0) counts_[choice->epsilon.value()] += all;
@@ -92,14 +101,15 @@ class Ranges {
       }
       // Of an epoch in a known order a record meets one batch, of parallel parts one.
       if (const auto* epoch = std::get_if<Event::Deterministic>(&leaf.node())) {
-        visit(whole, epoch->event, all);
+        if (auto refusal = visit(whole, epoch->event, all)) return refusal;
         continue;
       }
       const auto* parallel = std::get_if<Event::Parallel>(&leaf.node());
       const auto parts = parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
-      if (parts.size() != 1) no_theorem_for(whole, fmt::format("holds {}, which is no choice", describe(leaf)));
-      visit(whole, parts.front(), all);
+      if (parts.size() != 1) return no_theorem_for(whole, fmt::format("holds {}, which is no choice", describe(leaf)));
+      if (auto refusal = visit(whole, parts.front(), all)) return refusal;
     }
+    return std::nullopt;
   }
 
   ChoiceCounts counts_;
@@ -208,7 +218,7 @@ Enclosure answer(const Choices& accountant, const Event& event, const Ranges& ra
 
 std::optional<Refusal> why_not(const Choices&, const Event& event) {
   const StandardFloatingPoint environment;
-  return refusal_of(event, [&] { static_cast<void>(Ranges{event}); });
+  return Ranges::of(event).why_not();
 }
 
 Enclosure delta(const Choices& accountant, const Event& event, Epsilon epsilon) {

@@ -314,9 +314,9 @@ ThreeLossReleases::Law answer(double truth, double categories) {
   };
 }
 
-std::optional<ThreeLossReleases> three_loss_releases(const Repetition& repetition) {
-  const auto made = [&](double loss, const ThreeLossReleases::Law& law, double infinite = 0) {
-    check_size(repetition, ThreeLossReleases::most_releases, loss);
+std::optional<OrRefusal<ThreeLossReleases>> three_loss_releases(const Repetition& repetition) {
+  const auto made = [&](double loss, const ThreeLossReleases::Law& law, double infinite = 0) -> OrRefusal<ThreeLossReleases> {
+    if (auto refusal = why_too_large(repetition, ThreeLossReleases::most_releases, loss)) return *std::move(refusal);
     return ThreeLossReleases{law, repetition.count, infinite};
   };
   const auto& node = repetition.leaf.node();
@@ -407,7 +407,7 @@ class LaplaceReleases {
   int count_;
 };
 
-std::optional<LaplaceReleases> laplace_releases(const Repetition& repetition) {
+std::optional<OrRefusal<LaplaceReleases>> laplace_releases(const Repetition& repetition) {
   std::optional<double> scale;
   if (const auto* laplace = std::get_if<Event::Laplace>(&repetition.leaf.node())) scale = laplace->scale.value();
   // In one dimension every norm is the absolute value.
@@ -415,17 +415,21 @@ std::optional<LaplaceReleases> laplace_releases(const Repetition& repetition) {
     scale = noise->scale.value();
   }
   if (!scale) return std::nullopt;
-  check_size(repetition, LaplaceReleases::most_releases, 1 / *scale);
+  if (auto refusal = why_too_large(repetition, LaplaceReleases::most_releases, 1 / *scale)) return *std::move(refusal);
   return LaplaceReleases{*scale, repetition.count};
 }
 
 /// Asks the releases that are one kind repeated; nothing for other events.
 template <class Ask>
-std::optional<Enclosure> ask_repetition(const Event& event, Ask ask) {
+std::optional<OrRefusal<Enclosure>> ask_repetition(const Event& event, Ask ask) {
   const auto repeated = repetition(event);
   if (!repeated) return std::nullopt;
-  if (const auto releases = three_loss_releases(*repeated)) return ask(*releases);
-  if (const auto releases = laplace_releases(*repeated)) return ask(*releases);
+  const auto answer = [&](const auto& releases) -> OrRefusal<Enclosure> {
+    if (!releases) return releases.refusal();
+    return ask(*releases);
+  };
+  if (const auto releases = three_loss_releases(*repeated)) return answer(*releases);
+  if (const auto releases = laplace_releases(*repeated)) return answer(*releases);
   if (const auto* given = std::get_if<Event::Profile>(&repeated->leaf.node()); given != nullptr && repeated->count == 1) {
     return ask(GivenCurve{given->points});
   }
@@ -457,28 +461,33 @@ bool is_known_alone(const Event& part) {
          (norm != nullptr && norm->dimension == Count{1});
 }
 
+std::optional<Refusal> why_no_mu(const Event& event) {
+  const auto part = first_not_gaussian(event);
+  if (!part) return std::nullopt;
+  return Refusal{*part, is_known_alone(*part) ? "{} has no closed form together with other releases" : "{} has no closed form"};
+}
+
 /// mu of an event; positive, since every multiplier is finite and no composition is empty.
 Real mu_of(const Event& event) {
-  if (const auto part = first_not_gaussian(event)) {
-    unsupported(*part, is_known_alone(*part) ? "{} has no closed form together with other releases" : "{} has no closed form");
-  }
+  if (const auto refusal = why_no_mu(event)) unsupported(*refusal);
   return [event](mpfr_prec_t precision) { return sqrt(*gaussian_mu_squared(event, precision)); };
 }
 
 }  // namespace
 
 std::optional<Refusal> why_not(const ClosedForm&, const Event& event) {
-  return refusal_of(event, [plain = plainest(event)] {
-    if (!one_batch(plain) && !ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; })) static_cast<void>(mu_of(plain));
-  });
+  const Event plain = plainest(event);
+  if (one_batch(plain)) return std::nullopt;
+  const auto repeated = ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; });
+  return repeated ? repeated->why_not() : why_no_mu(plain);
 }
 
 Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
   if (const auto batch = one_batch(plain)) return delta_of(batch_curve(mu_of(batch->used), batch->rate), epsilon.value());
-  const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.delta(epsilon.value()); });
-  return found ? *found : delta_of(gaussian_curve(mu_of(plain)), epsilon.value());
+  auto found = ask_repetition(plain, [&](const auto& releases) { return releases.delta(epsilon.value()); });
+  return found ? (*std::move(found)).value() : delta_of(gaussian_curve(mu_of(plain)), epsilon.value());
 }
 Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
@@ -491,7 +500,9 @@ Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
     const Real mu = mu_of(batch->used);
     return epsilon_of(batch_curve(mu, batch->rate), delta.value(), beyond_gaussian(mu, delta.value()));
   }
-  if (const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.epsilon(delta.value()); })) return *found;
+  if (auto found = ask_repetition(plain, [&](const auto& releases) { return releases.epsilon(delta.value()); })) {
+    return (*std::move(found)).value();
+  }
   return gaussian_epsilon_of(mu_of(plain), delta.value());
 }
 

@@ -26,16 +26,17 @@ std::optional<Repetition> repetition(const Event& event) {
   return Repetition{event, 1};
 }
 
-void check_size(const Repetition& repetition, double most, double loss) {
+std::optional<Refusal> why_too_large(const Repetition& repetition, double most, double loss) {
   constexpr double largest_loss = 1e8;
   if (repetition.count > most) {
-    unsupported(repetition.leaf,
-                fmt::format("{} releases of {{}} are too many for a closed form, must be at most {}", repetition.count, most));
+    return Refusal{repetition.leaf,
+                   fmt::format("{} releases of {{}} are too many for a closed form, must be at most {}", repetition.count, most)};
   }
   if (!(repetition.count * loss <= largest_loss)) {
-    unsupported(repetition.leaf, fmt::format("the largest loss of {} of {{}} is {}, must be at most {} for a closed form", repetition.count,
-                                             repetition.count * loss, largest_loss));
+    return Refusal{repetition.leaf, fmt::format("the largest loss of {} of {{}} is {}, must be at most {} for a closed form",
+                                                repetition.count, repetition.count * loss, largest_loss)};
   }
+  return std::nullopt;
 }
 
 }  // namespace surety::accounting

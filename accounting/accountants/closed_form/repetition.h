@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/refusal.h>
 
 namespace surety::accounting {
 
@@ -16,8 +17,7 @@ struct Repetition {
 /// Nothing where the leaves differ.
 [[nodiscard]] std::optional<Repetition> repetition(const Event& event);
 
-/// Refuses more than `most` releases, and losses whose exponential MPFR may not hold. `loss` is the largest of one release.
-/// \throws Error{unsupported}.
-void check_size(const Repetition& repetition, double most, double loss);
+/// Why a closed form is not computed: more than `most` releases, or losses whose exponential MPFR may not hold. `loss` is the largest of one release.
+[[nodiscard]] std::optional<Refusal> why_too_large(const Repetition& repetition, double most, double loss);
 
 }  // namespace surety::accounting

@@ -191,15 +191,14 @@ bool is_its_promises(const Event& event) {
 
 }  // namespace
 
-std::optional<Refusal> why_not(const Composition::Basic&, const Event& event) {
-  return refusal_of(event, [&] { static_cast<void>(promises(event)); });
-}
+std::optional<Refusal> why_not(const Composition::Basic&, const Event& event) { return promises_of(event).why_not(); }
 std::optional<Refusal> why_not(const Composition::Advanced&, const Event& event) { return why_not(Composition::Basic{}, event); }
 std::optional<Refusal> why_not(const Composition::Optimal& accountant, const Event& event) {
   const StandardFloatingPoint environment;
-  return refusal_of(event, [&] {
-    const auto made = promises(event);
-    if (sorted(made).count_of_epsilon.size() > 1 && !is_extreme(made)) check_work(accountant, made);
+  const auto made = promises_of(event);
+  if (!made) return made.refusal();
+  return refusal_thrown_by(event, [&] {
+    if (sorted(*made).count_of_epsilon.size() > 1 && !is_extreme(*made)) check_work(accountant, *made);
   });
 }
 

@@ -65,6 +65,8 @@ struct Composition {
 /// k_norm and exponential, repeated and composed; a parallel of single releases as their `parallel_promise`.
 /// \throws Error{unsupported} naming a part that makes no such promise by itself, or a parallel of more than one release each.
 [[nodiscard]] std::vector<Promise> promises(const Event& event);
+/// The same, with the refusal as a value.
+[[nodiscard]] OrRefusal<std::vector<Promise>> promises_of(const Event& event);
 
 /// The same for events. `Optimal` is two-sided for pure and approx, whose meaning is the promise itself; for other leaves the
 /// promise is only a bound and lower = 0.

@@ -37,85 +37,89 @@ namespace {
 struct PromisesOf {
   const Event& event;
 
-  static std::vector<Promise> pure(const Interval& epsilon) { return {{Epsilon{epsilon.enclosure().upper}, Delta{0}}}; }
+  using Promises = std::vector<Promise>;
+  using Result = OrRefusal<Promises>;
+
+  static Promises pure(const Interval& epsilon) { return {{Epsilon{epsilon.enclosure().upper}, Delta{0}}}; }
   static Interval inverse(NoiseScale scale, double numerator = 1) { return number(numerator) / number(scale.value()); }
-  [[noreturn]] void makes_no_promise() const {
-    unsupported(event, "composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may");
+  [[nodiscard]] Refusal no_promise() const {
+    return {event, "composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may"};
   }
 
   /// Of what a batch is used for; a refusal names the batch.
-  [[nodiscard]] std::vector<Promise> inside(const Event& used) const {
-    try {
-      return promises(used);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      makes_no_promise();
-    }
+  [[nodiscard]] Result inside(const Event& used) const {
+    auto made = promises_of(used);
+    return made ? std::move(made) : Result{no_promise()};
   }
 
-  std::vector<Promise> operator()(const Event::Pure& e) const { return {{e.epsilon, Delta{0}}}; }
-  std::vector<Promise> operator()(const Event::Exponential& e) const { return {{e.epsilon, Delta{0}}}; }
-  std::vector<Promise> operator()(const Event::Approximate& e) const { return {{e.epsilon, e.delta}}; }
-  std::vector<Promise> operator()(const Event::Laplace& e) const { return pure(inverse(e.scale)); }
-  std::vector<Promise> operator()(const Event::KNorm& e) const { return pure(inverse(e.scale)); }
-  std::vector<Promise> operator()(const Event::DiscreteLaplace& e) const {
-    return pure(inverse(e.scale, static_cast<double>(e.sensitivity.value())));
-  }
-  std::vector<Promise> operator()(const Event::RandomizedResponse& e) const {
+  Result operator()(const Event::Pure& e) const { return Promises{{e.epsilon, Delta{0}}}; }
+  Result operator()(const Event::Exponential& e) const { return Promises{{e.epsilon, Delta{0}}}; }
+  Result operator()(const Event::Approximate& e) const { return Promises{{e.epsilon, e.delta}}; }
+  Result operator()(const Event::Laplace& e) const { return pure(inverse(e.scale)); }
+  Result operator()(const Event::KNorm& e) const { return pure(inverse(e.scale)); }
+  Result operator()(const Event::DiscreteLaplace& e) const { return pure(inverse(e.scale, static_cast<double>(e.sensitivity.value()))); }
+  Result operator()(const Event::RandomizedResponse& e) const {
     const Interval truth = number(e.truth.value());
     const Interval odds = log(truth * number(static_cast<double>(e.categories.value() - 1)) / (number(1) - truth));
     return pure(maximum(odds, -odds));  // a truth less likely than chance tells as well
   }
-  std::vector<Promise> operator()(const Event::Repeated& e) const {
-    auto parts = promises(e.event);
-    for (auto& part : parts) {
+  Result operator()(const Event::Repeated& e) const {
+    auto parts = promises_of(e.event);
+    if (!parts) return parts;
+    for (auto& part : *parts) {
       constexpr std::uint64_t largest = std::uint64_t{1} << 53;
-      if (part.count.value() > largest / e.count.value()) makes_no_promise();
+      if (part.count.value() > largest / e.count.value()) return no_promise();
       part.count = Count{part.count.value() * e.count.value()};
     }
     return parts;
   }
-  std::vector<Promise> operator()(const Event::Composed& e) const {
-    std::vector<Promise> all;
+  Result operator()(const Event::Composed& e) const {
+    Promises all;
     for (const auto& part : e.events) {
-      const auto more = promises(part);
-      all.insert(all.end(), more.begin(), more.end());
+      auto more = promises_of(part);
+      if (!more) return more;
+      all.insert(all.end(), more->begin(), more->end());
     }
     return all;
   }
-  std::vector<Promise> operator()(const Event::Parallel& e) const {
-    std::vector<Promise> each;
+  Result operator()(const Event::Parallel& e) const {
+    Promises each;
     for (const auto& part : e.events) {
-      const auto made = promises(part);
-      if (made.size() != 1 || made.front().count != Count{1}) makes_no_promise();
-      each.push_back(made.front());
+      auto made = promises_of(part);
+      if (!made) return made;
+      if (made->size() != 1 || made->front().count != Count{1}) return no_promise();
+      each.push_back(made->front());
     }
-    return {parallel_promise(each)};
+    return Promises{parallel_promise(each)};
   }
   /// Whoever takes part in a batch at random does so with probability q: (log(1 + q (e^epsilon - 1)), q delta) [BBG18, Theorem 8].
-  std::vector<Promise> operator()(const Event::PoissonSampled& e) const {
-    const auto inner = inside(e.event);
+  Result operator()(const Event::PoissonSampled& e) const {
+    auto inner = inside(e.event);
+    if (!inner) return inner;
     const double q = e.rate.value();
-    const Interval epsilon = sum_of_epsilons(inner);
+    const Interval epsilon = sum_of_epsilons(*inner);
     if (q == 1 || event.adjacency() != Adjacency::add_or_remove_one || !(epsilon.enclosure().upper < 1e6)) return inner;
-    const Interval delta = number(q) * sum_of_deltas(inner);
-    return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - unit_roundoff)}}};
+    const Interval delta = number(q) * sum_of_deltas(*inner);
+    return Promises{
+        {Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - unit_roundoff)}}};
   }
   /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
-  std::vector<Promise> operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }
-  std::vector<Promise> operator()(const Event::Shuffled& e) const { return inside(e.event); }
-  std::vector<Promise> operator()(const Event::Deterministic& e) const { return inside(e.event); }
+  Result operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }
+  Result operator()(const Event::Shuffled& e) const { return inside(e.event); }
+  Result operator()(const Event::Deterministic& e) const { return inside(e.event); }
   template <class Other>
-  std::vector<Promise> operator()(const Other&) const {
-    makes_no_promise();
+  Result operator()(const Other&) const {
+    return no_promise();
   }
 };
 
 }  // namespace
 
-std::vector<Promise> promises(const Event& event) {
+OrRefusal<std::vector<Promise>> promises_of(const Event& event) {
   const StandardFloatingPoint environment;
   return std::visit(PromisesOf{event}, event.node());
 }
+
+std::vector<Promise> promises(const Event& event) { return promises_of(event).value(); }
 
 }  // namespace surety::accounting

@@ -243,13 +243,7 @@ Enclosure larger(const Enclosure& a, const Enclosure& b) { return {std::max(a.lo
 
 std::optional<Refusal> why_not(const Contour&, const Event& event) {
   const StandardFloatingPoint environment;
-  return refusal_of(event, [&] {
-    try {
-      static_cast<void>(contour::collect(event));
-    } catch (const Unsuitable&) {
-      // Its numbers, not what it is made of.
-    }
-  });
+  return contour::why_not_collected(event);  // what it is made of, not its numbers
 }
 
 Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction) {

@@ -18,9 +18,9 @@ namespace {
 
 constexpr mpfr_prec_t precision = 128;
 
-Interval squared(const Event& event) {
-  if (auto found = gaussian_mu_squared(event, precision)) return *found;
-  no_answer_for(*first_not_gaussian(event), "its loss has no density that is known here");
+OrRefusal<Interval> squared(const Event& event) {
+  if (auto found = gaussian_mu_squared(event, precision)) return *std::move(found);
+  return no_answer_to(*first_not_gaussian(event), "its loss has no density that is known here");
 }
 
 double middle(const Interval& interval) {
@@ -33,35 +33,49 @@ struct Collector {
   std::map<std::pair<double, double>, double> counts;
   double releases = 0;
 
-  void add(const Event& event, double count) {
-    if (!(count <= 0x1p53)) no_answer_for(event, "it is released more than 2^53 times");
+  /// Why not, where the event is refused.
+  std::optional<Refusal> add(const Event& event, double count) {
+    if (!(count <= 0x1p53)) return no_answer_to(event, "it is released more than 2^53 times");
     if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) {
-      add(repeated->event, count * static_cast<double>(repeated->count.value()));
-    } else if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
-      for (const auto& part : composed->events) add(part, count);
-    } else if (const auto* sampled = std::get_if<Event::PoissonSampled>(&event.node()); sampled && sampled->rate.value() < 1) {
-      const auto pair = poisson_pair(sampled->event);
-      if (pair == PoissonPair::opposite) no_answer_for(event, "under replace-one both data sets are mixtures");
-      if (pair != PoissonPair::with_or_without) no_answer_for(event, "who was in the batch may show");
-      const double mu = middle(sqrt(squared(sampled->event)));
-      counts[{sampled->rate.value(), mu}] += count;
-      releases += count;
-    } else {
-      mu_squared = mu_squared + Interval{count, precision} * squared(sampled ? sampled->event : event);
-      releases += 1;
+      return add(repeated->event, count * static_cast<double>(repeated->count.value()));
     }
+    if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
+      for (const auto& part : composed->events) {
+        if (auto refusal = add(part, count)) return refusal;
+      }
+      return std::nullopt;
+    }
+    const auto* sampled = std::get_if<Event::PoissonSampled>(&event.node());
+    if (sampled != nullptr && sampled->rate.value() < 1) {
+      const auto pair = poisson_pair(sampled->event);
+      if (pair == PoissonPair::opposite) return no_answer_to(event, "under replace-one both data sets are mixtures");
+      if (pair != PoissonPair::with_or_without) return no_answer_to(event, "who was in the batch may show");
+      const auto once = squared(sampled->event);
+      if (!once) return once.refusal();
+      counts[{sampled->rate.value(), middle(sqrt(*once))}] += count;
+      releases += count;
+      return std::nullopt;
+    }
+    const auto once = squared(sampled != nullptr ? sampled->event : event);
+    if (!once) return once.refusal();
+    mu_squared = mu_squared + Interval{count, precision} * *once;
+    releases += 1;
+    return std::nullopt;
   }
 };
 
 }  // namespace
 
-void no_answer_for(const Event& event, std::string_view reason) {
-  unsupported(event, fmt::format("contour has no answer for {{}}: {}; privacy-loss may", reason));
+Refusal no_answer_to(const Event& event, std::string_view reason) {
+  return {event, fmt::format("contour has no answer for {{}}: {}; privacy-loss may", reason)};
 }
+void no_answer_for(const Event& event, std::string_view reason) { unsupported(no_answer_to(event, reason)); }
+
+std::optional<Refusal> why_not_collected(const Event& event) { return Collector{}.add(plainest(event), 1); }
 
 Loss collect(const Event& event) {
   Collector collector;
-  collector.add(plainest(event), 1);
+  if (const auto refusal = collector.add(plainest(event), 1)) unsupported(*refusal);
   Loss loss{middle(collector.mu_squared), {}, collector.releases};
   if (loss.mu_squared != 0 && !(loss.mu_squared > 1e-200 && loss.mu_squared < 1e200)) throw Unsuitable{"its noise is out of range"};
   for (const auto& [key, count] : collector.counts) {

@@ -1,9 +1,12 @@
 // What the contour accountant accounts for: the privacy loss of an event as a Gaussian one and Poisson-sampled ones.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/refusal.h>
 #include <surety/accounting/laws/given/direction.h>
 #include <surety/base/numbers/enclosure.h>
 
@@ -31,6 +34,10 @@ struct Loss {
 /// \throws Error{unsupported} naming a part whose loss has no density that is known here; Unsuitable where its numbers are out of range.
 [[nodiscard]] Loss collect(const Event& event);
 
+/// Which part of the event has a loss without a density that is known here.
+[[nodiscard]] std::optional<Refusal> why_not_collected(const Event& event);
+
+[[nodiscard]] Refusal no_answer_to(const Event& event, std::string_view reason);
 /// Refuses an event. \throws Error{unsupported} with the reason.
 [[noreturn]] void no_answer_for(const Event& event, std::string_view reason);
 

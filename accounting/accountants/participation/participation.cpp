@@ -25,9 +25,7 @@ namespace {
 constexpr double smallest = std::numeric_limits<double>::denorm_min();
 constexpr mpfr_prec_t precision = 192;
 
-[[noreturn]] void no_theorem_for(const Event& event, std::string_view why) {
-  unsupported(event, fmt::format("participation: {{}} {}", why));
-}
+Refusal no_theorem_for(const Event& event, std::string_view why) { return {event, fmt::format("participation: {{}} {}", why)}; }
 
 Interval number(double value) { return {value, precision}; }
 Interval number(std::uint64_t value) { return number(static_cast<double>(value)); }  // counts are at most 2^53
@@ -74,52 +72,51 @@ struct Batched {
 
 /// What a batch is, where there is a theorem for it here: nothing for any other leaf.
 struct Batch {
-  const Event& event;
+  const Event* event;
   Interval rate;
 };
-std::optional<Batch> batch_of(const Event& leaf) {
+OrRefusal<std::optional<Batch>> batch_of(const Event& leaf) {
   if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&leaf.node())) {
-    if (splits_its_batch(sampled->event)) no_theorem_for(leaf, "shares one batch of fixed size among parallel parts");
-    return Batch{sampled->event, number(sampled->batches.size().value()) / number(sampled->batches.records().value())};
+    if (splits_its_batch(sampled->event)) return no_theorem_for(leaf, "shares one batch of fixed size among parallel parts");
+    return std::optional{Batch{&sampled->event, number(sampled->batches.size().value()) / number(sampled->batches.records().value())}};
   }
   if (const auto* sampled = std::get_if<Event::PoissonSampled>(&leaf.node())) {
     const auto pair = poisson_pair(sampled->event);
-    if (pair == PoissonPair::opposite) no_theorem_for(leaf, "has another worst pair under replace-one; privacy-loss knows it");
-    if (pair != PoissonPair::with_or_without) no_theorem_for(leaf, "is not made of Gaussian releases");
-    return Batch{sampled->event, number(sampled->rate.value())};
+    if (pair == PoissonPair::opposite) return no_theorem_for(leaf, "has another worst pair under replace-one; privacy-loss knows it");
+    if (pair != PoissonPair::with_or_without) return no_theorem_for(leaf, "is not made of Gaussian releases");
+    return std::optional{Batch{&sampled->event, number(sampled->rate.value())}};
   }
-  return std::nullopt;
+  return std::optional<Batch>{};
 }
 
-Interval mu_squared(const Event& event, const Event& whole) {
-  if (auto squared = gaussian_mu_squared(event, precision)) return *squared;
-  no_theorem_for(whole, "is not made of Gaussian releases");
-}
-
-Batched batched(const Event& event) {
+OrRefusal<Batched> batched(const Event& event) {
   Batched found{number(0.0), number(0.0), 0, number(0.0)};
   for (const auto& [leaf, count] : Releases::of(plainest(event)).entries()) {
-    const auto batch = batch_of(leaf);
-    const Interval squared = mu_squared(batch ? batch->event : leaf, leaf);
+    const auto known = batch_of(leaf);
+    if (!known) return known.refusal();
+    const auto& batch = *known;
+    const auto found_squared = gaussian_mu_squared(batch ? *batch->event : leaf, precision);
+    if (!found_squared) return no_theorem_for(leaf, "is not made of Gaussian releases");
+    const Interval& squared = *found_squared;
     // A batch of everything is no batch.
     if (!batch || batch->rate.enclosure().lower == 1) {
       found.outside = found.outside + number(count.value()) * squared;
       continue;
     }
-    if (found.count > 0) no_theorem_for(event, "has batches of more than one kind");
+    if (found.count > 0) return no_theorem_for(event, "has batches of more than one kind");
     const double multiplier = (one() / sqrt(squared)).enclosure().lower;
     if (!(multiplier <= Participation::largest_multiplier)) {
-      no_theorem_for(
+      return no_theorem_for(
           leaf,
           fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say how well",
                       multiplier, Participation::largest_multiplier));
     }
     found = {found.outside, squared, count.value(), batch->rate};
   }
-  if (found.count == 0) no_theorem_for(event, "has no secret batches");
+  if (found.count == 0) return no_theorem_for(event, "has no secret batches");
   const double mean = (number(found.count) * found.rate).enclosure().lower;
   if (!(mean <= Participation::largest_mean)) {
-    no_theorem_for(event, fmt::format("draws a record {} times on average, must be at most {}", mean, Participation::largest_mean));
+    return no_theorem_for(event, fmt::format("draws a record {} times on average, must be at most {}", mean, Participation::largest_mean));
   }
   return found;
 }
@@ -165,7 +162,7 @@ double down(double value) { return std::max(0.0, round_down(value)); }
 class ByDraws {
  public:
   ByDraws(const Event& event, const GaussianCurve& gaussian)
-      : gaussian_{gaussian}, event_{batched(event)}, draws_{binomial(event_.count, event_.rate)} {
+      : gaussian_{gaussian}, event_{batched(event).value()}, draws_{binomial(event_.count, event_.rate)} {
     PollNowAndThen poll;
     for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
       poll();
@@ -252,7 +249,7 @@ class ByDraws {
 
 std::optional<Refusal> why_not(const Participation&, const Event& event) {
   const StandardFloatingPoint environment;
-  return refusal_of(event, [&] { static_cast<void>(batched(event)); });
+  return batched(event).why_not();
 }
 
 Enclosure delta(const Participation&, const Event& event, Epsilon epsilon, const GaussianCurve& gaussian) {

@@ -35,8 +35,8 @@ constexpr Upper underflow{Exact{tiny}};
 
 // ---- From events to curves ----
 
-[[noreturn]] void no_theorem_for(const Event& event, std::string_view hint) {
-  unsupported(event, fmt::format("the renyi accountant has no theorem for {{}}; {}", hint));
+Refusal no_theorem_for(const Event& event, std::string_view hint) {
+  return {event, fmt::format("the renyi accountant has no theorem for {{}}; {}", hint)};
 }
 
 double sum_upwards(const std::vector<std::pair<double, Curve>>& parts, At at, bool& exact) {
@@ -50,7 +50,7 @@ double sum_upwards(const std::vector<std::pair<double, Curve>>& parts, At at, bo
   return sum.value();
 }
 
-Curve curve_of(const Event& event);
+OrRefusal<Curve> curve_of(const Event& event);
 
 /// mu of the one Gaussian release that an event is, rounded up.
 std::optional<double> gaussian_mu(const Event& event) {
@@ -90,7 +90,7 @@ Curve symmetric_curve(const Event& event) {
       return OrderBound{sum, exact};
     };
   }
-  return curve_of(event);
+  return curve_of(event).value();
 }
 
 Curve largest_of(std::vector<Curve> parts) {
@@ -106,26 +106,34 @@ Curve largest_of(std::vector<Curve> parts) {
 
 /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all, and divergences
 /// are jointly quasi-convex.
-Curve without_batch(const Event& inner) {
-  return [plain = curve_of(inner)](At at) { return OrderBound{plain(at).divergence, false}; };
+OrRefusal<Curve> without_batch(const Event& inner) {
+  auto plain = curve_of(inner);
+  if (!plain) return plain;
+  return Curve{[plain = *std::move(plain)](At at) { return OrderBound{plain(at).divergence, false}; }};
 }
 
-Curve poisson_curve(double q, const Event& inner) {
+OrRefusal<Curve> poisson_curve(double q, const Event& inner) {
   if (q == 1) return curve_of(inner);
   if (const auto* e = std::get_if<Event::Parallel>(&inner.node())) {
     std::vector<Curve> parts;
-    for (const auto& part : e->events) parts.push_back(poisson_curve(q, part));
+    for (const auto& part : e->events) {
+      auto one = poisson_curve(q, part);
+      if (!one) return one;
+      parts.push_back(*std::move(one));
+    }
     return largest_of(std::move(parts));
   }
   if (poisson_pair(inner) == PoissonPair::revealed) {
-    return [q, curve = curve_of(inner)](At at) {
+    auto curve = curve_of(inner);
+    if (!curve) return curve;
+    return Curve{[q, curve = *std::move(curve)](At at) {
       const auto point = curve(at);
       return OrderBound{revealed_bound(q, at.order, point.divergence), point.exact};
-    };
+    }};
   }
   // From here on the pair is the record in the batch, or not in it.
   if (const auto mu = gaussian_mu(inner)) {
-    return [q, mu = *mu](At at) { return poisson_gaussian(q, mu, at); };
+    return Curve{[q, mu = *mu](At at) { return poisson_gaussian(q, mu, at); }};
   }
   if (const auto epsilon = pure_epsilon(inner)) {
     const bool exact = std::holds_alternative<Event::Pure>(inner.node());
@@ -136,29 +144,31 @@ Curve poisson_curve(double q, const Event& inner) {
     };
     const bool only_pure =
         exact || std::holds_alternative<Event::Exponential>(inner.node()) || std::holds_alternative<Event::KNorm>(inner.node());
-    if (only_pure) return two_point;
-    const auto moments = std::make_shared<BinomialMoments>(q, curve_of(inner));
-    return [two_point, moments](At at) {
+    if (only_pure) return Curve{two_point};
+    auto whole = curve_of(inner);
+    if (!whole) return whole;
+    const auto moments = std::make_shared<BinomialMoments>(q, *std::move(whole));
+    return Curve{[two_point, moments](At at) {
       const auto one = two_point(at);
       const auto other = (*moments)(at);
       return one.divergence < other.divergence ? OrderBound{one.divergence, false} : other;
-    };
+    }};
   }
   if (has_symmetric_pair(inner) || std::holds_alternative<Event::GeneralizedGaussian>(inner.node())) {
     const auto moments = std::make_shared<BinomialMoments>(q, symmetric_curve(inner));
-    return [moments](At at) { return (*moments)(at); };
+    return Curve{[moments](At at) { return (*moments)(at); }};
   }
   return without_batch(inner);
 }
 
-Curve fixed_size_curve(double q, const Event& inner) {
+OrRefusal<Curve> fixed_size_curve(double q, const Event& inner) {
   if (q == 1) return curve_of(inner);
   if (splits_its_batch(inner)) {
     // How many of the batch fall into one part tells how many are left for another: no amplification is known.
     return without_batch(inner);
   }
   if (const auto mu = gaussian_mu(inner)) {
-    return [q, mu = *mu](At at) { return fixed_gaussian(q, mu, at); };
+    return Curve{[q, mu = *mu](At at) { return fixed_gaussian(q, mu, at); }};
   }
   if (const auto epsilon = pure_epsilon(inner)) {
     Interval mass = number(1) / (number(1) + exp(*epsilon));
@@ -168,10 +178,10 @@ Curve fixed_size_curve(double q, const Event& inner) {
       mass = mpfr_cmp(other.lower(), truth.upper()) < 0 ? other : truth;
       if (mpfr_cmp(other.lower(), truth.upper()) >= 0 || mpfr_cmp(other.upper(), truth.lower()) >= 0) mass = maximum(truth, other);
     }
-    return [q, epsilon = *epsilon, mass](At at) {
+    return Curve{[q, epsilon = *epsilon, mass](At at) {
       const double plain = pure_bound(epsilon, at.order).divergence;
       return OrderBound{std::min(plain, sampled_two_point(q, epsilon, mass, at.order, false)), false};
-    };
+    }};
   }
   return without_batch(inner);
 }
@@ -338,72 +348,85 @@ Curve users_epoch_curve(std::uint64_t records, std::uint64_t rounds, double mu, 
 // Proved so far.
 
 struct CurveOf {
+  using Result = OrRefusal<Curve>;
   const Event& event;
 
-  Curve operator()(const Event::Gaussian& e) const {
+  Result operator()(const Event::Gaussian& e) const {
     const double rho = upper(number(1) / (number(2) * square(number(e.multiplier.value()))));
-    return [rho](At at) { return OrderBound{(Exact{at.order} * Upper{Exact{rho}}).value(), true}; };
+    return Curve{[rho](At at) { return OrderBound{(Exact{at.order} * Upper{Exact{rho}}).value(), true}; }};
   }
-  Curve operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
-  Curve operator()(const Event::Approximate&) const { no_theorem_for(event, "privacy-loss and composition may"); }
-  Curve operator()(const Event::Profile&) const { no_theorem_for(event, "privacy-loss answers"); }
-  Curve operator()(const Event::Mixture&) const { no_theorem_for(event, "privacy-loss answers"); }
-  Curve operator()(const Event::Law& e) const {
-    if (e.atoms.all().size() > most_atoms || !has_divergences(e.atoms)) no_theorem_for(event, "privacy-loss answers");
-    return [release = event](At at) { return release_bound(release, at.order); };
+  Result operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
+  Result operator()(const Event::Approximate&) const { return no_theorem_for(event, "privacy-loss and composition may"); }
+  Result operator()(const Event::Profile&) const { return no_theorem_for(event, "privacy-loss answers"); }
+  Result operator()(const Event::Mixture&) const { return no_theorem_for(event, "privacy-loss answers"); }
+  Result operator()(const Event::Law& e) const {
+    if (e.atoms.all().size() > most_atoms || !has_divergences(e.atoms)) return no_theorem_for(event, "privacy-loss answers");
+    return Curve{[release = event](At at) { return release_bound(release, at.order); }};
   }
-  Curve operator()(const Event::Repeated& e) const { return sum({{static_cast<double>(e.count.value()), curve_of(e.event)}}); }
-  Curve operator()(const Event::Composed& e) const {
+  Result operator()(const Event::Repeated& e) const {
+    auto once = curve_of(e.event);
+    return once ? sum({{static_cast<double>(e.count.value()), *once}}) : once;
+  }
+  Result operator()(const Event::Composed& e) const {
     std::vector<std::pair<double, Curve>> parts;
-    for (const auto& part : e.events) parts.emplace_back(1, curve_of(part));
+    for (const auto& part : e.events) {
+      auto one = curve_of(part);
+      if (!one) return one;
+      parts.emplace_back(1, *std::move(one));
+    }
     return sum(std::move(parts));
   }
   /// A record takes part in one of the parts, so at each order the largest counts.
-  Curve operator()(const Event::Parallel& e) const {
+  Result operator()(const Event::Parallel& e) const {
     std::vector<Curve> parts;
-    for (const auto& part : e.events) parts.push_back(curve_of(part));
+    for (const auto& part : e.events) {
+      auto one = curve_of(part);
+      if (!one) return one;
+      parts.push_back(*std::move(one));
+    }
     return largest_of(std::move(parts));
   }
-  Curve operator()(const Event::PoissonSampled& e) const {
-    if (e.rate.value() < 1 && poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");
+  Result operator()(const Event::PoissonSampled& e) const {
+    if (e.rate.value() < 1 && poisson_pair(e.event) == PoissonPair::opposite) return no_theorem_for(event, "privacy-loss answers");
     return poisson_curve(e.rate.value(), e.event);
   }
-  Curve operator()(const Event::Cyclic&) const { return curve_of(plainest(event)); }
-  Curve operator()(const Event::Allocated& e) const {
+  Result operator()(const Event::Cyclic&) const { return curve_of(plainest(event)); }
+  Result operator()(const Event::Allocated& e) const {
     if (e.rounds == Count{1}) return curve_of(e.event);
     const auto mu = gaussian_mu(e.event);
-    if (!mu) no_theorem_for(event, "privacy-loss answers");
+    if (!mu) return no_theorem_for(event, "privacy-loss answers");
     // The rounds cut into blocks that differ by one in length, each participation is an epoch of its own.
     const auto blocks = e.participations.value();
     const auto rounds = e.rounds.value() / blocks;
     const auto longer = e.rounds.value() % blocks;
     const bool is_replaced = e.event.adjacency() == Adjacency::replace_one;
-    std::vector<std::pair<double, Curve>> parts{
-        {static_cast<double>(blocks - longer), rounds == 1 ? curve_of(e.event) : epoch_curve(rounds, *mu, is_replaced)}};
+    auto shorter = rounds == 1 ? curve_of(e.event) : Result{epoch_curve(rounds, *mu, is_replaced)};
+    if (!shorter) return shorter;
+    std::vector<std::pair<double, Curve>> parts{{static_cast<double>(blocks - longer), *std::move(shorter)}};
     if (longer > 0) parts.emplace_back(static_cast<double>(longer), epoch_curve(rounds + 1, *mu, is_replaced));
     return sum(std::move(parts));
   }
-  Curve operator()(const Event::BestOf&) const { no_theorem_for(event, "tuning and privacy-loss answer"); }
-  Curve operator()(const Event::TruncatedPoisson& e) const {
+  Result operator()(const Event::BestOf&) const { return no_theorem_for(event, "tuning and privacy-loss answer"); }
+  Result operator()(const Event::TruncatedPoisson& e) const {
     const auto mu = gaussian_mu(e.event);
-    if (!mu || poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");
+    if (!mu || poisson_pair(e.event) == PoissonPair::opposite) return no_theorem_for(event, "privacy-loss answers");
     return when_asked([e, mu = *mu] { return truncated_curve(e, mu); });
   }
-  Curve operator()(const Event::Users& e) const {
+  Result operator()(const Event::Users& e) const {
     const auto* epoch = std::get_if<Event::Allocated>(&e.event.node());
     if (epoch != nullptr && epoch->participations == Count{1}) {
       const auto mu = gaussian_mu(epoch->event);
-      if (!mu) no_theorem_for(event, "privacy-loss answers");
+      if (!mu) return no_theorem_for(event, "privacy-loss answers");
       return users_epoch_curve(e.records.value(), epoch->rounds.value(), *mu, event.adjacency() == Adjacency::replace_one);
     }
     const auto multiplier = gaussian_multiplier(event);
-    if (!multiplier) no_theorem_for(event, "privacy-loss answers");
+    if (!multiplier) return no_theorem_for(event, "privacy-loss answers");
     // The multiplier is rounded: a bound, but not the cost itself.
-    return [bound = (*this)(Event::Gaussian{NoiseMultiplier{multiplier->lower}})](At at) {
+    return Curve{[bound = *(*this)(Event::Gaussian{NoiseMultiplier{multiplier->lower}})](At at) {
       return OrderBound{bound(at).divergence, false};
-    };
+    }};
   }
-  Curve operator()(const Event::SampledWithoutReplacement& e) const {
+  Result operator()(const Event::SampledWithoutReplacement& e) const {
     const auto records = static_cast<double>(e.batches.records().value());
     const auto size = static_cast<double>(e.batches.size().value());
     // The rate, rounded up: the cost grows with it.
@@ -411,15 +434,17 @@ struct CurveOf {
     return fixed_size_curve(q, e.event);
   }
   /// The moments are those of batches that hold the record in every slot.
-  Curve operator()(const Event::SampledWithReplacement&) const { no_theorem_for(event, "privacy-loss answers"); }
+  Result operator()(const Event::SampledWithReplacement&) const { return no_theorem_for(event, "privacy-loss answers"); }
   /// A record is in one batch of the epoch, of the same place on both sides (event.cpp); the order is public, or at best unhelpful.
-  Curve operator()(const Event::Deterministic& e) const { return curve_of(e.event); }
-  Curve operator()(const Event::Shuffled& e) const {
-    return [inner = curve_of(e.event)](At at) { return OrderBound{inner(at).divergence, false}; };
+  Result operator()(const Event::Deterministic& e) const { return curve_of(e.event); }
+  Result operator()(const Event::Shuffled& e) const {
+    auto inner = curve_of(e.event);
+    if (!inner) return inner;
+    return Curve{[inner = *std::move(inner)](At at) { return OrderBound{inner(at).divergence, false}; }};
   }
   template <class Release>
-  Curve operator()(const Release&) const {
-    return [release = event](At at) { return release_bound(release, at.order); };
+  Result operator()(const Release&) const {
+    return Curve{[release = event](At at) { return release_bound(release, at.order); }};
   }
 
   static Curve sum(std::vector<std::pair<double, Curve>> parts) {
@@ -431,8 +456,9 @@ struct CurveOf {
   }
 };
 
-Curve curve_of(const Event& event) { return std::visit(CurveOf{event}, event.node()); }
-Curve curve_of_plainest(const Event& event) { return curve_of(plainest(event)); }
+OrRefusal<Curve> curve_of(const Event& event) { return std::visit(CurveOf{event}, event.node()); }
+/// \throws Error{unsupported} where there is none.
+Curve curve_of_plainest(const Event& event) { return curve_of(plainest(event)).value(); }
 
 // ---- The two questions ----
 
@@ -473,7 +499,7 @@ RenyiDivergence renyi_divergence(const Event& event, RenyiOrder order) {
 
 std::optional<Refusal> why_not(const Renyi&, const Event& event) {
   const StandardFloatingPoint environment;
-  return refusal_of(event, [&] { static_cast<void>(curve_of_plainest(event)); });
+  return curve_of(plainest(event)).why_not();
 }
 std::optional<Refusal> why_not(const Moments&, const Event& event) { return why_not(Renyi{}, event); }
 

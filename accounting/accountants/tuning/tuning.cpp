@@ -36,7 +36,7 @@ constexpr double few = 0x1p-48;
 /// Whether a curve falls by enough to follow it further out.
 bool falls(double from, double to) { return from - to > 0x1p-30 * from; }
 
-[[noreturn]] void no_search_in(const Event& event, std::string_view why) { unsupported(event, fmt::format("tuning: {{}} {}", why)); }
+Refusal no_search_in(const Event& event, std::string_view why) { return {event, fmt::format("tuning: {{}} {}", why)}; }
 
 /// How many searches hold one another.
 int searches_in(const Event& event) {
@@ -51,14 +51,18 @@ int searches_in(const Event& event) {
 }
 
 /// The runs of an event, and what one of them is.
-Event::BestOf search_of(const Event& event) {
+OrRefusal<Event::BestOf> search_or_refusal(const Event& event) {
   const auto entries = Releases::of(plainest(event)).entries();
   const auto* found =
       entries.size() == 1 && entries.front().count == Count{1} ? std::get_if<Event::BestOf>(&entries.front().leaf.node()) : nullptr;
-  if (found == nullptr) no_search_in(event, "is not one best_of alone");
-  if (searches_in(found->event) > 1) no_search_in(event, "is a search of searches of searches: each point of a curve asks for a curve");
+  if (found == nullptr) return no_search_in(event, "is not one best_of alone");
+  if (searches_in(found->event) > 1) {
+    return no_search_in(event, "is a search of searches of searches: each point of a curve asks for a curve");
+  }
   return *found;
 }
+/// \throws Error{unsupported} where there is none.
+Event::BestOf search_of(const Event& event) { return search_or_refusal(event).value(); }
 
 /// The probability of no run at all, from above.
 double none(const Runs& runs) {
@@ -352,10 +356,10 @@ std::optional<double> upper_for(const Event::BestOf& search, const Curve& curve,
 
 std::optional<Refusal> why_not(const Tuning&, const Event& event, const RunCurves& runs) {
   const StandardFloatingPoint environment;
-  std::optional<Event> run;
-  if (auto refusal = refusal_of(event, [&] { run = search_of(event).event; })) return refusal;
-  if (runs.know(*run)) return std::nullopt;
-  return Refusal{*run, fmt::format("tuning: no accountant knows a run of {}", describe(*run))};
+  const auto search = search_or_refusal(event);
+  if (!search) return search.refusal();
+  if (runs.know(search->event)) return std::nullopt;
+  return Refusal{search->event, "tuning: no accountant knows a run of {}"};
 }
 
 Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon, const RunCurves& runs, const GaussianCurve& gaussian_curve) {

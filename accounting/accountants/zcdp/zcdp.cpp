@@ -18,10 +18,11 @@ constexpr mpfr_prec_t precision = 128;
 /// log(t / (1 + t)), which is negative.
 Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
 
-Interval rho_of(const Event& event, mpfr_prec_t bits);
+OrRefusal<Interval> rho_or_refusal(const Event& event, mpfr_prec_t bits);
 
 /// rho of an event; every branch is a bound from above, see docs/proofs/zcdp.md#zcdp-events.
 struct RhoOf {
+  using Result = OrRefusal<Interval>;
   const Event& event;
   mpfr_prec_t bits;
 
@@ -30,55 +31,68 @@ struct RhoOf {
   /// An (epsilon, 0)-private release is (epsilon^2 / 2)-zCDP [BS16, Proposition 3.3].
   Interval pure(const Interval& epsilon) const { return square(epsilon) / number(2); }
 
-  Interval operator()(const Event::Gaussian& e) const { return number(1) / (number(2) * square(number(e.multiplier.value()))); }
-  Interval operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
-  Interval operator()(const Event::DiscreteGaussian& e) const {  // [CKS20] Theorem 4
+  Result operator()(const Event::Gaussian& e) const { return number(1) / (number(2) * square(number(e.multiplier.value()))); }
+  Result operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
+  Result operator()(const Event::DiscreteGaussian& e) const {  // [CKS20] Theorem 4
     return square(number(static_cast<double>(e.sensitivity.value())) / number(e.sigma.value())) / number(2);
   }
-  Interval operator()(const Event::GeneralizedGaussian& e) const {
+  Result operator()(const Event::GeneralizedGaussian& e) const {
     return (number(e.r.value()) - number(1)) / (number(2) * square(number(e.multiplier.value())));
   }
-  Interval operator()(const Event::Concentrated& e) const { return number(e.rho.value()); }
+  Result operator()(const Event::Concentrated& e) const { return number(e.rho.value()); }
   /// Bounded range epsilon is (epsilon^2 / 8)-zCDP [Cesar, Rogers 2021, Lemma 3.4].
-  Interval operator()(const Event::Exponential& e) const { return square(number(e.epsilon.value())) / number(8); }
-  Interval operator()(const Event::Pure& e) const { return pure(number(e.epsilon.value())); }
-  Interval operator()(const Event::Laplace& e) const { return pure(number(1) / number(e.scale.value())); }
-  Interval operator()(const Event::KNorm& e) const { return pure(number(1) / number(e.scale.value())); }
-  Interval operator()(const Event::DiscreteLaplace& e) const {
+  Result operator()(const Event::Exponential& e) const { return square(number(e.epsilon.value())) / number(8); }
+  Result operator()(const Event::Pure& e) const { return pure(number(e.epsilon.value())); }
+  Result operator()(const Event::Laplace& e) const { return pure(number(1) / number(e.scale.value())); }
+  Result operator()(const Event::KNorm& e) const { return pure(number(1) / number(e.scale.value())); }
+  Result operator()(const Event::DiscreteLaplace& e) const {
     return pure(number(static_cast<double>(e.sensitivity.value())) / number(e.scale.value()));
   }
-  Interval operator()(const Event::RandomizedResponse& e) const {
+  Result operator()(const Event::RandomizedResponse& e) const {
     const Interval truth = number(e.truth.value());
     return pure(log(truth * number(static_cast<double>(e.categories.value() - 1)) / (number(1) - truth)));
   }
-  Interval operator()(const Event::Repeated& e) const { return number(static_cast<double>(e.count.value())) * rho_of(e.event, bits); }
-  Interval operator()(const Event::Composed& e) const {
+  Result operator()(const Event::Repeated& e) const {
+    auto once = rho_or_refusal(e.event, bits);
+    return once ? Result{number(static_cast<double>(e.count.value())) * *once} : once;
+  }
+  Result operator()(const Event::Composed& e) const {
     Interval sum = number(0);
-    for (const auto& part : e.events) sum = sum + rho_of(part, bits);
+    for (const auto& part : e.events) {
+      auto one = rho_or_refusal(part, bits);
+      if (!one) return one;
+      sum = sum + *one;
+    }
     return sum;
   }
   /// A record takes part in one of the parts, and all rho-curves are ordered, so the largest rho holds for each.
-  Interval operator()(const Event::Parallel& e) const {
-    Interval largest = rho_of(e.events.front(), bits);
-    for (const auto& part : e.events) largest = maximum(largest, rho_of(part, bits));
+  Result operator()(const Event::Parallel& e) const {
+    Interval largest = number(0);
+    for (const auto& part : e.events) {
+      auto one = rho_or_refusal(part, bits);
+      if (!one) return one;
+      largest = maximum(largest, *one);
+    }
     return largest;
   }
   /// A record is in one batch of the epoch; the permutation is at best unhelpful.
-  Interval operator()(const Event::Shuffled& e) const { return rho_of(e.event, bits); }
-  Interval operator()(const Event::Deterministic& e) const { return rho_of(e.event, bits); }
-  Interval operator()(const Event::Users&) const {
+  Result operator()(const Event::Shuffled& e) const { return rho_or_refusal(e.event, bits); }
+  Result operator()(const Event::Deterministic& e) const { return rho_or_refusal(e.event, bits); }
+  Result operator()(const Event::Users&) const {
     if (const auto mu_squared = gaussian_mu_squared(event, bits)) return *mu_squared / number(2);
-    no_theorem();
+    return no_theorem();
   }
   template <class Other>
-  Interval operator()(const Other&) const {
-    no_theorem();
+  Result operator()(const Other&) const {
+    return no_theorem();
   }
 
-  [[noreturn]] void no_theorem() const { unsupported(event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may"); }
+  [[nodiscard]] Refusal no_theorem() const { return {event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may"}; }
 };
 
-Interval rho_of(const Event& event, mpfr_prec_t bits) { return std::visit(RhoOf{event, bits}, event.node()); }
+OrRefusal<Interval> rho_or_refusal(const Event& event, mpfr_prec_t bits) { return std::visit(RhoOf{event, bits}, event.node()); }
+/// \throws Error{unsupported} where there is none.
+Interval rho_of(const Event& event, mpfr_prec_t bits) { return rho_or_refusal(event, bits).value(); }
 
 /// xi of an event that has a rho, beside it: what only zcdp has.
 struct XiOf {
@@ -146,9 +160,7 @@ Interval zcdp_divergence(const Event& event, RenyiOrder order, long bits) {
   return XiOf{bits}.of(event) + Interval{order.value(), bits} * rho_of(event, bits);
 }
 
-std::optional<Refusal> why_not(const Zcdp&, const Event& event) {
-  return refusal_of(event, [&] { static_cast<void>(rho_of(event, precision)); });
-}
+std::optional<Refusal> why_not(const Zcdp&, const Event& event) { return rho_or_refusal(event, precision).why_not(); }
 
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;

@@ -11,7 +11,7 @@ BothDirections both_directions(const Event& event, const LeafCurves& others, dou
 }
 
 std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others) {
-  return refusal_of(event, [&] { static_cast<void>(both_directions(event, others, 1, Reach::none)); });
+  return refusal_thrown_by(event, [&] { static_cast<void>(both_directions(event, others, 1, Reach::none)); });
 }
 
 }  // namespace surety::accounting::privacy_loss

@@ -107,15 +107,15 @@ TEST(WhyNot, NamesThePartThatIsRefused) {
   const auto event = [](const char* text) { return parse_event(text, Adjacency::replace_one); };
   const auto of_grid = why_not(PrivacyLoss{}, event("compose(gaussian(2), repeat(3, zcdp(20000)), laplace(1))"));
   ASSERT_TRUE(of_grid);
-  EXPECT_EQ(of_grid->part, event("zcdp(20000)"));
-  EXPECT_NE(of_grid->sentence.find("zcdp(20000)"), std::string::npos);
-  EXPECT_EQ(of_grid->sentence.find("laplace"), std::string::npos);
+  EXPECT_EQ(of_grid->part(), event("zcdp(20000)"));
+  EXPECT_NE(of_grid->sentence().find("zcdp(20000)"), std::string::npos);
+  EXPECT_EQ(of_grid->sentence().find("laplace"), std::string::npos);
   const auto of_moments = why_not(Renyi{}, event("compose(gaussian(2), approx(0.5, 1e-6))"));
   ASSERT_TRUE(of_moments);
-  EXPECT_EQ(of_moments->part, event("approx(0.5, 1e-6)"));
+  EXPECT_EQ(of_moments->part(), event("approx(0.5, 1e-6)"));
   const auto of_all = why_not(Best{}, event("compose(approx(1, 1e-6), repeat(3, zcdp(20000)))"));
   ASSERT_TRUE(of_all);
-  EXPECT_EQ(of_all->part, event("zcdp(20000)"));
+  EXPECT_EQ(of_all->part(), event("zcdp(20000)"));
   EXPECT_FALSE(why_not(Best{}, event("compose(gaussian(2), laplace(1))")));
 }
 
