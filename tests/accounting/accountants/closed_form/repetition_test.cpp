@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
-#include <support/refusal.h>
 #include <surety/accounting/events/format.h>
 
 namespace surety::accounting::repetition_test {
@@ -23,15 +23,10 @@ TEST(Repetition, IsOneKindAndHowOften) {
 
 TEST(Repetition, RefusesWhatIsTooManyOrTooLarge) {
   const auto three = *found("repeat(3, laplace(2))");
-  EXPECT_NO_THROW(check_size(three, 3, 0.5));
-  EXPECT_TRUE(reference::refusal_of([&] {
-                check_size(three, 2, 0.5);
-                return 0;
-              }).says(ErrorCode::unsupported, "3 releases of laplace(2) are too many for a closed form, must be at most 2"));
-  EXPECT_TRUE(reference::refusal_of([&] {
-                check_size(three, 3, 4e7);
-                return 0;
-              }).says(ErrorCode::unsupported, "the largest loss of 3 of laplace(2)"));
+  EXPECT_FALSE(why_too_large(three, 3, 0.5));
+  EXPECT_EQ(why_too_large(three, 2, 0.5)->sentence(), "3 releases of laplace(2) are too many for a closed form, must be at most 2");
+  EXPECT_EQ(why_too_large(three, 3, 4e7)->sentence(),
+            "the largest loss of 3 of laplace(2) is 120000000, must be at most 100000000 for a closed form");
 }
 
 }  // namespace
