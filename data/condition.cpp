@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,11 +101,14 @@ std::optional<Date> parse_date(std::string_view text) {
 
 namespace {
 
-/// Whether a cell of integers has this text: "-12", but neither "007" nor "7.0".
-bool is_integer_as_written(const std::string& text) {
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return std::to_string(value) == text;
+/// The number that a comparison is with, or that its text is. A cell keeps its spelling: "007" is an integer, and so is one of 400 digits.
+std::optional<double> number_in(const CellComparison& comparison) {
+  if (const auto* const number = std::get_if<double>(&comparison.value)) return *number;
+  const auto* const text = std::get_if<std::string>(&comparison.value);
+  if (text == nullptr) return std::nullopt;
+  const auto [number, fault] = parse_number(*text);
+  if (fault == NumberFault::out_of_range) return std::numeric_limits<double>::infinity();
+  return fault == NumberFault::none ? std::optional{number} : std::nullopt;
 }
 
 /// The number of two digits at the front, which is taken away; nothing where there is none up to `most`.
@@ -479,12 +482,14 @@ std::optional<std::string_view> wanted_by(std::string_view type, const CellCompa
                                                                                                      : std::nullopt;
   }
   if (type == "integer") {
-    const bool can_hold = number != nullptr ? !is_equal || *number == std::floor(*number) : text != nullptr && is_integer_as_written(*text);
+    const auto value = number_in(comparison);
+    const bool can_hold = (number != nullptr && !is_equal) || (value && *value == std::floor(*value));
     return can_hold ? std::nullopt : std::optional{"an integer"};
   }
   if (type == "boolean") {
-    const bool can_hold =
-        number != nullptr ? !is_equal || *number == 0 || *number == 1 : text != nullptr && (*text == "true" || *text == "false");
+    const auto value = number_in(comparison);
+    const bool can_hold = (number != nullptr && !is_equal) || (value && (*value == 0 || *value == 1)) ||
+                          (text != nullptr && (*text == "true" || *text == "false"));
     return can_hold ? std::nullopt : std::optional{"true or false"};
   }
   return std::nullopt;

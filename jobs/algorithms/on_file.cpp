@@ -100,21 +100,22 @@ NoiseMultiplier noise_of_count(const Event& training) {
   return NoiseMultiplier{10 * least->value()};
 }
 
-/// The private count of usable records, by default wherever the training can pay for it, a public number is there to compare it with, and damaged records
-/// are not refused anyway. \throws PlanError where the plan wants a count that cannot be.
+/// The private count of usable records, by default wherever the training can pay for it, the number of records is public, and damaged records are not
+/// refused anyway. A --public-count may be a guess: a right table would be stopped where the guess is twice too large.
+/// \throws PlanError where the plan wants a count that cannot be.
 bool is_counted(const SplitPlan& own, const TrainPlan& shared, const FileNeeds& needs) {
   if (own.count_records && own.no_count_records) refuse_plan("cannot combine @count-records with @no-count-records; remove one");
   if (own.no_count_records) return false;
-  const bool has_public_number = shared.target.adjacency != Adjacency::add_or_remove_one || needs.public_count;
+  const bool is_number_public = shared.target.adjacency != Adjacency::add_or_remove_one;
   if (own.count_records) {
     if (!needs.are_gaussian_sums)
       refuse_plan("@count-records is for trainings whose releases are all Gaussian sums, not for {}", shared.algorithm_name());
-    if (!has_public_number) {
+    if (!is_number_public && !needs.public_count) {
       refuse_plan("@count-records needs a public number of records to compare with, which add-or-remove-one has only by @public-count");
     }
     return true;
   }
-  return needs.are_gaussian_sums && has_public_number && !shared.source.form_is_public && !shared.search.tune;
+  return needs.are_gaussian_sums && is_number_public && !shared.source.form_is_public && !shared.search.tune;
 }
 
 void keep_range(Dataset& data, std::size_t first, std::size_t end) {
@@ -250,7 +251,7 @@ void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
   if (most >= known / 2) return;
   refuse(
       ErrorCode::bad_data,
-      "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be at least half; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged. Check the label, how numbers are written (@decimal, @thousands), and missing cells (@missing)",
+      "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be at least half; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged. Check the label and its classes, how numbers are written (@decimal, @thousands), missing cells (@missing), and the number that was expected",
       one_line(plan_.source.path), std::max(*usable_, 0.0), known, plan_.has_unit() ? "units" : "records", std::max(most, 0.0));
 }
 

@@ -295,8 +295,9 @@ bool exclude_each_other(const CellComparison& one, const CellComparison& other, 
   if (one.kind() != other.kind()) {
     const auto is_no_number = [](const CellComparison& comparison) {
       const auto* const text = std::get_if<std::string>(&comparison.value);
+      // A truth value has a number as well.
       return text != nullptr && comparison.relation == Relation::equal && text->find_first_of("0123456789") == std::string::npos &&
-             parse_number(*text).fault != NumberFault::none;
+             *text != "true" && *text != "false" && parse_number(*text).fault != NumberFault::none;
     };
     const bool has_number = one.kind() == CellKind::number || other.kind() == CellKind::number;
     return has_number && !counts_missing && (is_no_number(one) || is_no_number(other));

@@ -110,10 +110,11 @@ TEST_F(Usable, RecordsAreCountedByDefault) {
   const auto people = surety(arguments(small_data(4000), "run")).out;
   EXPECT_NE(people.find("\nusable       in ["), std::string::npos) << people;
   EXPECT_EQ(people.find("WARNING"), std::string::npos) << people;
-  for (const Words& all : {Words{}, Words{"--algorithm", "gradient-descent"}, Words{"--algorithm", "accelerated-gradient-descent"},
-                           Words{"--algorithm", "mirror-descent", "--radius", "2"}, Words{"--algorithm", "constant"},
-                           Words{"--algorithm", "gradient-descent", "--adjacency", "add-or-remove-one", "--public-count", "3200"},
-                           Words{"--algorithm", "sufficient-statistics", "--loss", "squared", "--label-bound", "1"}}) {
+  for (const Words& all :
+       {Words{}, Words{"--algorithm", "gradient-descent"}, Words{"--algorithm", "accelerated-gradient-descent"},
+        Words{"--algorithm", "mirror-descent", "--radius", "2"}, Words{"--algorithm", "constant"},
+        Words{"--algorithm", "gradient-descent", "--adjacency", "add-or-remove-one", "--public-count", "3200", "--count-records"},
+        Words{"--algorithm", "sufficient-statistics", "--loss", "squared", "--label-bound", "1"}}) {
     const auto outcome = surety(arguments(small_data(4000), "all" + std::to_string(all.size()), all + Words{"--json"}));
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_TRUE(outcome.json().contains("usable")) << outcome.out;
@@ -135,6 +136,10 @@ TEST_F(Usable, RecordsAreNotCountedWhereThatIsSaidOrCannotBe) {
   EXPECT_TRUE(event({"--algorithm", "sufficient-statistics", "--loss", "squared", "--label-bound", "1", "--adjacency", "add-or-remove-one"})
                   .starts_with("gaussian("))
       << "no number of records is public";
+  EXPECT_TRUE(event(steps + Words{"--adjacency", "add-or-remove-one", "--public-count", "9999"}).starts_with("repeat(9, gaussian("))
+      << "a number that is a guess stops no run";
+  EXPECT_EQ(event({"--algorithm", "auto", "--adjacency", "add-or-remove-one", "--records", "6000"}).find("gaussian(37."),
+            std::string::npos);
   EXPECT_EQ(event({"--algorithm", "dp-sgd", "--records", "400"}).find("compose("), std::string::npos);
 
   expect_refused(arguments(small_data(400), "run", {"--algorithm", "dp-sgd", "--records", "400", "--count-records"}), 2,

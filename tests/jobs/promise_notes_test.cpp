@@ -59,7 +59,8 @@ TEST(Contradictions, OfAConditionAreRefused) {
   for (const char* const where :
        {"age>5 or age<3", "age>=5 and age<=5", "age>3 and age<5", "age>5 and not (age<3)", "not (age>5 and age<3)", "age==1 or age==forty",
         "age==1 and age=='1'", "age>1 and age=='1e3'", "town==Rome and age==2", "town!=Rome and town!=Ulm", "age!=3 and age!=4",
-        "age>5 and missing(age)", "day>=2017-06-01 and day<2017-06-02", "age>5 and age>3"}) {
+        "age>5 and missing(age)", "flag>0 and flag=='true'", "flag<1 and flag==false", "day>=2017-06-01 and day<2017-06-02",
+        "age>5 and age>3"}) {
     EXPECT_FALSE(is_refused(where)) << where;
   }
   EXPECT_FALSE(is_refused("age==1 and age=='forty'", {{"age", "1"}})) << "a cell that is no number counts as 1 there";
