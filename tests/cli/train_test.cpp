@@ -109,7 +109,7 @@ TEST_F(Usable, RecordsAreCountedByDefault) {
   EXPECT_NEAR(std::stod(report["held_out_score"]["event"].get<std::string>().substr(9)), 1.01 * 3.730632, 1e-4);
   const auto people = surety(arguments(small_data(4000), "run")).out;
   EXPECT_NE(people.find("\nusable       in ["), std::string::npos) << people;
-  EXPECT_EQ(people.find("WARNING"), std::string::npos) << people;
+  EXPECT_EQ(people.find("trained on are usable"), std::string::npos) << people;
   for (const Words& all :
        {Words{}, Words{"--algorithm", "gradient-descent"}, Words{"--algorithm", "accelerated-gradient-descent"},
         Words{"--algorithm", "mirror-descent", "--radius", "2"}, Words{"--algorithm", "constant"},
