@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/interval.h>
-#include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
 #include <surety/base/text/error.h>
 
@@ -82,7 +80,9 @@ Upper delta_above(double at, const std::function<Enclosure(const Question&)>& as
   return -expm1(Lower{x}) + exp(Upper{x}) * found;
 }
 
-std::optional<Apart> found_apart(const Event& event, const Question& question) {
+}  // namespace
+
+std::optional<Apart> told_apart(const Event& event, const Question& question) {
   const auto entries = Releases::of(event).entries();
   if (entries.size() < 2) return std::nullopt;
   const auto* delta = std::get_if<Delta>(&question);
@@ -122,15 +122,6 @@ std::optional<Apart> found_apart(const Event& event, const Question& question) {
   }
   if (!is_any) return std::nullopt;
   return Apart{*rest.event(), range.value(), shift.value(), shares.value()};
-}
-
-}  // namespace
-
-std::optional<Apart> told_apart(const Event& event, const Question& question) {
-  // Each accountant in turn asks for the same, which costs more than most of them where there are thousands of releases.
-  using Key = std::pair<Event, Question>;
-  static auto& kept = *new LastFew<Key, std::optional<Apart>, 4>;
-  return kept.of(Key{event, question}, [&] { return found_apart(event, question); });
 }
 
 Enclosure with_tiny(const Apart& apart, const Question& question, const std::function<Enclosure(const Question&)>& ask,

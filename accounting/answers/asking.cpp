@@ -72,11 +72,11 @@ bool is_refused_at_once(const Event& event) {
 
 template <class A>
 Opinion asked(const A& accountant, const Event& event, const Question& question, const OtherCurves& others) {
-  // Most accountants refuse most events: as a value, not by an exception.
-  if (is_refused_at_once<A>(event)) {
-    if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
-  }
   try {
+    // Most accountants refuse most events: as a value, not by an exception.
+    if (is_refused_at_once<A>(event)) {
+      if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
+    }
     return {A::name, ask(accountant, event, question, others), {}};
   } catch (const Error& error) {
     if (!is_refusal(error)) throw;
