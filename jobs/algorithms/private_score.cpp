@@ -10,6 +10,7 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/plans/plan_error.h>
+#include <surety/optimizers/doors/score_releaser.h>
 
 namespace surety::jobs {
 namespace {
