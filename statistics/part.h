@@ -59,7 +59,7 @@ struct PartFacts {
   std::string other_cells = {};                      ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
   std::vector<std::string> group_columns = {};       ///< where groups are by several
   std::optional<data::Bounds> range = std::nullopt;  ///< where every mean or variance of clamped numbers lies
-  bool has_values = true;                            ///< else cells or groups alone are told, and their numbers are NaN
+  bool has_values = true;                            ///< if false, only cells or groups are released, and their numbers are NaN
 };
 
 class Part {

@@ -64,7 +64,7 @@ std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
   }
 }
 
-/// Whether `refused` is known in microseconds. Tuning asks all accountants about a run, and is asked about searches in earnest.
+/// Whether `refused` takes microseconds. For a search, tuning calls every accountant on the run, so its refusal comes with its answer.
 template <class A>
 bool is_refused_at_once(const Event& event) {
   return !std::is_same_v<A, Tuning> || !std::holds_alternative<Event::BestOf>(event.node());

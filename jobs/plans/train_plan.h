@@ -110,8 +110,8 @@ struct SplitPlan {
   std::optional<std::string> score = {};  ///< that is released of the model on that part, or none; by default what suits the loss
   /// Usable records are counted in private before the training, where its releases can pay for the count. Said, it is refused where they cannot.
   bool count_records = false;
-  bool no_count_records = false;       ///< no such count
-  std::optional<double> timeout = {};  ///< in seconds, of those that run on ranks
+  bool no_count_records = false;       ///< usable records are not counted
+  std::optional<double> timeout = {};  ///< in seconds, for algorithms that run on several ranks
   friend bool operator==(const SplitPlan&, const SplitPlan&) = default;
 };
 

@@ -41,8 +41,9 @@ D = decimal.Decimal
 
 
 def pairs_and_share() -> tuple[int, int | None]:
-    """How many pairs a test compares, and which third of those that are drawn: of SURETY_TENTH, a digit, 150 of the third digit % 3; else 500 of all. SURETY_CELL_PAIRS says
-    another number."""
+    """The number of pairs of a test, and which third of the generated pairs it compares.
+
+    A digit in SURETY_TENTH selects 150 pairs of the third ``digit % 3``; otherwise 500 pairs of all thirds. SURETY_CELL_PAIRS sets another number."""
     tenth = os.environ.get("SURETY_TENTH", "all")
     pairs, share = (150, int(tenth) % 3) if re.fullmatch("[0-9]", tenth) else (ALL, None)
     return int(os.environ.get("SURETY_CELL_PAIRS", pairs)), share

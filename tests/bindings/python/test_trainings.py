@@ -405,7 +405,7 @@ def test_usable_records_are_counted_by_default_and_warned_of(tmp_path: Path) -> 
         again = surety.plan_training(**USABLE, replay_seed=5).train(usable_table(lambda place: place % 5), ledger=surety.Ledger.in_memory())
     assert warned[0].filename == __file__ and again.usable_records == some.usable_records
     assert surety.Model.parse(some.text()).usable_records is None
-    # Whoever says False is without it, as with the other keyword.
+    # False leaves the count out, as no_count_records=True does.
     plain = surety.plan_training(**USABLE, no_count_records=True)
     assert surety.plan_training(**USABLE, count_records=False).event == plain.event != surety.plan_training(**USABLE).event
     assert surety.plan_training(**USABLE, count_records=True).event == surety.plan_training(**USABLE).event
