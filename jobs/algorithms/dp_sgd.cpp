@@ -153,6 +153,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
                   .extent = extent_of(own, settings, training, size, sampled == Sampled::unit ? "units" : "records"),
                   .records = sampled == Sampled::row_of_unit ? std::nullopt : own.records,
                   .public_count = own.records,
+                  .counts_usable = !own.noise_multiplier,
                   .keep = KeepRows::in_their_file},
         context.team);
   }

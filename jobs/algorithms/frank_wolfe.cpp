@@ -56,8 +56,9 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
       if (own.noise != "paper") return on_sums(own, shared, context, factorization_of(own), objective, settings, make);
       if (own.factorization) refuse_plan("@factorization is for calibrated noise, the printed one is that of a tree");
       using O = std::decay_t<decltype(objective)>;
-      return std::make_unique<PrintedRun<O, std::decay_t<decltype(make)>>>(own, shared, context, mechanisms::Factorization::tree, objective,
-                                                                           settings, make);
+      return std::make_unique<PrintedRun<O, std::decay_t<decltype(make)>>>(
+          own, shared, context, mechanisms::Factorization::tree, objective, settings, make,
+          CountNeeds{.why_not = "for calibrated noise: the printed one spends the whole promise"});
     });
   }
 };
@@ -70,7 +71,7 @@ class PolyhedralFrankWolfeRun final : public StreamRun {
       : StreamRun{own, shared, context}, objective_{std::move(objective)}, settings_{settings} {}
 
   CalibratedNoise calibrate() override {
-    return calibrated([&](NoiseMultiplier z) { return plan_at(settings_, z); }, target(), accounting::Zcdp{});
+    return calibrated([&](NoiseMultiplier z) { return usable_count().with_count(plan_at(settings_, z)); }, target(), accounting::Zcdp{});
   }
 
  protected:

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/data/text_reader.h>
@@ -16,6 +17,7 @@
 #include <surety/optimizers/models/model.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/usable_count.h>
 #include <surety/jobs/doors/releasers.h>
 
 namespace surety::jobs {
@@ -73,16 +75,18 @@ LearnerNoise learner_noise(std::string_view kind, double value) {
   return GaussianNoise{NoiseMultiplier{value}};
 }
 
-CalibratedNoise calibrated_gossip(const GossipOptions& settings, std::string_view kind, Count features, const Target& target) {
+CalibratedNoise calibrated_gossip(const GossipOptions& settings, std::string_view kind, Count features, const Target& target,
+                                  const UsableCount& count) {
   const auto event = [&](double value) {
     auto candidate = settings;
     candidate.noise = learner_noise(kind, value);
-    return plan(candidate, features);
+    return count.with_count(plan(candidate, features));
   };
   const CostFunctions cost = accounting::best_cost(target);
   // Without a delta E passes of pure noise cost E / scale: that, and what rounding needs, is tried before a search, which is slow here.
   if (kind != "gaussian" && target.delta.value() == 0 && target.epsilon.value() > 0) {
-    const double proposed = static_cast<double>(settings.passes.value()) / target.epsilon.value();
+    const double of_count = count.is_counted() ? accounting::epsilon(accounting::ClosedForm{}, count.event(), Delta{0}).upper : 0;
+    const double proposed = static_cast<double>(settings.passes.value()) / (target.epsilon.value() - of_count);
     for (double margin = 0x1p-52; std::isfinite(proposed) && margin < 0x1p-30; margin *= 2) {
       const double value = proposed * (1 + margin);
       const Event made = event(value);
@@ -195,6 +199,11 @@ class GossipRun final : public TrainingRun {
         rules_{own},
         objective_{objective},
         settings_{rules_.settings(shared, objective)},
+        count_{own,
+               shared,
+               {.is_pure = rules_.noise_kind(shared) != "gaussian",
+                .public_records = settings_.records.value(),
+                .parts = settings_.learners.value()}},
         radius_{*shared.problem.radius},
         local_{part_of_node(static_cast<std::size_t>(settings_.learners.value()), context_.team.size(), context_.team.rank())},
         mixing_{rules_.mixing(settings_.learners)},
@@ -203,7 +212,7 @@ class GossipRun final : public TrainingRun {
     rounds_ = settings_.passes.value() * pass(settings_, dimension()).rounds;
   }
 
-  CalibratedNoise calibrate() override { return calibrated_gossip(settings_, kind(), dimension(), shared_.target); }
+  CalibratedNoise calibrate() override { return calibrated_gossip(settings_, kind(), dimension(), shared_.target, count_); }
 
   const FeatureMap& read(double noise, RunBits& /*bits*/, const RunContext& /*context*/) override {
     settings_.noise = learner_noise(kind(), noise);
@@ -221,7 +230,7 @@ class GossipRun final : public TrainingRun {
                           {"loss", shared_.problem.loss},
                           {"label_bound", shared_.problem.label_bound.value_or(0)},
                           {"label_bounds", shared_.problem.label_bounds.value_or("")},
-                          {"event", describe(plan(settings_, dimension()))},
+                          {"event", describe(count_.with_count(plan(settings_, dimension())))},
                           {"noise", noise},
                           {"topology", rules_.own.topology.value_or("")},
                           {"graph", edges},
@@ -235,7 +244,10 @@ class GossipRun final : public TrainingRun {
   }
 
   std::vector<double> run(double /*noise*/, accounting::Reservation* reservation, RunBits& bits) override {
-    if (reservation == nullptr) return learn(RankExchange{context_.team, mixing_.learners()}, ChargedByFirstNode{}, bits);
+    if (reservation == nullptr) {
+      ChargedByFirstNode charged;
+      return learn(RankExchange{context_.team, mixing_.learners()}, charged, bits);
+    }
     settings_.progress = context_.progress_of(rounds_);
     if (context_.team.size() == 1) return learn(InProcessExchange{mixing_.learners()}, *reservation, bits);
     return learn(RankExchange{context_.team, mixing_.learners()}, *reservation, bits);
@@ -251,6 +263,7 @@ class GossipRun final : public TrainingRun {
     facts.damaged = parts_.damaged;
     facts.fields = {{"noise", kind()},   {"noise_value", known.noise.value},  {"learners", *rules_.own.learners}, {"topology", topology},
                     {"rounds", rounds_}, {"processes", context_.team.size()}, {"records", *rules_.own.records}};
+    count_.add_to(facts);
   }
 
  private:
@@ -259,11 +272,12 @@ class GossipRun final : public TrainingRun {
 
   /// The mean over learners, at the first rank, of what each learned over the last half of the rounds.
   template <class Engine, class Owner>
-  std::vector<double> learn(Engine engine, Owner&& owner, RunBits& bits) {
+  std::vector<double> learn(Engine engine, Owner& owner, RunBits& bits) {
     const auto with = [&](auto learner_bits) {
-      const auto releaser = releasers().of_learners(std::forward<Owner>(owner), learner_bits);
+      const auto releaser = releasers().of_learners(owner, learner_bits);
       const auto result = gossip(parts_.of_learners, objective_, L2Ball{radius_}, settings_, mixing_, engine, *releaser);
       const auto all = engine.gather(result.mean);
+      if (count_.is_counted()) count_usable(engine, *releasers().of_learners(owner, learner_bits));
       return all.empty() ? all : mean_vector(all, parts_.of_learners.front().features());
     };
     return bits.with([&](auto& its) {
@@ -275,11 +289,33 @@ class GossipRun final : public TrainingRun {
     });
   }
 
+  /// Each learner counts its own records with noise of its own, and the first rank is told. A record is in one of these counts: together they cost one.
+  void count_usable(Exchange& engine, LearnerReleaser& releaser) {
+    releaser.begin({.rounds = 1, .release = count_.event(), .pass = count_.event()});
+    const std::size_t dimension = parts_.of_learners.front().features();
+    std::vector<double> counts(local_.count() * dimension, 0.0);  // as long as vectors of parameters
+    for (std::size_t k = 0; k < local_.count(); ++k) {
+      const Dataset& data = parts_.of_learners[k];
+      std::uint64_t usable = 0;
+      for (std::size_t i = 0; i < data.size(); ++i) {
+        if (data.norm(i) > 0) ++usable;
+      }
+      const auto query = count_.query(usable);
+      counts[k * dimension] = releaser.release(local_.first + k, 0, query.sum, query.sensitivity).front();
+    }
+    const auto all = engine.gather(counts);
+    if (all.empty()) return;
+    double sum = 0;
+    for (std::size_t k = 0; k < all.size(); k += dimension) sum += all[k];
+    count_.keep(sum, *rules_.own.records);
+  }
+
   const TrainPlan& shared_;
   TrainContext context_;
   GossipRules rules_;
   O objective_;
   GossipOptions settings_;
+  UsableCount count_;
   Radius radius_;
   LearnerRange local_;
   Mixing mixing_;
@@ -321,7 +357,7 @@ class Gossip final : public AlgorithmOf<GossipPlan> {
   void fields(FieldTable& table, GossipPlan& own, TrainPlan& shared) const override {
     table.group("Data");
     add_form(table, shared.source.form_is_public);
-    table.group("Problem and algorithm");
+    add_count(table, own);
     add_records(table, own.records);
     table
         .add("learners", own.learners, "How many learners share the records: record i belongs to learner i mod learners",

@@ -22,7 +22,6 @@ class FullGradientRun : public OptionsRun<TunableRun, Options> {
                                         FileNeeds{.objective = std::move(objective),
                                                   .extent = fmt::format("{} steps", own.steps),
                                                   .public_count = own.public_count,
-                                                  .are_gaussian_sums = true,
                                                   .keep = KeepRows::in_their_file},
                                         team} {}
 
@@ -55,7 +54,6 @@ class FullGradients : public FileAlgorithm<Own> {
  protected:
   static void add_full_gradients(FieldTable& table, FullGradientPlan& own, TrainPlan& shared, std::string radius) {
     add_split(table, own, shared);
-    add_count(table, own);
     table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count});
     add_regularization(table, own.regularization);
     add_clip(table, shared, "the loss's bound for rows of norm 1");

@@ -6,11 +6,6 @@
 #include <numeric>
 #include <variant>
 
-#include <surety/accounting/events/releases.h>
-#include <surety/base/numbers/few.h>
-#include <surety/mechanisms/additive/gaussian.h>
-#include <surety/mechanisms/queries/bounded_sum.h>
-#include <surety/optimizers/doors/score_releaser.h>
 #include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::jobs {
@@ -88,36 +83,6 @@ Dataset intercepts_of(const Dataset& data) {
                          {data.labels().begin(), data.labels().end()});
 }
 
-/// Exceeded by a normal number with probability .001: rounded up, with more than the step of the grid.
-constexpr double quantile_of_count = 3.0903;
-
-/// A hundredth of the squared mu of the training. \throws PlanError where not all of it is Gaussian.
-NoiseMultiplier noise_of_count(const Event& training) {
-  const auto is_gaussian = [](const Event& leaf) { return std::holds_alternative<Event::Gaussian>(leaf.node()); };
-  const auto least = least_score_multiplier(accounting::Releases::of(training));
-  if (!least || !accounting::every_leaf(training, is_gaussian))
-    refuse_plan("@count-records is for trainings whose releases are all Gaussian sums");
-  return NoiseMultiplier{10 * least->value()};
-}
-
-/// The private count of usable records, by default wherever the training can pay for it, the number of records is public, and damaged records are not
-/// refused anyway. A --public-count may be a guess: a right table would be stopped where the guess is twice too large.
-/// \throws PlanError where the plan wants a count that cannot be.
-bool is_counted(const SplitPlan& own, const TrainPlan& shared, const FileNeeds& needs) {
-  if (own.count_records && own.no_count_records) refuse_plan("cannot combine @count-records with @no-count-records; remove one");
-  if (own.no_count_records) return false;
-  const bool is_number_public = shared.target.adjacency != Adjacency::add_or_remove_one;
-  if (own.count_records) {
-    if (!needs.are_gaussian_sums)
-      refuse_plan("@count-records is for trainings whose releases are all Gaussian sums, not for {}", shared.algorithm_name());
-    if (!is_number_public && !needs.public_count) {
-      refuse_plan("@count-records needs a public number of records to compare with, which add-or-remove-one has only by @public-count");
-    }
-    return true;
-  }
-  return needs.are_gaussian_sums && is_number_public && !shared.source.form_is_public && !shared.search.tune;
-}
-
 void keep_range(Dataset& data, std::size_t first, std::size_t end) {
   std::vector<std::size_t> places(end - first);
   std::iota(places.begin(), places.end(), first);
@@ -129,8 +94,8 @@ void keep_range(Dataset& data, std::size_t first, std::size_t end) {
 FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team)
     : plan_{shared},
       how_{split_options(own, shared)},
-      counts_usable_{is_counted(own, shared, needs)},
       needs_{std::move(needs)},
+      count_{own, shared, {.is_standard = needs_.counts_usable, .is_pure = needs_.is_count_pure, .public_records = needs_.public_count}},
       score_{own, shared},
       team_{team} {
   if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
@@ -186,22 +151,7 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
     facts.fields["classes"] = label->classes;
     facts.fields["classes_by"] = name(known.model.classes_by);
   }
-  if (usable_) {
-    const double reach = quantile_of_count * usable_deviation_;
-    const double from = std::max(*usable_ - reach, 0.0);
-    const double to = std::max(*usable_ + reach, 0.0);
-    facts.lines.emplace_back("usable", fmt::format("in [{:.0f}, {:.0f}] of the {} {} trained on, with confidence 0.998", from, to,
-                                                   known_count().value(), plan_.has_unit() ? "units" : "records"));
-    auto& usable = facts.fields["usable"];
-    usable = {{"value", *usable_}, {"from", from}, {"to", to}, {"confidence", 0.998}, {"of", known_count().value()}};
-    if (const auto of = static_cast<double>(known_count().value()); are_few(to, of)) {
-      auto warning = fmt::format(
-          "at most {:.0f} of {:.0f} {} trained on are usable: check the label, how numbers are written (decimal, thousands), and missing cells (missing)",
-          to, of, plan_.has_unit() ? "units" : "records");
-      facts.lines.emplace_back("WARNING", warning);
-      usable["warning"] = std::move(warning);
-    }
-  }
+  count_.add_to(facts);
   score_.add_to(facts);
   const bool are_units = plan_.has_unit();
   if (are_units) facts.fields[is_count_public() ? "units" : "units_not_private"] = units_;
@@ -224,35 +174,20 @@ std::optional<std::uint64_t> FileRun::known_count() const {
 }
 
 Event FileRun::with_what_is_beside(const Event& training) const {
-  // At delta = 0 no Gaussian noise will do, which the calibration says of the training alone.
-  if (counts_usable_ && target().delta.value() > 0) return compose({gaussian(noise_of_count(training), training.adjacency()), training});
   const auto score = score_.paid_noise(scored_training(training));
-  return score ? compose({gaussian(*score, training.adjacency()), training}) : training;
+  return count_.with_count(score ? compose({gaussian(*score, training.adjacency()), training}) : training);
 }
 
-void FileRun::count_usable(const Event& training, const TrainingDoors& doors) {
-  if (!counts_usable_) return;
-  const NoiseMultiplier noise = noise_of_count(training);
-  mechanisms::BoundedSum sum{{0, 1}, mechanisms::grid_for(L2Sensitivity{1}, noise)};
+std::uint64_t FileRun::usable_records() const {
   const Dataset& data = parts_->training;
+  std::uint64_t usable = 0;
   for (std::size_t unit = 0; unit < units_in(data, unit_ends_); ++unit) {
     const RecordRange rows = rows_of_unit(unit_ends_, unit);
     bool is_usable = false;
     for (std::size_t i = rows.first; i < rows.end; ++i) is_usable = is_usable || data.norm(i) > 0;
-    if (is_usable) sum.add(1.0);
+    if (is_usable) ++usable;
   }
-  const auto release = [&](Releaser& releaser) {
-    return releaser.release(sum.sum(), sum.l2_sensitivity(training.adjacency()), gaussian(noise, training.adjacency()));
-  };
-  usable_ = doors.learn(release).front();
-  usable_deviation_ = noise.value();
-  const double most = *usable_ + quantile_of_count * usable_deviation_;
-  const auto known = static_cast<double>(known_count().value());
-  if (most >= known / 2) return;
-  refuse(
-      ErrorCode::bad_data,
-      "{}: about {:.0f} of the {:.0f} {} trained on are usable, at most {:.0f} with confidence 0.999, must be at least half; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged. Check the label and its classes, how numbers are written (@decimal, @thousands), missing cells (@missing), and the number that was expected",
-      one_line(plan_.source.path), std::max(*usable_, 0.0), known, plan_.has_unit() ? "units" : "records", std::max(most, 0.0));
+  return usable;
 }
 
 std::vector<double> FileRun::scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits) {
@@ -353,16 +288,7 @@ void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
           OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
       .standard("brier; of squared loss squared-error, of hinge losses error-rate");
   add_form(table, shared.source.form_is_public);
-  table.group("Problem and algorithm");
-}
-
-void add_count(FieldTable& table, SplitPlan& own) {
-  table.group("Data");
-  table.add(
-      "count-records", own.count_records,
-      "Count usable records in private before the training, for a hundredth of mu squared, and refuse where that cannot be. The run warns below nine tenths of the known number, and stops below half, with its whole plan charged. The default counts wherever it can: not under @tune, with @form-is-public, or without a public number of records");
-  table.add("no-count-records", own.no_count_records, "Train without that count");
-  table.group("Problem and algorithm");
+  add_count(table, own);
 }
 
 void add_timeout(FieldTable& table, SplitPlan& own) {

@@ -12,6 +12,7 @@
 #include <surety/jobs/algorithms/algorithm.h>
 #include <surety/jobs/algorithms/private_score.h>
 #include <surety/jobs/algorithms/rank_doors.h>
+#include <surety/jobs/algorithms/usable_count.h>
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 
@@ -32,7 +33,8 @@ struct FileNeeds {
   std::optional<std::uint64_t> records = {};       ///< or units, that the file must have
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
   bool needs_no_count = false;                     ///< nothing is divided by it
-  bool are_gaussian_sums = false;                  ///< all that it releases, so that a count of usable records is a hundredth of them
+  bool counts_usable = true;                       ///< where nothing is said
+  bool is_count_pure = false;                      ///< as `CountNeeds::is_pure`
   KeepRows keep = KeepRows::in_memory;
   /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of
   /// zeros as ever.
@@ -63,9 +65,13 @@ class FileRun : public TrainingRun {
   [[nodiscard]] virtual std::optional<double> held_out_for_price() const { return std::nullopt; }
   /// The event with the count before it, where there is one, or with a score that is paid for.
   [[nodiscard]] Event with_what_is_beside(const Event& training) const;
-  /// Releases how many usable records, or units, are trained on, where they are counted. \param training all that is released with it
+  [[nodiscard]] const UsableCount& usable_count() const { return count_; }
+  /// Releases how many usable records, or units, are trained on, where they are counted: release(query) at a door.
   /// \throws Error{bad_data} where they are fewer than half of as many as is publicly known: what is charged stays so.
-  void count_usable(const Event& training, const TrainingDoors& doors);
+  template <class Release>
+  void count_usable(const Release& release) {
+    if (count_.is_counted()) count_.keep(release(count_.query(usable_records())), known_count().value());
+  }
   /// The weights, once the model was scored on the part held out, where it may be.
   [[nodiscard]] std::vector<double> scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits);
   /// Adds what else follows from what was released, once it was. \param model of these weights
@@ -91,12 +97,17 @@ class FileRun : public TrainingRun {
 
  private:
   [[nodiscard]] ScoredTraining scored_training(const Event& event) const {
-    return {.event = event, .is_counted = counts_usable_, .adds_up_units = adds_up_units(), .held_out_for_price = held_out_for_price()};
+    return {.event = event,
+            .count = count_.is_counted() ? std::optional{count_.event()} : std::nullopt,
+            .adds_up_units = adds_up_units(),
+            .held_out_for_price = held_out_for_price()};
   }
   void read_parts(RunBits& bits, const RunContext& context);
   void read_share();
   void find(const KeptUnits* units);
   void split_kept(const data::KeptRows& kept);
+  /// How many records, or units, of this rank that are trained on have a row that is not zero. Private.
+  [[nodiscard]] std::uint64_t usable_records() const;
   [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
   [[nodiscard]] std::uint64_t training_records() const;
   /// How many records, or units, are trained on, as is publicly known; nothing where nothing is.
@@ -105,10 +116,8 @@ class FileRun : public TrainingRun {
 
   const TrainPlan& plan_;
   data::SplitOptions how_;
-  bool counts_usable_;
-  std::optional<double> usable_;  ///< as it was released
-  double usable_deviation_ = 0;   ///< of its noise
   FileNeeds needs_;
+  UsableCount count_;
   PrivateScore score_;
   Team* team_;
   std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
@@ -126,6 +135,7 @@ class FileRun : public TrainingRun {
 class LoneRun : public FileRun {
  public:
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
+    count_usable([&](const CountQuery& query) { return release_count(query, *reservation, bits.source()); });
     return scored(learn(training(), noise, *reservation, bits.source()), reservation, bits.source());
   }
 
@@ -143,7 +153,10 @@ class RankRun : public FileRun {
   }
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
     const auto at = doors(reservation, bits.source());
-    count_usable(event_at(NoiseMultiplier{noise}), at);
+    const auto counted = [&](const CountQuery& query) {
+      return at.learn([&](optimizers::Releaser& releaser) { return releaser.release(query.sum, query.sensitivity, query.event); }).front();
+    };
+    count_usable(counted);
     return scored(learn(std::move(training()), units(), noise, at), reservation, bits.source());
   }
 
@@ -195,10 +208,8 @@ class OptionsRun : public Run {
 
 // ---- Plans of which a public part of the records is held out ---------------------------------------------------------------------------
 
-/// `held-out`, `split-seed` and `form-is-public`.
+/// `held-out`, `split-seed`, `form-is-public`, and whether usable records are counted.
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared);
-/// For those whose releases are all Gaussian sums: `count-records` and `no-count-records`.
-void add_count(FieldTable& table, SplitPlan& own);
 /// For those that run on ranks: `timeout`.
 void add_timeout(FieldTable& table, SplitPlan& own);
 /// \throws PlanError for a share that is none.

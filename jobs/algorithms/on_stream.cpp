@@ -11,10 +11,30 @@ void PassRun::add_to(TrainingFacts& facts, const ModelFacts& /*known*/) const {
   facts.extent = fmt::format("{} records", records());
   facts.fields = {{"records", records()}};
   facts.damaged = damaged();
+  count_.add_to(facts);
 }
 
-StreamRun::StreamRun(const StreamPlan& own, const TrainPlan& shared, const TrainContext& context)
-    : PassRun{shared}, steps_{own.steps.value()}, every_{own.every}, context_{context}, progress_{context.progress_of(steps_)} {}
+std::vector<double> PassRun::run(double noise, accounting::Reservation* reservation, RunBits& bits) {
+  auto weights = learn(noise, *reservation, bits.source());
+  if (count_.is_counted()) count_.keep(release_count(count_.query(usable()), *reservation, bits.source()), records());
+  return weights;
+}
+
+namespace {
+
+CountNeeds at_most(std::uint64_t records, CountNeeds needs) {
+  needs.public_records = records;
+  return needs;
+}
+
+}  // namespace
+
+StreamRun::StreamRun(const StreamPlan& own, const TrainPlan& shared, const TrainContext& context, CountNeeds needs)
+    : PassRun{own, shared, at_most(own.steps.value(), std::move(needs))},
+      steps_{own.steps.value()},
+      every_{own.every},
+      context_{context},
+      progress_{context.progress_of(steps_)} {}
 
 const FeatureMap& StreamRun::read(double /*noise*/, RunBits& /*bits*/, const RunContext& /*context*/) {
   stream_.emplace(open_stream(plan().source));
@@ -41,6 +61,14 @@ const FeatureMap& BatchRun::read(double /*noise*/, RunBits& /*bits*/, const RunC
   return found_->features;
 }
 
+std::uint64_t BatchRun::usable() const {
+  std::uint64_t usable = 0;
+  for (std::size_t i = 0; i < data().size(); ++i) {
+    if (data().norm(i) > 0) ++usable;
+  }
+  return usable;
+}
+
 Radius ball_radius(const TrainPlan& shared) {
   if (!shared.problem.radius) refuse_plan("@radius is missing: {} keeps its weights in a ball", shared.algorithm_name());
   require_fixed_places(shared.target.adjacency);
@@ -51,7 +79,7 @@ void add_stream_fields(FieldTable& table, StreamPlan& own, TrainPlan& shared, st
   table.group("Output");
   table.add("every", own.every, "Print the weights, a line of JSON, after each so many records; with @json that is the last line",
             WholeNumber{1, max_count});
-  table.group("Problem and algorithm");
+  add_count(table, own);
   table.add("steps", own.steps, "The most records to read", WholeNumber{1, max_count}).standard("needed");
   add_radius(table, shared, "needed");
   add_clip(table, shared, std::move(clip));

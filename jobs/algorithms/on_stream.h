@@ -2,6 +2,7 @@
 // charged for before the first record is looked at.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <surety/jobs/algorithms/algorithm.h>
+#include <surety/jobs/algorithms/usable_count.h>
 
 namespace surety::jobs {
 
@@ -18,21 +20,24 @@ class PassRun : public TrainingRun {
  public:
   /// How many records it read.
   void add_to(TrainingFacts& facts, const ModelFacts& known) const override;
-  [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
-    return learn(noise, *reservation, bits.source());
-  }
+  /// Learns, and then counts: how many records are usable is known at the end of the pass. \throws Error{bad_data} where they are too few.
+  [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final;
 
  protected:
   /// `shared` outlives the run.
-  explicit PassRun(const TrainPlan& shared) : plan_{shared} {}
+  PassRun(const CountPlan& own, const TrainPlan& shared, CountNeeds needs) : plan_{shared}, count_{own, shared, std::move(needs)} {}
   [[nodiscard]] virtual std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) = 0;
   [[nodiscard]] virtual std::uint64_t records() const = 0;
   [[nodiscard]] virtual std::uint64_t damaged() const = 0;
+  /// How many of `records()` are not zero. Private.
+  [[nodiscard]] virtual std::uint64_t usable() const = 0;
+  [[nodiscard]] const UsableCount& usable_count() const { return count_; }
   [[nodiscard]] const TrainPlan& plan() const { return plan_; }
   [[nodiscard]] const Target& target() const { return plan_.target; }
 
  private:
   const TrainPlan& plan_;
+  UsableCount count_;
 };
 
 /// On a stream. Algorithms `learn` from records that they `feed` to what observes them.
@@ -42,7 +47,7 @@ class StreamRun : public PassRun {
   void add_to(TrainingFacts& facts, const ModelFacts& known) const final;
 
  protected:
-  StreamRun(const StreamPlan& own, const TrainPlan& shared, const TrainContext& context);
+  StreamRun(const StreamPlan& own, const TrainPlan& shared, const TrainContext& context, CountNeeds needs = {});
   /// \pre `read` was called
   [[nodiscard]] Count features() const { return Count{stream_->features.features()}; }
 
@@ -51,6 +56,8 @@ class StreamRun : public PassRun {
   [[nodiscard]] std::vector<double> feed(const O& objective, LearningAlgorithm algorithm, Door& door) {
     auto& records = stream_->records;
     while (step_ < steps_ && records.next(objective)) {
+      const auto values = records.row().values;
+      if (std::any_of(values.begin(), values.end(), [](double value) { return value != 0; })) ++usable_;
       algorithm.observe(records.row(), records.label(), door);
       tell(++step_, algorithm.weights());
     }
@@ -61,6 +68,7 @@ class StreamRun : public PassRun {
   void tell(std::uint64_t step, std::span<const double> weights) const;
   [[nodiscard]] std::uint64_t records() const final { return step_; }
   [[nodiscard]] std::uint64_t damaged() const final { return stream_->records.damaged(); }
+  [[nodiscard]] std::uint64_t usable() const final { return usable_; }
 
   std::uint64_t steps_;
   std::optional<std::uint64_t> every_;
@@ -68,6 +76,7 @@ class StreamRun : public PassRun {
   decltype(context_.progress_of(0)) progress_;
   std::optional<OpenStream> stream_;
   std::uint64_t step_ = 0;
+  std::uint64_t usable_ = 0;
 };
 
 /// On batches of a whole file.
@@ -77,8 +86,8 @@ class BatchRun : public PassRun {
 
  protected:
   /// \param said how many records the file must have
-  BatchRun(const TrainPlan& shared, AnyObjective objective, std::optional<std::uint64_t> said)
-      : PassRun{shared}, objective_{std::move(objective)}, said_{said} {}
+  BatchRun(const CountPlan& own, const TrainPlan& shared, AnyObjective objective, std::optional<std::uint64_t> said)
+      : PassRun{own, shared, {.public_records = said}}, objective_{std::move(objective)}, said_{said} {}
   /// Refuses what does not suit the number of records, which is public.
   virtual void check(std::size_t /*records*/) const {}
   [[nodiscard]] const AnyObjective& objective() const { return objective_; }
@@ -88,6 +97,7 @@ class BatchRun : public PassRun {
  private:
   [[nodiscard]] std::uint64_t records() const final { return found_->data.size(); }
   [[nodiscard]] std::uint64_t damaged() const final { return found_->damaged; }
+  [[nodiscard]] std::uint64_t usable() const final;
 
   AnyObjective objective_;
   std::optional<std::uint64_t> said_;

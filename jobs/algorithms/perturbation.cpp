@@ -49,7 +49,7 @@ class OutputPerturbationRun final : public LoneRun {
         settings_{std::move(settings)} {}
 
   CalibratedNoise calibrate() override {
-    return calibrated([&](NoiseMultiplier z) { return gaussian(z, target().adjacency); }, target());
+    return calibrated([&](NoiseMultiplier z) { return with_what_is_beside(gaussian(z, target().adjacency)); }, target());
   }
 
  protected:
@@ -101,15 +101,19 @@ class ObjectivePerturbationRun final : public LoneRun {
  public:
   ObjectivePerturbationRun(const ObjectivePerturbationPlan& own, const TrainPlan& shared, AnyConvexObjective loss,
                            ObjectivePerturbationOptions settings)
-      : LoneRun{own, shared, {.objective = loss, .extent = "one release", .records = own.records, .public_count = own.records}},
+      : LoneRun{own,
+                shared,
+                {.objective = loss, .extent = "one release", .records = own.records, .public_count = own.records, .is_count_pure = true}},
         loss_{std::move(loss)},
         settings_{std::move(settings)} {}
 
   /// Sets the noise in the objective and the part of epsilon that it may cost.
   CalibratedNoise calibrate() override {
     const Delta of_output{target().delta.value() / 16};
+    const double of_count =
+        usable_count().is_counted() ? accounting::epsilon(accounting::ClosedForm{}, usable_count().event(), Delta{0}).upper : 0;
     const double epsilon =
-        target().epsilon.value() -
+        target().epsilon.value() - of_count -
         accounting::epsilon(accounting::ClosedForm{}, gaussian(settings_.output_multiplier, target().adjacency), of_output).upper;
     if (!(epsilon > 0)) {
       refuse_plan("@epsilon is {}, must be more than what the noise on the minimum costs", target().epsilon.value());
@@ -120,7 +124,7 @@ class ObjectivePerturbationRun final : public LoneRun {
       settings_.epsilon = Epsilon{epsilon - excess};
       settings_.noise_multiplier =
           objective_perturbation_multiplier(settings_, perturbed_loss(loss_), Delta{target().delta.value() - of_output.value()});
-      const Event event = plan(settings_, loss_);
+      const Event event = with_what_is_beside(plan(settings_, loss_));
       const Enclosure cost = accounting::quick_epsilon(event, target().delta);
       if (cost.upper <= target().epsilon.value()) {
         return {.event = event, .epsilon = cost, .value = settings_.noise_multiplier.value()};

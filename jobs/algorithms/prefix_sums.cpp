@@ -24,8 +24,11 @@ Factorization factorization_of(const PrefixSumPlan& own) {
 }
 
 CalibratedNoise SumsRun::calibrate() {
-  return calibrated([&](NoiseMultiplier z) { return mechanisms::continual_event(factorization_, steps_, z, target().adjacency); },
-                    target());
+  return calibrated(
+      [&](NoiseMultiplier z) {
+        return usable_count().with_count(mechanisms::continual_event(factorization_, steps_, z, target().adjacency));
+      },
+      target());
 }
 
 std::vector<double> SumsRun::learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {

@@ -23,8 +23,9 @@ class SumsRun : public StreamRun {
  protected:
   using Stream = optimizers::StreamReleaser<>;
 
-  SumsRun(const PrefixSumPlan& own, const TrainPlan& shared, const TrainContext& context, mechanisms::Factorization factorization)
-      : StreamRun{own, shared, context}, factorization_{factorization}, steps_{own.steps.value()} {}
+  SumsRun(const PrefixSumPlan& own, const TrainPlan& shared, const TrainContext& context, mechanisms::Factorization factorization,
+          CountNeeds needs = {})
+      : StreamRun{own, shared, context, std::move(needs)}, factorization_{factorization}, steps_{own.steps.value()} {}
 
   [[nodiscard]] Count steps() const { return steps_; }
   [[nodiscard]] virtual optimizers::StreamShape<> shape_of_stream() const = 0;
@@ -41,8 +42,8 @@ template <class O, class Options, class Make>
 class SumsOf : public SumsRun {
  public:
   SumsOf(const PrefixSumPlan& own, const TrainPlan& shared, const TrainContext& context, mechanisms::Factorization factorization,
-         O objective, Options settings, Make make)
-      : SumsRun{own, shared, context, factorization},
+         O objective, Options settings, Make make, CountNeeds needs = {})
+      : SumsRun{own, shared, context, factorization, std::move(needs)},
         objective_{std::move(objective)},
         settings_{std::move(settings)},
         make_{std::move(make)} {}

@@ -101,14 +101,14 @@ void PrivateScore::release(const ScoredTraining& training, const data::Dataset& 
   why_not_ = why_not(training);
   if (!why_not_.empty()) return;
   is_paid_ = training.held_out_for_price.has_value();
-  noise_ = is_paid_ ? paid_noise(training) : least_score_multiplier(reservation.released());
+  // A unit that changes sides moves the count by as much as one that gives way: of that the score has no share.
+  auto paying = reservation.released();
+  if (training.count) paying.subtract(accounting::Releases::of(*training.count));
+  noise_ = is_paid_ ? paid_noise(training) : least_score_multiplier(paying);
   if (!noise_) {
     why_not_ = "the training released nothing";
     return;
   }
-  // A unit that changes sides moves the count by as much as one that gives way: of that the score has no share.
-  constexpr double beside_a_count = 1.01;
-  if (training.is_counted) noise_ = NoiseMultiplier{noise_->value() * beside_a_count};
   ScoreOptions options{.kind = *kind_,
                        .noise_multiplier = *noise_,
                        .adjacency = plan_.target.adjacency,

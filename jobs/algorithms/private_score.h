@@ -18,8 +18,8 @@ namespace surety::jobs {
 struct ScoredTraining {
   /// All that it releases.
   Event event;
-  /// A count of what is trained on is in it, at a hundredth of the squared mu of the rest.
-  bool is_counted = false;
+  /// The count of what is trained on, which pays for no score. The training releases it beside `event`.
+  std::optional<Event> count = {};
   /// It releases, beside that, sums alone that a unit which leaves moves by at most 1/sqrt 2 of what one that gives way to another does.
   bool adds_up_units = false;
   /// Nothing of that is enough for one, which is charged beside; and about how many records, or units, are held out. A public number.

@@ -24,7 +24,8 @@ class BestRun : public Run {
   explicit BestRun(Options settings, Others&&... others) : Run{std::forward<Others>(others)...}, settings_{std::move(settings)} {}
 
   [[nodiscard]] CalibratedNoise calibrate() final {
-    return calibrated([&](NoiseMultiplier z) { return plan_at(settings_, z); }, this->target(), accounting::best_cost(this->target()));
+    return calibrated([&](NoiseMultiplier z) { return this->usable_count().with_count(plan_at(settings_, z)); }, this->target(),
+                      accounting::best_cost(this->target()));
   }
 
  protected:
@@ -101,7 +102,7 @@ class NoisySgdRun final : public BestRun<BatchRun, NoisySgdOptions> {
  public:
   NoisySgdRun(const NoisySgdPlan& own, const TrainPlan& shared, const AnyObjective& objective, Radius radius,
               const NoisySgdOptions& settings)
-      : BestRun{settings, shared, objective, own.records}, radius_{radius} {}
+      : BestRun{settings, own, shared, objective, own.records}, radius_{radius} {}
 
  protected:
   std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
@@ -122,7 +123,7 @@ class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
   void fields(FieldTable& table, NoisySgdPlan& own, TrainPlan& shared) const override {
     table.group("Data");
     add_form(table, shared.source.form_is_public);
-    table.group("Problem and algorithm");
+    add_count(table, own);
     add_records(table, own.records);
     add_radius(table, shared, "needed");
     add_clip(table, shared, "the loss's bound for rows of norm 1");
@@ -143,7 +144,7 @@ class NoisyFrankWolfeRun final : public BestRun<BatchRun, NoisyFrankWolfeOptions
  public:
   NoisyFrankWolfeRun(const NoisyFrankWolfePlan& own, const TrainPlan& shared, const AnyObjective& objective, const LpBall& ball,
                      const NoisyFrankWolfeOptions& settings)
-      : BestRun{settings, shared, objective, own.records}, steps_{own.steps}, ball_{ball} {}
+      : BestRun{settings, own, shared, objective, own.records}, steps_{own.steps}, ball_{ball} {}
 
  protected:
   void check(std::size_t records) const override {
@@ -172,7 +173,7 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan>
   void fields(FieldTable& table, NoisyFrankWolfePlan& own, TrainPlan& shared) const override {
     table.group("Data");
     add_form(table, shared.source.form_is_public);
-    table.group("Problem and algorithm");
+    add_count(table, own);
     table.add("steps", own.steps, "Batches", WholeNumber{1, max_count});
     add_records(table, own.records);
     table.find("records")->standard("not said");

@@ -41,15 +41,16 @@ void RankExchange::exchange(std::uint64_t round, const MixingMatrix& matrix, std
 
 std::vector<double> RankExchange::gather(std::span<const double> parameters) {
   const std::size_t dimension = parameters.size() / local_.count();
+  const std::uint64_t round = gather_++;
   if (!team_.is_first()) {
     Words frames;
-    for (std::size_t i = local_.first; i < local_.last; ++i) append_frame(gather_round, i, vector_of(i, parameters), frames);
+    for (std::size_t i = local_.first; i < local_.last; ++i) append_frame(round, i, vector_of(i, parameters), frames);
     team_.send_frames(0, std::move(frames));
     return {};
   }
   std::vector<std::size_t> others;
   for (std::size_t i = local_.last; i < learners_; ++i) others.push_back(i);
-  receive_all(gather_round, others, dimension);
+  receive_all(round, others, dimension);
   std::vector<double> all{parameters.begin(), parameters.end()};
   for (const std::size_t i : others) {
     const auto values = inbox_->values(i).value();

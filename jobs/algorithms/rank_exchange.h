@@ -32,6 +32,7 @@ class RankExchange final : public optimizers::Exchange {
 
   Team& team_;
   std::size_t learners_;
+  std::uint64_t gather_ = optimizers::gather_round;  ///< the round of the next `gather`
   optimizers::LearnerRange local_;
   std::optional<optimizers::Inbox> inbox_;  ///< made when the dimension is known
 };

@@ -75,7 +75,6 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
  protected:
   void fields(FieldTable& table, ShapedDescentPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
-    add_count(table, own);
     table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count}).standard("30, with regularization 15");
     add_regularization(table, own.regularization);
     table
@@ -125,7 +124,6 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
                                               FileNeeds{.objective = objective,
                                                         .extent = fmt::format("the second moment and {} steps", steps),
                                                         .public_count = own.public_count,
-                                                        .are_gaussian_sums = true,
                                                         .keep = KeepRows::in_their_file},
                                               context.team);
   }
@@ -189,7 +187,6 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
  protected:
   void fields(FieldTable& table, ConstantPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
-    add_count(table, own);
     add_classes(table, shared.problem);
     add_timeout(table, own);
     table.group("Privacy");
@@ -215,7 +212,6 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
                                          FileNeeds{.objective = objective,
                                                    .extent = "one release",
                                                    .public_count = own.public_count,
-                                                   .are_gaussian_sums = true,
                                                    .keep = KeepRows::in_their_file,
                                                    .sees_the_intercept_alone = true},
                                          context.team);

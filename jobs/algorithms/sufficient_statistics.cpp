@@ -159,7 +159,6 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
  protected:
   void fields(FieldTable& table, SufficientStatisticsPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
-    add_count(table, own);
     table.add("label-weight", own.label_weight, "Of the label beside the features, which share one clip", AnyNumber{});
     table.add("ridge", own.ridge, "Ridge over the size of the noise", AnyNumber{});
     table.add("ridge-rule", own.ridge_rule,
@@ -186,13 +185,9 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
                                          .ridge_rule = own.ridge_rule == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
                                          .threads = threads_of(own.threads)};
     static_cast<void>(Confidence{own.confidence});
-    return std::make_unique<SufficientStatisticsRun>(settings, own, shared,
-                                                     FileNeeds{.objective = objective,
-                                                               .extent = "one release",
-                                                               .needs_no_count = true,
-                                                               .are_gaussian_sums = true,
-                                                               .keep = KeepRows::in_their_file},
-                                                     context.team);
+    return std::make_unique<SufficientStatisticsRun>(
+        settings, own, shared,
+        FileNeeds{.objective = objective, .extent = "one release", .needs_no_count = true, .keep = KeepRows::in_their_file}, context.team);
   }
 };
 

@@ -25,7 +25,8 @@ class SvrgRun final : public LoneRun {
 
   /// Sets the noise on the gradients of all records.
   CalibratedNoise calibrate() override {
-    const SvrgNoise found = calibrate_svrg(settings_, target());
+    const SvrgNoise found = calibrate_svrg(settings_, target(), AnchorShare{0.5},
+                                           usable_count().is_counted() ? std::optional{usable_count().event()} : std::nullopt);
     settings_.anchor_multiplier = found.anchor_multiplier;
     // delta(epsilon) <= delta is proved, so epsilon(delta) <= epsilon is, whatever another accountant can show.
     const Enclosure epsilon = accounting::quick_epsilon(found.event, target().delta);

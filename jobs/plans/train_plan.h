@@ -103,15 +103,19 @@ struct SearchPlan {
   friend bool operator==(const SearchPlan&, const SearchPlan&) = default;
 };
 
+/// Whether usable records are counted in private, beside the training and in its charge. Said, it is refused where that cannot be.
+struct CountPlan {
+  bool count_records = false;
+  bool no_count_records = false;
+  friend bool operator==(const CountPlan&, const CountPlan&) = default;
+};
+
 /// Of algorithms on a whole file, of which a public part is held out for scores.
-struct SplitPlan {
+struct SplitPlan : CountPlan {
   double held_out = 0.2;
   std::uint64_t split_seed = 0;
   std::optional<std::string> score = {};  ///< that is released of the model on that part, or none; by default what suits the loss
-  /// Usable records are counted in private before the training, where its releases can pay for the count. Said, it is refused where they cannot.
-  bool count_records = false;
-  bool no_count_records = false;       ///< usable records are not counted
-  std::optional<double> timeout = {};  ///< in seconds, for algorithms that run on several ranks
+  std::optional<double> timeout = {};     ///< in seconds, for algorithms that run on several ranks
   friend bool operator==(const SplitPlan&, const SplitPlan&) = default;
 };
 
@@ -236,7 +240,7 @@ struct ObjectivePerturbationPlan : PerturbationPlan {
 };
 
 /// Of algorithms on records that come one at a time.
-struct StreamPlan {
+struct StreamPlan : CountPlan {
   std::optional<std::uint64_t> steps = {};  ///< the most records to read
   std::optional<std::uint64_t> every = {};  ///< after each so many records the weights are told
   friend bool operator==(const StreamPlan&, const StreamPlan&) = default;
@@ -276,7 +280,7 @@ struct OnePassSgdPlan : StreamPlan {
 };
 
 /// Of algorithms on batches of a whole file in its order.
-struct NoisySgdPlan {
+struct NoisySgdPlan : CountPlan {
   static constexpr std::string_view name = "noisy-sgd";
   std::optional<std::uint64_t> records = {};
   std::optional<std::uint64_t> batch_size = {};
@@ -284,7 +288,7 @@ struct NoisySgdPlan {
   std::uint64_t passes = 1;
   friend bool operator==(const NoisySgdPlan&, const NoisySgdPlan&) = default;
 };
-struct NoisyFrankWolfePlan {
+struct NoisyFrankWolfePlan : CountPlan {
   static constexpr std::string_view name = "noisy-frank-wolfe";
   std::uint64_t steps = 30;
   std::optional<std::uint64_t> records = {};
@@ -293,7 +297,7 @@ struct NoisyFrankWolfePlan {
   friend bool operator==(const NoisyFrankWolfePlan&, const NoisyFrankWolfePlan&) = default;
 };
 
-struct GossipPlan {
+struct GossipPlan : CountPlan {
   static constexpr std::string_view name = "gossip";
   std::optional<std::uint64_t> records = {};
   std::optional<std::uint64_t> learners = {};

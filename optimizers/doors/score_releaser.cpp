@@ -36,7 +36,10 @@ Lower squared_mu_in(const accounting::Releases::Entry& releases) {
 
 std::optional<NoiseMultiplier> least_score_multiplier(const accounting::Releases& training) {
   Lower squared_mu{0};
-  for (const auto& releases : training.entries()) squared_mu = squared_mu + squared_mu_in(releases);
+  for (const auto& releases : training.entries()) {
+    // What pays nothing is left out: adding 0 rounds downwards, and beside it the others would pay less.
+    if (const Lower paid = squared_mu_in(releases); paid.value() > 0) squared_mu = squared_mu + paid;
+  }
   if (!(squared_mu.value() > 0)) return std::nullopt;
   const double least = (Exact{1} / sqrt(squared_mu)).value();
   return std::isfinite(least) ? std::optional{NoiseMultiplier{least}} : std::nullopt;

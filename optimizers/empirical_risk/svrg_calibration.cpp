@@ -47,7 +47,7 @@ Enclosure certified_delta(const Event& event, Epsilon epsilon, std::optional<dou
 
 }  // namespace
 
-SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, AnchorShare share) {
+SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, AnchorShare share, const std::optional<Event>& beside) {
   if (target.adjacency != options.adjacency) {
     throw Error{ErrorCode::invalid_argument, fmt::format("adjacency of the target is {}, must be that of the options, {}",
                                                          name(target.adjacency), name(options.adjacency))};
@@ -58,11 +58,12 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
   const double largest_mu = accounting::largest_mu(target.epsilon, target.delta).lower;
   SvrgOptions tried = options;
   tried.anchor_multiplier = NoiseMultiplier{std::sqrt(static_cast<double>(options.epochs.value()) / share.value()) / largest_mu};
+  const auto event = [&] { return beside ? compose({*beside, plan(tried)}) : plan(tried); };
   std::map<double, double> known;
   const auto upper_at = [&](double z) {
     tried.noise_multiplier = NoiseMultiplier{z};
     if (const auto asked = known.find(z); asked != known.end()) return asked->second;
-    return known.emplace(z, certified_delta(plan(tried), target.epsilon, target.delta.value()).upper).first->second;
+    return known.emplace(z, certified_delta(event(), target.epsilon, target.delta.value()).upper).first->second;
   };
   std::string refusal;  // at the largest z that does not meet the target
   // log(delta / target), at most 0 where the target is met; bounded, since delta may be 0.
@@ -96,8 +97,8 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
       meeting *= 2;
       if (meeting > largest) {
         if (!refusal.empty()) throw Error{ErrorCode::unsupported, refusal};
-        throw Error{ErrorCode::unreachable, fmt::format("epsilon = {} at delta = {} is out of reach for '{}'", target.epsilon, target.delta,
-                                                        describe(plan(tried)))};
+        throw Error{ErrorCode::unreachable,
+                    fmt::format("epsilon = {} at delta = {} is out of reach for '{}'", target.epsilon, target.delta, describe(event()))};
       }
     } while (!meets(meeting));
   }
@@ -108,10 +109,10 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
   // The smaller one last: what it was refused for is what is told. Where the target is met exactly both are the same one.
   meeting = std::exp2(excess_of_log(found.low) <= 0 ? found.low : found.high);
   const double upper = upper_at(meeting);
-  const Enclosure both = certified_delta(plan(tried), target.epsilon);
+  const Enclosure both = certified_delta(event(), target.epsilon);
   return {.anchor_multiplier = tried.anchor_multiplier,
           .noise_multiplier = NoiseMultiplier{meeting},
-          .event = plan(tried),
+          .event = event(),
           .delta = {both.lower, std::min(both.upper, upper)},
           .refusal = refusal};
 }

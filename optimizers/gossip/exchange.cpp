@@ -145,7 +145,7 @@ void receive_frames(std::span<const std::uint64_t> words, Inbox& inbox) {
 
 void refuse_to_wait(std::uint64_t round, std::size_t learner, std::chrono::milliseconds timeout) {
   const double seconds = static_cast<double>(timeout.count()) / 1000;
-  throw Error{ErrorCode::environment, round == gather_round
+  throw Error{ErrorCode::environment, round >= gather_round
                                           ? fmt::format("no result of learner {} within {} s", learner, seconds)
                                           : fmt::format("round {}: no parameters of learner {} within {} s", round, learner, seconds)};
 }

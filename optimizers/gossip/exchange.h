@@ -51,12 +51,12 @@ class Exchange {
   /// `parameters` holds the vectors of this node's learners one after the other, and `mixed`, as long, receives their mixed vectors. Rounds
   /// increase from call to call and are below `gather_round`; every node calls it in every round.
   virtual void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) = 0;
-  /// The vectors of all learners, in order, as long as in `exchange`, at the node of learner 0; nothing at the others. At the end, once.
+  /// The vectors of all learners, in order, as long as in `exchange`, at the node of learner 0; nothing at the others. At the end, at most twice.
   [[nodiscard]] virtual std::vector<double> gather(std::span<const double> parameters) = 0;
 };
 
-/// The round that messages of `gather` carry.
-inline constexpr std::uint64_t gather_round = std::numeric_limits<std::uint64_t>::max();
+/// The round that messages of the first `gather` carry; those of the second carry the next one, the last that there is.
+inline constexpr std::uint64_t gather_round = std::numeric_limits<std::uint64_t>::max() - 1;
 
 /// How long an engine waits for the messages of a round.
 inline constexpr std::chrono::milliseconds default_timeout{30'000};

@@ -425,6 +425,7 @@ TEST_F(TrainJob, DefaultsOfDpSgdFollowTheNumberOfOwners) {
     jobs::DpSgdPlan own;
     own.held_out = 0;
     own.records = owners.value();
+    own.no_count_records = true;
     auto plan = plan_of(std::move(own));
     plan.unit = jobs::unit_of_column("who", Count{16}, {});
     plan.problem.clip = clip;

@@ -411,7 +411,7 @@ def train(
     The interpreter's lock is free while it works. Control-C ends it between two of its releases: a note at the exception says whether the run was charged by
     then, and what is charged stays so.
 
-    The usable records are counted in private before the training, for a hundredth of mu squared: the model's ``usable_records``. A row without a missing or
+    The usable records are counted in private, for a hundredth of the promise's mu squared: the model's ``usable_records``. A row without a missing or
     damaged cell and with a known label is usable. Below nine tenths of the records, ``FewUsableRecordsWarning`` is given. Below half of them the training stops
     with ``SuretyError`` (BAD_DATA), and its whole plan stays charged. ``no_count_records=True`` trains without the count.
 

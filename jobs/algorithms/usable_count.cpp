@@ -1,0 +1,149 @@
+#include <surety/jobs/algorithms/usable_count.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+#include <vector>
+
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/base/numbers/few.h>
+#include <surety/jobs/doors/releasers.h>
+#include <surety/mechanisms/queries/bounded_sum.h>
+
+namespace surety::jobs {
+namespace {
+
+/// Exceeded by a normal number with probability .001: rounded up, with more than the step of the grid.
+constexpr double normal_quantile = 3.0903;
+/// Of the mu of the promise, so a hundredth of its square; of its epsilon a hundredth.
+constexpr double share_of_mu = 0.1;
+constexpr double share_of_epsilon = 0.01;
+/// Beyond so many parts the exact tail would be a sum of numbers that underflow.
+constexpr std::uint64_t most_exact_parts = 256;
+
+double noise_for(const Target& target, bool is_pure) {
+  if (is_pure) return 1 / (share_of_epsilon * target.epsilon.value());
+  return 1 / (share_of_mu * accounting::largest_mu(target.epsilon, target.delta).lower);
+}
+
+}  // namespace
+
+double laplace_tail(std::uint64_t parts, double t) {
+  // A sum of n draws is G - H of two Gamma(n) numbers. G > t + H where fewer than n points of a Poisson process lie in [0, t + H]: those of [0, t], a Poisson number
+  // of mean t, and those of the rest, a negative binomial number of n and 1/2.
+  const auto n = static_cast<double>(parts);
+  double rest = std::exp2(-n);  // P[negative binomial = m], m = 0
+  double point = std::exp(-t);  // P[Poisson = m]
+  std::vector<double> at_most;  // P[Poisson <= m]
+  double sum = 0;
+  for (double m = 0; m < n; ++m) {
+    at_most.push_back(sum += point);
+    point *= t / (m + 1);
+  }
+  double tail = 0;
+  for (double m = 0; m < n; ++m) {
+    tail += rest * at_most[static_cast<std::size_t>(n - 1 - m)];
+    rest *= (n + m) / (2 * (m + 1));
+  }
+  return tail;
+}
+
+double laplace_reach(std::uint64_t parts) {
+  constexpr double exceeded = 0.001;
+  const auto n = static_cast<double>(parts);
+  if (parts <= most_exact_parts) {
+    double low = 0;
+    double high = 16 * std::sqrt(n);
+    while (high - low > 1e-6 * high) {
+      const double middle = 0.5 * (low + high);
+      (laplace_tail(parts, middle) > exceeded ? low : high) = middle;
+    }
+    return 1.0001 * high;  // with more than the step of the grid
+  }
+  // Markov's inequality for e^(s x): every s in (0, 1) gives a bound.
+  double least = HUGE_VAL;
+  for (double s = 0x1p-32; s < 1; s *= 1.02) least = std::min(least, (-std::log(exceeded) - n * std::log1p(-s * s)) / s);
+  return least;
+}
+
+UsableCount::UsableCount(const CountPlan& own, const TrainPlan& shared, CountNeeds needs) : plan_{shared} {
+  if (own.count_records && own.no_count_records) refuse_plan("cannot combine @count-records with @no-count-records; remove one");
+  if (own.no_count_records) return;
+  // Under add-or-remove-one what the plan says is a guess, which stops no run unless the count is asked for.
+  const bool is_number_public = shared.target.adjacency != Adjacency::add_or_remove_one;
+  if (own.count_records) {
+    if (!needs.why_not.empty()) refuse_plan("@count-records is {}", needs.why_not);
+    if (!is_number_public && !needs.public_records) {
+      refuse_plan("@count-records needs a public number of records to compare with, which add-or-remove-one has only by @public-count");
+    }
+  } else if (!needs.why_not.empty() || !needs.is_standard || !is_number_public || shared.source.form_is_public || shared.search.tune) {
+    return;
+  }
+  noise_ = noise_for(shared.target, needs.is_pure);
+  // A promise without a delta, or one that no noise keeps: the calibration of the training says so.
+  if (!std::isfinite(noise_) || !(noise_ > 0)) return;
+  const auto parts = static_cast<double>(needs.parts);
+  reach_ = noise_ * (needs.is_pure ? laplace_reach(needs.parts) : normal_quantile * std::sqrt(parts));
+  if (!own.count_records && needs.public_records && !(reach_ < static_cast<double>(*needs.public_records) / 2)) return;
+  const Event one =
+      needs.is_pure ? laplace(NoiseScale{noise_}, shared.target.adjacency) : gaussian(NoiseMultiplier{noise_}, shared.target.adjacency);
+  event_ = one;
+}
+
+CountQuery UsableCount::query(std::uint64_t usable) const {
+  mechanisms::BoundedSum sum{{0, 1}, mechanisms::grid_for(L2Sensitivity{1}, NoiseMultiplier{noise_})};
+  for (std::uint64_t record = 0; record < usable; ++record) sum.add(1.0);
+  return {.sum = sum.sum(), .sensitivity = sum.l2_sensitivity(event_->adjacency()), .event = *event_};
+}
+
+void UsableCount::keep(double released, std::uint64_t known) {
+  usable_ = released;
+  known_ = known;
+  const double most = released + reach_;
+  const auto all = static_cast<double>(known);
+  if (most >= all / 2) return;
+  refuse(
+      ErrorCode::bad_data,
+      "{}: about {:.0f} of the {} {} trained on are usable, at most {:.0f} with confidence 0.999, must be at least half; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged. Check the label and its classes, how numbers are written (@decimal, @thousands), missing cells (@missing), and the number that was expected",
+      one_line(plan_.source.path), std::max(released, 0.0), known, whose(), std::max(most, 0.0));
+}
+
+void UsableCount::add_to(TrainingFacts& facts) const {
+  if (!usable_) return;
+  const double from = std::max(*usable_ - reach_, 0.0);
+  const double to = std::max(*usable_ + reach_, 0.0);
+  facts.lines.emplace_back("usable",
+                           fmt::format("in [{:.0f}, {:.0f}] of the {} {} trained on, with confidence 0.998", from, to, known_, whose()));
+  auto& usable = facts.fields["usable"];
+  usable = {{"value", *usable_}, {"from", from}, {"to", to}, {"confidence", 0.998}, {"of", known_}};
+  if (!are_few(to, static_cast<double>(known_))) return;
+  auto warning = fmt::format(
+      "at most {:.0f} of {} {} trained on are usable: check the label, how numbers are written (decimal, thousands), and missing cells (missing)",
+      to, known_, whose());
+  facts.lines.emplace_back("WARNING", warning);
+  usable["warning"] = std::move(warning);
+}
+
+double release_count(const CountQuery& query, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+  if (std::holds_alternative<Event::Gaussian>(query.event.node())) {
+    return releasers().gaussian(reservation, bits)->release(query.sum, query.sensitivity, query.event).front();
+  }
+  // Who holds all records is their one learner.
+  optimizers::SharedBits own{bits};
+  const auto releaser = releasers().of_learners(reservation, own);
+  releaser->begin({.rounds = 1, .release = query.event, .pass = query.event});
+  return releaser->release(0, 0, query.sum, query.sensitivity).front();
+}
+
+void add_count(FieldTable& table, CountPlan& own) {
+  table.group("Data");
+  table.add(
+      "count-records", own.count_records,
+      "Count usable records in private, for a hundredth of the promise's mu squared, and refuse where that cannot be. The run warns below nine tenths of the known number, and stops below half, with its whole plan charged. The default counts wherever it can: not under @tune, with @form-is-public, without a public number of records, or where the noise would hide half of them");
+  table.add("no-count-records", own.no_count_records, "Train without that count");
+  table.group("Problem and algorithm");
+}
+
+}  // namespace surety::jobs
