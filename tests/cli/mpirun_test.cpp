@@ -29,8 +29,8 @@ class Mpirun : public MpirunTest {
 
 TEST_F(Mpirun, GivesTheSameParametersToTheLastBitOnAnyNumberOfRanks) {
   static_cast<void>(small_data(60));
-  for (const Words& extra :
-       std::vector<Words>{{"--passes", "3", "--batch-size", "2"}, {"--topology", "ring", "--delta", "0", "--noise", "k-norm"}}) {
+  for (const Words& extra : std::vector<Words>{{"--passes", "3", "--batch-size", "2", "--count-records"},
+                                               {"--topology", "ring", "--delta", "0", "--noise", "k-norm", "--count-records"}}) {
     Words base = words("alone") + extra;
     if (extra[0] == "--topology")
       base.erase(std::find(base.begin(), base.end(), "--delta"), std::find(base.begin(), base.end(), "--delta") + 2);
