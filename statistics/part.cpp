@@ -15,7 +15,12 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
   if (statistic.by && !statistic.by->beside.empty()) facts.group_columns = columns_of(*statistic.by);
   if (keys != nullptr && !keys->beside.empty()) facts.group_columns = columns_of(*keys);
   const auto* const column = column_of(statistic);
+  for (const auto& date : statistic.dates) facts.column_units.emplace(date, unit_of_dates);
   if (column == nullptr) return facts;
+  if (const auto unit = facts.column_units.find(*column);
+      unit != facts.column_units.end() && std::holds_alternative<VarianceOf>(statistic.of)) {
+    unit->second += "; a variance is in square days";
+  }
   facts.column = std::holds_alternative<KeysOf>(statistic.of) ? tuple_text(columns_of(*keys)) : *column;
   const auto long_texts = keys != nullptr && !keys->beside.empty()
                               ? fmt::format("tuples of more than {} bytes, with 2 between two texts,", KeyCounts::longest_key)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -56,10 +57,11 @@ struct PartFacts {
   /// The column that is read; empty where records alone are counted.
   std::string column = {};
   std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
-  std::string other_cells = {};                      ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
-  std::vector<std::string> group_columns = {};       ///< where groups are by several
-  std::optional<data::Bounds> range = std::nullopt;  ///< where every mean or variance of clamped numbers lies
-  bool has_values = true;                            ///< if false, only cells or groups are released, and their numbers are NaN
+  std::string other_cells = {};                          ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
+  std::vector<std::string> group_columns = {};           ///< where groups are by several
+  std::optional<data::Bounds> range = std::nullopt;      ///< where every mean or variance of clamped numbers lies
+  std::map<std::string, std::string> column_units = {};  ///< of columns that are declared to hold dates: "days since 1970-01-01"
+  bool has_values = true;                                ///< if false, only cells or groups are released, and their numbers are NaN
 };
 
 class Part {

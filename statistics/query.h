@@ -110,6 +110,9 @@ enum class MissingCells {
   promised_complete  ///< there is none; one that is there all the same is 0 clamped to the bounds, which is within the sensitivity
 };
 
+/// The unit of a date's number. The bounds of a column of dates have it, too.
+inline constexpr std::string_view unit_of_dates = "days since 1970-01-01";
+
 /// What is asked of the data. Public in every part.
 struct Statistic {
   std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf, GroupMeansOf, UnitSumOf> of;
@@ -119,6 +122,8 @@ struct Statistic {
   std::optional<GroupCap> group_cap = std::nullopt;  ///< of counts of records, sums, means, variances, quantiles and histograms of groups
   UnitOfPrivacy unit = {};  ///< what is added, removed, replaced or zeroed between neighbours: all its rows, of which unit.most() are used
   MissingCells missing = MissingCells::left_out;
+  std::vector<std::string> dates =
+      {};  ///< columns that are declared to hold dates, of those whose numbers the statistic or its groups read
 
   static constexpr std::size_t most_numbers = std::size_t{1} << 20;  ///< of all groups
 

@@ -158,6 +158,26 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
   return Groups{said.by.front(), Bins{*said.key_bounds, *said.key_bins}};
 }
 
+/// The columns whose numbers a statistic and its groups read.
+std::vector<std::string> columns_of_numbers(const Statistic& statistic) {
+  std::vector<std::string> columns;
+  const auto add = [&](const std::string& column) {
+    if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+  };
+  const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
+  const bool is_number = histogram != nullptr ? std::holds_alternative<Bins>(histogram->cells)
+                                              : bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
+  if (is_number) add(*column_of(statistic));
+  const auto add_bins = [&](const std::string& column, const Cells& keys) {
+    if (std::holds_alternative<Bins>(keys)) add(column);
+  };
+  if (statistic.by) {
+    add_bins(statistic.by->column, statistic.by->keys);
+    for (const auto& more : statistic.by->beside) add_bins(more.column, more.keys);
+  }
+  return columns;
+}
+
 /// What columns hold: as was said, by the schema, and since a statistic or its groups use their numbers.
 ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std::string>& types, const Schema* schema) {
   ColumnKinds kinds;
@@ -168,17 +188,7 @@ ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std
     if (kind == CellKind::text || column.categories) kinds.emplace(column.name, CellKind::text);
     if (kind == CellKind::number || column.bounds) kinds.emplace(column.name, CellKind::number);
   }
-  const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
-  const bool is_number = histogram != nullptr ? std::holds_alternative<Bins>(histogram->cells)
-                                              : bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
-  if (is_number) kinds.emplace(*column_of(statistic), CellKind::number);
-  const auto add_bins = [&](const std::string& column, const Cells& keys) {
-    if (std::holds_alternative<Bins>(keys)) kinds.emplace(column, CellKind::number);
-  };
-  if (statistic.by) {
-    add_bins(statistic.by->column, statistic.by->keys);
-    for (const auto& more : statistic.by->beside) add_bins(more.column, more.keys);
-  }
+  for (const auto& column : columns_of_numbers(statistic)) kinds.emplace(column, CellKind::number);
   return kinds;
 }
 
@@ -358,6 +368,21 @@ std::map<std::string, std::string> declared_types(const SaidOfQuery& said, const
   return types;
 }
 
+/// The columns whose numbers are days, since the query or the schema declares dates or the condition compares dates: no record has a say.
+std::vector<std::string> dates_of(const SaidOfQuery& said, const Statistic& statistic, const Schema* schema) {
+  const auto types = declared_types(said, schema);
+  const auto compares_dates = [&](const std::string& column) {
+    const auto is_date = [&](const CellComparison& asked) { return asked.column == column && asked.kind() == CellKind::date; };
+    return statistic.where && std::any_of(statistic.where->comparisons().begin(), statistic.where->comparisons().end(), is_date);
+  };
+  auto columns = columns_of_numbers(statistic);
+  std::erase_if(columns, [&](const std::string& column) {
+    const auto type = types.find(column);
+    return !(type != types.end() && type->second == "date") && !compares_dates(column);
+  });
+  return columns;
+}
+
 /// Whether some cell of a column of this type has this text.
 bool may_have_text(const std::string& column, const std::string& type, const std::string& text) {
   // In another format than the usual one, a number may be written otherwise.
@@ -415,6 +440,7 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
   statistic.group_cap = asked.group_cap();
   if (said.where) statistic.where = condition_of(said, statistic, context.schema, context.format);
   require_possible_texts(said, statistic, context.schema);
+  statistic.dates = dates_of(said, statistic, context.schema);
   if (const auto* const read = column_of(statistic)) {
     statistic.missing = context.format.missing.contains(*read)    ? MissingCells::count_as_a_value
                         : context.format.complete.contains(*read) ? MissingCells::promised_complete

@@ -122,6 +122,7 @@ json json_of(const WeightedStatistic& query) {
     object["where"] = describe(*statistic.where);
     add_types(object, *statistic.where);
   }
+  for (const auto& column : statistic.dates) object["types"][column] = "date";
   if (statistic.by) {
     object["by"] = columns_json(columns_of(*statistic.by));
     if (statistic.by->beside.empty()) {

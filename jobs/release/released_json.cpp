@@ -86,6 +86,7 @@ nlohmann::json json_of_query(const ReleasedQuery& query) {
   };
   if (facts.missing_cells) object["missing_cells"] = query.missing_cells;
   if (!facts.other_cells.empty()) object["other_cells"] = facts.other_cells;
+  if (!facts.column_units.empty()) object["column_units"] = facts.column_units;
   set("standard_deviation", facts.standard_deviation);
   set("l1_sensitivity", facts.l1_sensitivity);
   set("l2_sensitivity", facts.l2_sensitivity);

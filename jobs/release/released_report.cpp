@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,17 @@ std::string cell_rules(const ReleasedStatistics& released) {
   for (const auto& [column, rule] : rules) {
     lines += report_line("cells", (released.queries.size() > 1 ? column + ": " : std::string{}) + rule);
   }
+  return lines;
+}
+
+/// One line for each column of dates: "d is in days since 1970-01-01".
+std::string unit_lines(const ReleasedStatistics& released) {
+  std::set<std::string> units;
+  for (const auto& query : released.queries) {
+    for (const auto& [column, unit] : query.facts.column_units) units.insert(fmt::format("{} is in {}", one_line(column), unit));
+  }
+  std::string lines;
+  for (const auto& unit : units) lines += report_line("dates", unit);
   return lines;
 }
 
@@ -233,6 +246,7 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
   }
   for (const auto& warning : warnings_of(released)) add("WARNING", warning);
   lines += cell_rules(released);
+  lines += unit_lines(released);
   if (const auto missing = missing_text(released.missing); !missing.empty()) add("missing", missing);
   add("adjacency", name(promise.adjacency));
   add("unit", describe(released.unit));

@@ -79,6 +79,11 @@ TEST(ReleasedReport, OfOneNumberIsAListOfWhatIsPromised) {
             "epsilon      in [1, 1] at delta = 1e-06\n"
             "noise        laplace, standard deviation 1.5 on the count\n"
             "ledger       run.db (new), run 3\n");
+  auto of_days = median("day");
+  of_days.facts.column_units = {{"day", "days since 1970-01-01"}};
+  const auto text = report_text(released({of_days, median("x"), of_days}), "run.db, run 3");
+  EXPECT_NE(text.find("\ndates        day is in days since 1970-01-01\nadjacency "), std::string::npos) << text;
+  EXPECT_NE(json_text(released({of_days})).find(R"("column_units":{"day":"days since 1970-01-01"})"), std::string::npos);
   auto replayed = released({median("x")});
   replayed.not_private = true;
   replayed.missing = {{"x", "0"}};

@@ -109,6 +109,35 @@ TEST(WrittenReleaseText, TakesWhatItsSchemaSays) {
   EXPECT_EQ(written.schema_sha256.value_or("").size(), 64U);
 }
 
+TEST(WrittenReleaseText, DeclaresTheDatesWhoseNumbersAreRead) {
+  const auto dates_of = [](const json& query, const std::optional<std::string>& schema = std::nullopt) {
+    auto text = plan_of(query);
+    if (schema) text["options"]["schema"] = *schema;
+    const auto plan = jobs::read_release_plan(text.dump()).plan;
+    EXPECT_EQ(jobs::read_release_plan(jobs::plan_text(plan)).plan, plan) << query;
+    return plan.queries.at(0).statistic.dates;
+  };
+  using Names = std::vector<std::string>;
+  const json declared{{"day", "date"}};
+  const json bounds{17000, 18000};
+  for (const auto* const of : {"mean(day)", "sum(day)", "variance(day)", "median(day)", "quantile(day, 0.5)"}) {
+    EXPECT_EQ(dates_of({{"query", of}, {"bounds", bounds}, {"types", declared}}), Names{"day"}) << of;
+    EXPECT_EQ(dates_of({{"query", of}, {"bounds", bounds}}), Names{}) << of;
+  }
+  EXPECT_EQ(dates_of({{"query", "histogram(day)"}, {"bounds", bounds}, {"bins", 4}, {"types", declared}}), Names{"day"});
+  EXPECT_EQ(dates_of({{"query", "sum(day)"}, {"clip_unit_sum", bounds}, {"types", declared}}), Names{"day"});
+  EXPECT_EQ(dates_of({{"query", "count()"}, {"by", "day"}, {"key_bounds", bounds}, {"key_bins", 4}, {"types", declared}}), Names{"day"});
+  EXPECT_EQ(dates_of({{"query", "mean(day)"}, {"bounds", bounds}, {"where", "day>=2017-01-01"}}), Names{"day"}) << "a date in the query";
+  EXPECT_EQ(dates_of({{"query", "mean(day)"}, {"bounds", bounds}, {"where", "day>=17000"}}), Names{}) << "a number in the query";
+  EXPECT_EQ(dates_of({{"query", "mean(day)"}, {"bounds", bounds}, {"types", {{"day", "number"}}}}), Names{});
+  EXPECT_EQ(dates_of({{"query", "mean(x)"}, {"bounds", bounds}, {"where", "day>=2017-01-01"}, {"types", declared}}), Names{})
+      << "no number";
+  EXPECT_EQ(dates_of({{"query", "count()"}, {"by", "day"}, {"keys", {"2017-01-01"}}, {"types", declared}}), Names{}) << "a text";
+  const TemporaryFolder folder;
+  const auto schema = folder.write("schema.json", R"({"surety_schema": 1, "columns": [{"name": "day", "type": "date"}]})").string();
+  EXPECT_EQ(dates_of({{"query", "count()"}, {"by", "day"}, {"key_bounds", bounds}, {"key_bins", 4}}, schema), Names{"day"});
+}
+
 /// Nothing where that is no statistic.
 std::unique_ptr<jobs::ReleasePlan> plan_with(Statistic statistic, const std::optional<Groups>& by) {
   statistic.by = by;

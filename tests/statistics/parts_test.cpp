@@ -42,6 +42,25 @@ TEST(WeightedStatistic, RefusesAWeightOutOfRange) {
   }
 }
 
+TEST(PartFacts, NameTheUnitOfDeclaredDates) {
+  const auto units = [](const auto& of, const std::vector<std::string>& dates) {
+    const WeightedStatistic query{.statistic = {.of = of, .adjacency = adjacency, .by = Groups{"d", Bins{{0, 9}, 3}}, .dates = dates}};
+    return parts_of({query}, NoiseFamily::laplace, 1, 0.95).front()->facts().column_units;
+  };
+  using Units = std::map<std::string, std::string>;
+  const Units days{{"d", "days since 1970-01-01"}};
+  for (const auto& dates : {std::vector<std::string>{}, {"d"}}) {
+    const auto& expected = dates.empty() ? Units{} : days;
+    EXPECT_EQ(units(CountOf{}, dates), expected);
+    EXPECT_EQ(units(SumOf{"d", {0, 9}}, dates), expected);
+    EXPECT_EQ(units(MeanOf{"d", {0, 9}}, dates), expected);
+    EXPECT_EQ(units(QuantileOf{"d", {0, 9}, Fraction::median(), 11}, dates), expected);
+    EXPECT_EQ(units(HistogramOf{"d", Bins{{0, 9}, 3}}, dates), expected);
+  }
+  EXPECT_EQ(units(VarianceOf{"x", {0, 9}}, {"d"}), days);
+  EXPECT_EQ(units(VarianceOf{"d", {0, 9}}, {"d"}), (Units{{"d", "days since 1970-01-01; a variance is in square days"}}));
+}
+
 /// Answers that are as near as noise of scale 1e-3 leaves them, of a file that is read once.
 std::vector<std::vector<Answer>> answers(const std::filesystem::path& data, const std::vector<WeightedStatistic>& queries,
                                          accounting::Ledger& ledger, ReplayBits& bits) {

@@ -89,6 +89,15 @@ class Released:
         )
 
     @property
+    def column_units(self) -> dict[str, str]:
+        """The units of columns whose numbers are read and that are declared to hold dates, by ``types`` or a schema: "days since 1970-01-01". The bounds have
+        the same unit. A type that a package infers declares nothing."""
+        units: dict[str, str] = {}
+        for query in self._json.get("queries", [self._json]):
+            units.update(query.get("column_units", {}))
+        return units
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes about the promise, from public numbers alone: an epsilon above 20, a delta of at least one over the number of records."""
         return tuple(self._json.get("notes", []))
@@ -180,7 +189,12 @@ class Released:
         for row in [heads, *rows]:
             cells = [text.rjust(width) if head == "value" else text.ljust(width) for head, text, width in zip(heads, row, widths, strict=True)]
             lines.append("  ".join(cells).rstrip())
-        return "\n".join([*lines, *(_one_line(f"warning: {warning}") for warning in self.warnings), self._promise()])
+        return "\n".join([*lines, *self._remarks(), self._promise()])
+
+    def _remarks(self) -> list[str]:
+        """Lines between the table and the promise."""
+        remarks = [f"warning: {warning}" for warning in self.warnings] + [f"{column} is in {unit}" for column, unit in self.column_units.items()]
+        return [_one_line(remark) for remark in remarks]
 
     def _repr_html_(self) -> str:
         heads, rows = self._shown()
@@ -189,7 +203,7 @@ class Released:
             return "<tr>" + "".join(f"<{kind}>{html.escape(text)}</{kind}>" for text in cells) + "</tr>"
 
         body = "".join(line("td", row) for row in rows)
-        notes = "".join(f"<p>{html.escape(_one_line(f'warning: {warning}'))}</p>" for warning in self.warnings)
+        notes = "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks())
         return f"{notes}<table><caption>{html.escape(self._promise())}</caption><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
 
     def __reduce__(self) -> NoReturn:

@@ -242,6 +242,22 @@ def test_times_count_in_days() -> None:
     assert len(found) == 1 and abs(found.pop() - np.mean(days.astype(int))) < 0.05
 
 
+def test_reports_name_the_unit_of_declared_dates() -> None:
+    days = np.datetime64("2020-01-01") + np.arange(100)
+    text = "d is in days since 1970-01-01"
+
+    def released(**said: Any) -> surety.Released:
+        ledger = surety.Ledger.in_memory(adjacency="add-or-remove-one")
+        return surety.release({"d": days}, [surety.mean("d", bounds=(18000, 19000), **said), surety.count()], ledger=ledger, **ROWS)
+
+    of_dates = released(types={"d": "date"})
+    assert of_dates.column_units == {"d": "days since 1970-01-01"}
+    assert text in repr(of_dates) and f"<p>{text}</p>" in of_dates._repr_html_()
+    # A package infers the type of a column from all cells, so it declares nothing.
+    inferred = released()
+    assert inferred.column_units == {} and text not in repr(inferred)
+
+
 def test_comparisons_that_no_cell_can_meet() -> None:
     """Refused where the type is declared; where a package has inferred it, one cell may have decided, and no cell matches."""
     data = {"b": np.array([True, False, True]), "age": np.array([40, 41, 42])}
