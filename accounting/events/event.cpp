@@ -63,8 +63,22 @@ void require_gaussian(const Event& event, std::string_view what, bool allows_bat
                                                        allows_batches ? ", and poisson, cyclic and allocated batches of them" : "")};
 }
 
+/// The first part that is a batch, a search or users, which a batch may not hold. \pre there is one
+const Event& first_sampling(const Event& event) {
+  const auto first_of = [](const std::vector<Event>& parts) -> const Event& {
+    return first_sampling(*std::find_if(parts.begin(), parts.end(), [](const Event& part) { return part.has_sampling(); }));
+  };
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return first_sampling(repeated->event);
+  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) return first_of(composed->events);
+  if (const auto* parallel = std::get_if<Event::Parallel>(&event.node())) return first_of(parallel->events);
+  return event;
+}
+
 void require_no_batch(const Event& event, std::string_view what) {
-  if (event.has_sampling()) throw Error{ErrorCode::invalid_argument, fmt::format("{} holds another batch, must hold none", what)};
+  if (!event.has_sampling()) return;
+  throw Error{ErrorCode::invalid_argument,
+              fmt::format("{} holds {}, must hold single releases such as gaussian(1), and repeat, compose and parallel of them", what,
+                          describe(first_sampling(event)))};
 }
 
 void require_adjacency(Adjacency adjacency, std::initializer_list<Adjacency> allowed, std::string_view what) {

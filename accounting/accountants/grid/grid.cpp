@@ -42,12 +42,16 @@ const Event* batch_of_all(const Event& event) {
 }
 
 /// The parts of which one meets the record once and nothing else does; empty for any other event. Each is then accounted for by itself.
+/// \throws Error{unsupported} as `require_no_part_is_one_search`.
 std::vector<Event> lone_parts(const Event& event) {
   const auto entries = Releases::of(event).entries();
   if (entries.size() != 1 || entries.front().count.value() != 1) return {};
   if (const auto* whole = batch_of_all(entries.front().leaf)) return lone_parts(*whole);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
-  return parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
+  if (parallel == nullptr) return {};
+  auto parts = undominated(*parallel);
+  privacy_loss::require_no_part_is_one_search(parts);
+  return parts;
 }
 
 template <class Ask>
@@ -198,7 +202,8 @@ constexpr double narrow_by_sums = 1e-3;
 std::optional<Refusal> why_not(const PrivacyLoss&, const Event& event, const LeafCurves& others) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
-  const auto parts = lone_parts(plain);
+  std::vector<Event> parts;
+  if (auto refusal = refusal_thrown_by(plain, [&] { parts = lone_parts(plain); })) return refusal;
   if (parts.empty()) return privacy_loss::why_no_pairs(plain, others);
   for (const auto& part : parts) {
     if (auto refusal = privacy_loss::why_no_pairs(part, others)) return refusal;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/refusal.h>
@@ -19,6 +21,10 @@ namespace surety::accounting::privacy_loss {
 /// Which part of an event has no pair that is known here, without a law being made. What depends on numbers that only a law has, as too little
 /// noise for any digits, is not looked at. \complexity microseconds for each part.
 [[nodiscard]] std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others);
+
+/// \throws Error{unsupported} naming the first part of a parallel composition that is one search. Of a search alone tuning has an answer, of parallel
+/// parts it has none.
+void require_no_part_is_one_search(const std::vector<Event>& parts);
 
 /// The law of what an epoch under replace-one, in so many rounds of which a record is, shows to whoever looks at a sum (allocated_sum.h) that is best at tilt
 /// s, roughly; no atoms where that has no digits. `multiplier`: the noise over the bound on one record.

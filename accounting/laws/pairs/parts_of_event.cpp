@@ -9,6 +9,7 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/search_pair.h>
 #include <surety/base/numbers/rounding.h>
 
@@ -38,11 +39,26 @@ double tilted_mean_at(double tilt, const Parts& parts) {
   return total;
 }
 
+namespace {
+
+bool is_one_search(const Event& event) {
+  const auto entries = Releases::of(event).entries();
+  return entries.size() == 1 && entries.front().count == Count{1} && std::holds_alternative<Event::BestOf>(entries.front().leaf.node());
+}
+
+}  // namespace
+
+void require_no_part_is_one_search(const std::vector<Event>& parts) {
+  const auto found = std::find_if(parts.begin(), parts.end(), is_one_search);
+  if (found == parts.end()) return;
+  no_pair_for(*found, "is a whole part of parallel, must be repeated, composed with other releases, or outside of parallel");
+}
+
 void PartsOfEvent::visit(const Event& event, std::uint64_t times) {
   const auto entries = Releases::of(event).entries();
   for (const auto& [leaf, count] : entries) {
     if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
-    if (std::holds_alternative<Event::BestOf>(leaf.node()) && entries.size() == 1 && count == Count{1} && times == 1) {
+    if (times == 1 && is_one_search(event)) {
       no_pair_for(event, "is a search alone, of which tuning knows more");
     }
     leaf_ = &leaf;
@@ -62,6 +78,7 @@ void PartsOfEvent::operator()(const Event::BestOf&) {
 
 void PartsOfEvent::operator()(const Event::Parallel& e) {
   const auto parts = undominated(e);
+  if (parts.size() > 1 || count_ == 1) require_no_part_is_one_search(parts);
   if (parts.size() == 1) return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(parts.front(), count_);
   std::vector<BothDirections> all;
   std::size_t chosen = 0;

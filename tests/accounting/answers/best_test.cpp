@@ -108,6 +108,16 @@ TEST(Best, RefusesInOneSentence) {
   EXPECT_EQ(
       sentence("best_of(geometric_runs, 10, users(2, allocated(100, 2, record_sum(0.3))))"),
       "no accountant has a theorem for best_of(geometric_runs, 10, users(2, allocated(100, 2, record_sum(0.3)))): no accountant has a theorem for users(2, allocated(100, 2, record_sum(0.3))): privacy-loss: it has no dominating pair here under replace-one; there is one under add-or-remove-one and zero-out");
+  // Which part of parallel ones is wrong, and where it may stand. Of a search alone another accountant has the answer.
+  const std::string search = "best_of(geometric_runs, 5, gaussian(1))";
+  for (const std::string around : {"", "compose(laplace(3), ", "repeat(2, "}) {
+    const std::string text = around + "parallel(" + search + ", gaussian(2))" + (around.empty() ? "" : ")");
+    EXPECT_EQ(sentence(text.c_str()),
+              "no accountant has a theorem for " + text + ": privacy-loss: " + search +
+                  " is a whole part of parallel, must be repeated, composed with other releases, or outside of parallel");
+  }
+  EXPECT_EQ(sentence(("parallel(repeat(2, " + search + "), gaussian(2))").c_str()), "an answer");
+  EXPECT_EQ(sentence(("repeat(2, parallel(" + search + ", " + search + "))").c_str()), "an answer") << "as before: it is repeated";
   std::string many = "gaussian(1)";
   for (int i = 1; i < 100; ++i) many += fmt::format(", gaussian({})", i);
   EXPECT_LE(sentence(fmt::format("compose({}, users(2, allocated(100, 2, record_sum(0.3))))", many).c_str()).size(), 600U);

@@ -618,7 +618,7 @@ TEST(EventBatch, WithinABatchIsRefused) {
       for (const std::string around : {"", "repeat(3, ", "compose(gaussian(2), ", "parallel(gaussian(2), "}) {
         const std::string text = outer + around + inner + "gaussian(2))" + (around.empty() ? "" : ")") + ")";
         const auto refusal = refusal_of([&] { return parse_event(text, adjacency); });
-        EXPECT_TRUE(refusal.says(invalid, word + " holds another batch, must hold none")) << text << ": " << refusal;
+        EXPECT_TRUE(refusal.says(invalid, word + " holds " + inner + "gaussian(2)), must hold single releases")) << text << ": " << refusal;
         // Side by side, and around, they may stand.
         const auto beside = parse_event("compose(" + outer + "gaussian(2)), repeat(3, " + inner + "gaussian(2))))", adjacency);
         EXPECT_TRUE(beside.has_sampling());
@@ -626,7 +626,10 @@ TEST(EventBatch, WithinABatchIsRefused) {
     }
   }
   EXPECT_FALSE(parse_event("compose(gaussian(2), parallel(laplace(1), pure(1)))", replace_one).has_sampling());
-  EXPECT_TRUE(refusal_of_text("shuffled(9, 7, best_of(geometric_runs, 2, gaussian(1)))").says(invalid, "shuffled holds another batch"));
+  EXPECT_TRUE(refusal_of_text("shuffled(9, 7, repeat(3, best_of(geometric_runs, 2, gaussian(1))))")
+                  .says(invalid,
+                        "shuffled holds best_of(geometric_runs, 2, gaussian(1)), must hold single releases such as gaussian(1), and "
+                        "repeat, compose and parallel of them"));
 }
 
 TEST(EventRange, OfEveryParameterIsNamed) {
