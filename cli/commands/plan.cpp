@@ -43,9 +43,14 @@ void require_name(const std::string& field) {
   jobs::refuse_text("options have an unknown field '{}'", one_line(field));
 }
 
-/// Refuses a value of another type than the field has. Unknown fields are refused where options are parsed.
+/// Flags of the command that are no fields of a plan.
+constexpr std::array asking_flags{"print-plan", "json", "list-algorithms"};
+
+/// Refuses a value of another type than the field has: where options are parsed, a flag takes the texts yes and no. Unknown fields are refused there.
 void require_type(std::string_view command, const std::string& name, const nlohmann::json& value) {
-  if (value.is_string()) return;
+  if (std::find(asking_flags.begin(), asking_flags.end(), name) != asking_flags.end() && !value.is_boolean()) {
+    jobs::refuse_text("options: @{} is {}, must be true or false", name, one_line(value.dump()));
+  }
   const auto check = [&](jobs::FieldTable& table) {
     const auto* const field = table.find(name);
     if (field != nullptr) jobs::require_type(*field, value);

@@ -89,6 +89,32 @@ TEST_F(Plan, OfATrainingOfVersion1CountsNoRecordsUnlessItSaysSo) {
   expect_refused_untouched(from_plan(), 3, {"no-count-records is 1, must be true or false"});
 }
 
+// A text is no truth value. As an option with a value, "yes" would turn a flag on, and "no" would say nothing.
+TEST_F(Plan, HasFlagsThatAreTrueOrFalse) {
+  const auto data = small_data();
+  const auto refused = [&](const char* command, const nlohmann::json& plan, const std::string& flag) {
+    for (const nlohmann::json& value : {nlohmann::json("yes"), nlohmann::json("no"), nlohmann::json(""), nlohmann::json(1)}) {
+      auto other = plan;
+      other["options"][flag] = value;
+      change(other);
+      expect_refused_untouched(from_plan(command), 3, {flag + " is " + value.dump() + ", must be true or false"});
+    }
+  };
+  const auto release = planned({"release", data, "--query", "count() where x>0", "--epsilon", "1", "--ledger", path("run.db")});
+  for (const auto* const flag : {"form-is-public", "no-limits", "ledger-must-exist", "json", "print-plan"})
+    refused("release", release, flag);
+  const auto training = planned({"train", data, "--label", "label>0", "--algorithm", "gradient-descent", "--epsilon", "1", "--delta",
+                                 "1e-5", "--ledger", path("run.db"), "--model", path("model.json")});
+  for (const auto* const flag :
+       {"form-is-public", "no-limits", "ledger-must-exist", "count-records", "no-count-records", "json", "print-plan", "list-algorithms"}) {
+    refused("train", training, flag);
+  }
+  auto other = training;
+  other["options"]["json"] = true;
+  change(other);
+  EXPECT_EQ(planned(from_plan()), training);
+}
+
 TEST_F(Plan, OfAReleaseIsTheSameRunWhenItIsReadBack) {
   const Words words{"release", small_data(), "--query", "mean(x)",      "--where", "label==1", "--bounds",     "-3,3",          "--epsilon",
                     "0.7",     "--delta",    "1e-6",    "--confidence", "0.9",     "--ledger", path("run.db"), "--replay-seed", "9"};

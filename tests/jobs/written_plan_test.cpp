@@ -152,6 +152,7 @@ TEST(WrittenPlanText, IsRefusedWithItsPath) {
   refused([](json& plan) { plan["options"]["steps"] = {1, 2}; }, "options: steps is a list, must be one value");
   refused([](json& plan) { plan["options"]["steps"] = true; }, "options: steps is true, must be a text or a number");
   refused([](json& plan) { plan["options"]["no-limits"] = 1; }, "options: no-limits is 1, must be true or false");
+  refused([](json& plan) { plan["options"]["no-limits"] = "yes"; }, "options: no-limits is \"yes\", must be true or false");
   refused([](json& plan) { plan["options"]["iterate"] = "lost"; },
           "iterate is 'lost', must be last or average or random; did you mean 'last'?", ErrorCode::invalid_argument);
   refused([](json& plan) { plan["options"]["algorithm"] = "gradient-decent"; }, "did you mean 'gradient-descent'?");

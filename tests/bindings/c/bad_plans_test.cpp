@@ -129,6 +129,7 @@ TEST_F(BadPlans, OfBothKindsAreRefusedByTheirPath) {
             {options, R"("options": {"note": null, )", SURETY_BAD_DATA, "options: note is null, must be"},
             {options, R"("options": {"note": {"a": 1}, )", SURETY_BAD_DATA, "options: note is {\"a\":1}, must be"},
             {options, R"("options": {"no-limits": 1, )", SURETY_BAD_DATA, "options: no-limits is 1, must be true or false"},
+            {options, R"("options": {"no-limits": "yes", )", SURETY_BAD_DATA, "options: no-limits is \"yes\", must be true or false"},
             {R"("replace-one")", "3", SURETY_BAD_DATA, "adjacency is no text"},
             // Unknown.
             {version, R"("version": 1, "surprise": 1)", SURETY_BAD_DATA, "unknown field 'surprise'"},
