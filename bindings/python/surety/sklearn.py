@@ -9,7 +9,8 @@ import os
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -157,6 +158,23 @@ def _column_of(name: str, values: Any) -> Any:
     if shape is not None and len(shape) != 1:
         raise ValueError(f"{name} should be a 1d array, got an array of shape {shape} instead.")
     return values if shape is not None or hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__") else np.asarray(values)
+
+
+@contextmanager
+def _fit_of(estimator: Any) -> Iterator[None]:
+    """A fit from the beginning. One that fails leaves nothing that an earlier one, or half of this one, has set: scikit-learn calls an estimator fitted that has
+    any such attribute."""
+
+    def forget() -> None:
+        for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+            delattr(estimator, name)
+
+    forget()
+    try:
+        yield
+    except BaseException:
+        forget()
+        raise
 
 
 class _Labels(NamedTuple):
@@ -322,6 +340,13 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateClassifier:
         """Trains, and is charged for it. ``groups`` names the owner of each row."""
+        with _fit_of(self):
+            classes, to_learn = self._labels_of(y)
+            self._fit(X, y, groups, to_learn)
+            self.classes_ = classes
+        return self
+
+    def _labels_of(self, y: Any) -> tuple[Array, _Labels]:
         wanted = self._required("classes", "the labels, or 'of-y' to say that which labels occur is public")
         found: list[Array] = []
 
@@ -354,9 +379,7 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         texts = [text or "" for text in texts_of(listed)]
         if len(set(texts)) != len(texts) or "" in texts:
             raise _arguments.invalid("classes has a label twice or an empty one, must have each once")
-        self._fit(X, y, groups, _Labels(cells, signs, {"equals": texts[1]} if len(texts) == 2 else {"classes": texts}, {}))
-        self.classes_ = classes
-        return self
+        return classes, _Labels(cells, signs, {"equals": texts[1]} if len(texts) == 2 else {"classes": texts}, {})
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row, above 0 for the second of two classes, or one for each of several."""
@@ -413,8 +436,9 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateRegressor:
         """Trains, and is charged for it. ``groups`` names the owner of each row."""
-        bounds = self._required("label_bounds", "targets are clamped to this pair, known without looking at them")
-        self._fit(X, y, groups, _Labels(lambda labels: labels, numbers_of, {}, {"loss": "squared", "label_bounds": bounds}))
+        with _fit_of(self):
+            bounds = self._required("label_bounds", "targets are clamped to this pair, known without looking at them")
+            self._fit(X, y, groups, _Labels(lambda labels: labels, numbers_of, {}, {"loss": "squared", "label_bounds": bounds}))
         return self
 
     def predict(self, X: Any) -> Array:
@@ -455,6 +479,11 @@ class PrivateSearch(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateSearch:
         """Searches, and is charged for it, once."""
+        with _fit_of(self):
+            self._search(X, y, groups)
+        return self
+
+    def _search(self, X: Any, y: Any, groups: Any) -> None:
         if not isinstance(self.estimator, (PrivateClassifier, PrivateRegressor)):
             raise _arguments.wrong_type("estimator", self.estimator, "a PrivateClassifier or a PrivateRegressor")
         if self.tune is None:
@@ -465,7 +494,6 @@ class PrivateSearch(BaseEstimator):  # type: ignore[misc]
         self.estimator_ = fitted.fit(X, y, groups)
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
-        return self
 
     def predict(self, X: Any) -> Array:
         """As the estimator that was fitted."""
@@ -505,7 +533,8 @@ class StandardizeWithin(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> StandardizeWithin:
         """Looks at the number of columns alone."""
-        self._ends(len(_rows_of(self, X, reset=True).columns))
+        with _fit_of(self):
+            self._ends(len(_rows_of(self, X, reset=True).columns))
         return self
 
     def transform(self, X: Any) -> Array:

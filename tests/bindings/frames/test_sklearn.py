@@ -18,6 +18,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.datasets import dump_svmlight_file
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.feature_selection import SelectFromModel, SelectKBest
@@ -38,6 +39,7 @@ from sklearn.preprocessing import (
     scale,
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
 
 import surety
 from surety.sklearn import PrivateClassifier, PrivateRegressor, PrivateSearch, RepeatedFitWarning, StandardizeWithin
@@ -282,7 +284,7 @@ def test_a_second_fit_of_a_ledger_is_warned_of() -> None:
     once = classifier(ledger=small).fit(X, Y)
     with pytest.raises(surety.SuretyError, match="the budget") as refused:
         once.fit(X, Y)
-    assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED and once.model_.run == 1 and len(small.audit(1e-6)["runs"]) == 1
+    assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED and not hasattr(once, "model_") and len(small.audit(1e-6)["runs"]) == 1
 
 
 def test_a_search_is_charged_as_one() -> None:
@@ -296,6 +298,33 @@ def test_a_search_is_charged_as_one() -> None:
         PrivateSearch(classifier(), over={"steps": [5, 20]}).fit(X, Y)
     with pytest.raises(TypeError, match="must be a PrivateClassifier"):
         PrivateSearch(LogisticRegression(), tune=3).fit(X, Y)
+
+
+def test_a_failed_fit_leaves_no_earlier_one() -> None:
+    def budget() -> surety.Ledger:
+        return surety.Ledger.in_memory(adjacency="replace-one", epsilon=5.1, delta=1e-5)
+
+    search = PrivateSearch(classifier(ledger=budget(), algorithm="gradient-descent"), over={"steps": [5, 20]}, tune=3)
+    cases: list[tuple[Any, Any, type[Exception]]] = [
+        (classifier(ledger=budget()), Y, surety.SuretyError),
+        (classifier(ledger=budget(), classes="of-y"), np.full(ROWS, 0.5), ValueError),
+        (PrivateRegressor(**PROMISE, ledger=budget(), label_bounds=(-7, 7)), X[:, 0], surety.SuretyError),
+        (search, Y, surety.SuretyError),
+    ]
+    for estimator, labels, kind in cases:
+        estimator.fit(X, Y if estimator is not cases[2][0] else labels)
+        check_is_fitted(estimator)
+        with pytest.raises(kind):
+            estimator.fit(X, labels)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(estimator)
+        with pytest.raises(NotFittedError):
+            estimator.predict(X)
+        assert [name for name in vars(estimator) if name.endswith("_")] == []
+    mapped = StandardizeWithin(bounds=[(0, 1)] * 3).fit(X)
+    with pytest.raises(ValueError, match="bounds has 3 pairs"):
+        mapped.fit(X[:, :2])
+    assert not hasattr(mapped, "n_features_in_")
 
 
 def test_frames_give_their_names() -> None:
