@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -813,6 +815,8 @@ void ArrowStream::refuse(std::string_view reason) { throw Error{ErrorCode::bad_d
 
 void ArrowStream::refuse_producer(std::string_view failed, int code, RecordForm form) {
   is_at_end_ = true;
+  // No cell decides how much memory there is.
+  if (code == ENOMEM) throw std::bad_alloc{};
   std::string words;
   // They may hold data, and so may the code.
   if (form == RecordForm::is_public) {

@@ -224,10 +224,12 @@ int next_batch(ArrowArrayStream* stream, ArrowArray* out) {
     if (!batch.is_none()) export_batch(batch, columns.convert, out);
     return 0;
   } catch (nb::python_error& error) {
-    *columns.raised = std::make_unique<nb::python_error>(std::move(error));
+    columns.raised->emplace(std::move(error));
     return EINVAL;
-  } catch (...) {
+  } catch (const std::bad_alloc&) {
     return ENOMEM;
+  } catch (...) {
+    return EINVAL;
   }
 }
 
@@ -251,7 +253,10 @@ Source::Records Source::take() {
 }
 
 void Source::rethrow() const {
-  if (raised_ && *raised_) throw nb::python_error{std::move(*std::exchange(*raised_, nullptr))};
+  if (!raised_ || !*raised_) return;
+  nb::python_error raised{*std::move(*raised_)};
+  raised_->reset();
+  throw raised;
 }
 
 Source arrow_source(nb::handle capsule, bool no_limits) {
@@ -261,7 +266,7 @@ Source arrow_source(nb::handle capsule, bool no_limits) {
 
 Source array_source(const std::vector<std::string>& names, nb::handle types, nb::object next, nb::object convert, bool no_limits,
                     std::uint64_t rows) {
-  auto raised = std::make_shared<std::unique_ptr<nb::python_error>>();
+  auto raised = std::make_shared<std::optional<nb::python_error>>();
   auto columns = std::make_unique<Columns>(
       Columns{.names = names, .types = {}, .next = std::move(next), .convert = std::move(convert), .raised = raised});
   for (const nb::handle type : types) columns->types.push_back(type_in(type));
@@ -270,8 +275,10 @@ Source array_source(const std::vector<std::string>& names, nb::handle types, nb:
                                 try {
                                   export_schema(columns_of(self), out);
                                   return 0;
-                                } catch (...) {
+                                } catch (const std::bad_alloc&) {
                                   return ENOMEM;
+                                } catch (...) {
+                                  return EINVAL;
                                 }
                               },
                           .get_next = next_batch,

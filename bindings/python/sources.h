@@ -21,8 +21,8 @@ namespace surety::python {
 /// The name of a capsule with an Arrow stream.
 inline constexpr const char* stream_capsule = "arrow_array_stream";
 
-/// What a function of Python raised while the library read. Touched with the interpreter's lock alone.
-using Raised = std::shared_ptr<std::unique_ptr<nanobind::python_error>>;
+/// What a function of Python raised while the library read, kept without memory of its own, of which there may be none. Touched with the interpreter's lock alone.
+using Raised = std::shared_ptr<std::optional<nanobind::python_error>>;
 
 /// A path, or a stream or a sparse matrix that is read once.
 class Source {

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -332,6 +334,19 @@ TEST_F(ArrowStreams, RepeatAProducersWordsOnlyWhereTheFormIsPublic) {
     EXPECT_EQ(refusal.message.find('\n'), std::string::npos);
     EXPECT_FALSE(stream.next(form)) << "at its end";
   }
+}
+
+TEST_F(ArrowStreams, CarryOverThatAProducerHasNoMemory) {
+  for (const auto form : {RecordForm::is_private, RecordForm::is_public}) {
+    auto stream = opened({.columns = {{"x", "g", {1.0, 2.0}}}}, {.batches = {1}, .fails_at = 1, .code = ENOMEM});
+    EXPECT_TRUE(stream.next(form));
+    EXPECT_THROW(static_cast<void>(stream.next(form)), std::bad_alloc);
+    EXPECT_FALSE(stream.next(form)) << "at its end";
+  }
+  auto given = arrow_stream({.columns = {{"x", "g", {1.0}}}});
+  given.get_schema = [](ArrowArrayStream*, ArrowSchema*) { return ENOMEM; };
+  EXPECT_THROW(ArrowStream{&given}, std::bad_alloc);
+  EXPECT_EQ(given.release, nullptr);
 }
 
 TEST_F(ArrowStreams, RefuseASchemaThatIsNone) {

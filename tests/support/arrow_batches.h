@@ -46,6 +46,7 @@ struct ArrowStreamOptions {
   std::size_t child_offset = 0;                        ///< and in its columns
   std::optional<std::size_t> fails_at = std::nullopt;  ///< the batch in whose place the producer fails
   std::string words = "secret 4711";                   ///< of a producer that fails
+  int code = 5;                                        ///< likewise
   /// Sees each struct before it is given away.
   std::function<void(ArrowArray&)> change_batch = {};
   std::function<void(ArrowSchema&)> change_schema = {};
@@ -338,7 +339,7 @@ inline int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
 inline int get_next(ArrowArrayStream* stream, ArrowArray* out) {
   auto& [table, options, batch, row] = parts_of(stream);
   *out = {};
-  if (options.fails_at == batch) return 5;
+  if (options.fails_at == batch) return options.code;
   const bool is_listed = batch < options.batches.size();
   if (!is_listed && row == table.rows()) return 0;
   const std::size_t left = table.rows() - row;

@@ -144,6 +144,8 @@ def _stream_of(data: Any) -> Any:
     """The capsule of its stream."""
     try:
         return data.__arrow_c_stream__()
+    except MemoryError:
+        raise
     except Exception as error:
         kind = type(error).__name__
     # Outside of the handler: its error would stand beside this one, with a cell in it maybe.
@@ -212,6 +214,8 @@ def _compressed(matrix: Any) -> Any:
             if _has_rows(made):
                 return made
             why = f"whose tocsr gives a {type(made).__name__}"
+        except MemoryError:
+            raise
         except Exception as error:
             why = f"whose tocsr raises {type(error).__name__}"
     elif getattr(matrix, "format", "csr") == "csr":

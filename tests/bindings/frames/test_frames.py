@@ -6,6 +6,7 @@ import datetime
 import decimal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -396,6 +397,34 @@ def test_a_refused_choice_reads_what_fails_once_and_says_so() -> None:
         with pytest.raises(surety.SuretyError, match="Arrow stream: its producer fails"):
             surety.train(pyarrow.RecordBatchReader.from_batches(LEARNED.schema, batches()), ledger=ledger, **LEARN, **more)
         assert ledger.audit(1e-6)["runs"] == []
+
+
+def test_missing_memory_of_a_producer_is_missing_memory() -> None:
+    """Of a stream, of objects, and of what makes them: no BAD_DATA, which would blame a cell."""
+
+    class Starved:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise MemoryError
+
+    class Cell(datetime.date):
+        def toordinal(self) -> int:
+            raise MemoryError
+
+    def batches() -> Any:
+        yield LEARNED.to_batches()[0]
+        raise MemoryError
+
+    def sources() -> Iterator[Any]:
+        yield pyarrow.RecordBatchReader.from_batches(LEARNED.schema, batches())
+        yield Starved()
+        yield {"x": [1] * 399 + [Cell(2020, 1, 1)], "who": [1] * 400, "y": [0, 1] * 200}
+
+    for learn in (LEARN, {**LEARN, "algorithm": "gradient-descent", "steps": 3}):
+        for source in sources():
+            ledger = surety.Ledger.in_memory(adjacency="replace-one")
+            with pytest.raises(MemoryError):
+                surety.train(source, ledger=ledger, **learn)
+            assert ledger.audit(1e-6)["runs"] == []
 
 
 def test_types_of_duckdb_that_arrow_lacks_are_texts() -> None:
