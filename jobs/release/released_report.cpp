@@ -15,12 +15,16 @@
 #include <surety/base/text/report_lines.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
+#include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/reading_fields.h>
 
 namespace surety::jobs {
 namespace {
 
 using namespace statistics;
+
+/// Text and CSV are the command's. In JSON, C and Python a field has its name alone.
+constexpr std::string_view mark_of_options = "--";
 
 std::string shown_value(const PartFacts& facts, double number) {
   if (!facts.has_values) return "";
@@ -160,11 +164,11 @@ std::string csv_number(const PartFacts& facts, double number) {
 
 }  // namespace
 
-std::string warning_of(const ReleasedQuery& query, const Answer& answer) {
+std::string warning_of(const ReleasedQuery& query, const Answer& answer, std::string_view mark) {
   if (!answer.used || !answer.used->are_few()) return {};
-  return fmt::format(
-      "at most {:.0f} of {:.0f} records have a number in {}: check how its numbers are written (decimal, thousands, missing)",
-      answer.used->used.upper, answer.used->total->value, data::in_quotes(query.facts.column));
+  return fmt::format("at most {:.0f} of {:.0f} records have a number in {}: check how its numbers are written ({})",
+                     answer.used->used.upper, answer.used->total->value, data::in_quotes(query.facts.column),
+                     with_marks("@decimal, @thousands, @missing", mark));
 }
 
 std::string width_warning_of(const ReleasedQuery& query, const Answer& answer) {
@@ -202,13 +206,13 @@ std::vector<std::string> interval_warnings_of(const ReleasedQuery& query) {
   return warnings;
 }
 
-std::vector<std::string> warnings_of(const ReleasedStatistics& released) {
+std::vector<std::string> warnings_of(const ReleasedStatistics& released, std::string_view mark) {
   std::vector<std::string> warnings;
   for (const auto& query : released.queries) {
     std::string first;
     std::size_t count = 0;
     for (const auto& answer : query.answers) {
-      auto warning = warning_of(query, answer);
+      auto warning = warning_of(query, answer, mark);
       if (warning.empty()) continue;
       if (count == 0) first = query.facts.has_groups ? fmt::format("group {}: {}", one_line(answer.group), warning) : std::move(warning);
       ++count;
@@ -244,7 +248,7 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
   } else {
     add("queries", fmt::format("{}, each with its own noise, in one charge", released.queries.size()));
   }
-  for (const auto& warning : warnings_of(released)) add("WARNING", warning);
+  for (const auto& warning : warnings_of(released, mark_of_options)) add("WARNING", warning);
   lines += cell_rules(released);
   lines += unit_lines(released);
   if (const auto missing = missing_text(released.missing); !missing.empty()) add("missing", missing);
@@ -269,7 +273,7 @@ namespace {
 /// All warnings about one number.
 std::string all_warnings_of(const ReleasedQuery& query, const Answer& answer) {
   std::string all;
-  for (const auto& one : {warning_of(query, answer), width_warning_of(query, answer), zero_warning_of(query)}) {
+  for (const auto& one : {warning_of(query, answer, mark_of_options), width_warning_of(query, answer), zero_warning_of(query)}) {
     if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
   }
   return all;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <surety/accounting/calibration/solve.h>
@@ -25,10 +26,11 @@ struct ReleasedQuery {
 };
 
 /// What a report warns of: numbers of fewer than nine tenths of the records, and `interval_warnings_of`. Released values alone decide it.
+/// \param mark stands before names of fields: "--" for the command
 struct ReleasedStatistics;
-[[nodiscard]] std::vector<std::string> warnings_of(const ReleasedStatistics& released);
+[[nodiscard]] std::vector<std::string> warnings_of(const ReleasedStatistics& released, std::string_view mark = "");
 /// Of one number, that it is of few records; empty where it is not.
-[[nodiscard]] std::string warning_of(const ReleasedQuery& query, const statistics::Answer& answer);
+[[nodiscard]] std::string warning_of(const ReleasedQuery& query, const statistics::Answer& answer, std::string_view mark = "");
 /// Of one number, that its interval is as wide as its bounds; empty where it is not.
 [[nodiscard]] std::string width_warning_of(const ReleasedQuery& query, const statistics::Answer& answer);
 /// That all counts of a query may be 0; empty where one of them is not, and for other numbers.
