@@ -497,21 +497,24 @@ std::optional<std::string_view> wanted_by(std::string_view type, const CellCompa
 
 }  // namespace
 
+bool may_be_met(const CellComparison& comparison, std::string_view type) {
+  return is_about_presence(comparison.relation) || comparison.relation == Relation::not_equal || !wanted_by(type, comparison);
+}
+
 std::optional<std::string> why_never(const Condition& condition, const std::map<std::string, std::string>& types) {
   const auto& all = condition.comparisons();
   for (const auto& comparison : all) {
     const auto type = types.find(comparison.column);
-    if (type == types.end() || is_about_presence(comparison.relation) || comparison.relation == Relation::not_equal) continue;
+    if (type == types.end() || may_be_met(comparison, type->second)) continue;
     // The text of a plan calls a column one of numbers where one of its comparisons is of numbers, whatever was declared.
     const bool may_be_said_by_another =
         type->second == "number" && std::any_of(all.begin(), all.end(), [&](const CellComparison& other) {
           return other.column == comparison.column && !is_about_presence(other.relation) && other.kind() == CellKind::number;
         });
-    const auto wanted = may_be_said_by_another ? std::nullopt : wanted_by(type->second, comparison);
-    if (!wanted) continue;
+    if (may_be_said_by_another) continue;
     const std::string_view held = type->second == "boolean" ? "truth values" : type->second == "integer" ? "integers" : "numbers";
     return fmt::format("has {}, which no cell of column {} can meet: it is declared to hold {}; must compare it with {}",
-                       in_quotes(describe(comparison)), in_quotes(comparison.column), held, *wanted);
+                       in_quotes(describe(comparison)), in_quotes(comparison.column), held, *wanted_by(type->second, comparison));
   }
   return std::nullopt;
 }

@@ -128,6 +128,10 @@ class Condition {
 /// has a say
 [[nodiscard]] std::optional<std::string> why_never(const Condition& condition, const std::map<std::string, std::string>& types);
 
+/// Whether some cell of a column of this type, one of `column_types`, may meet the comparison, as far as `why_never` knows it of a condition that is this
+/// comparison alone.
+[[nodiscard]] bool may_be_met(const CellComparison& comparison, std::string_view type);
+
 /// Texts that parse as what they were made of, where the same is known of columns.
 [[nodiscard]] std::string describe(const Condition& condition);
 [[nodiscard]] std::string describe(const CellComparison& comparison);

@@ -437,8 +437,7 @@ std::vector<std::string> dates_of(const SaidOfQuery& said, const Statistic& stat
 bool may_have_text(const std::string& column, const std::string& type, const std::string& text) {
   // In another format than the usual one, a number may be written otherwise.
   if (text.empty() || (type == "number" && text.find_first_of("0123456789") != std::string::npos)) return true;
-  const auto condition = parse_condition(describe(CellComparison{.column = column, .relation = Relation::equal, .value = text}));
-  return condition.comparisons().front().kind() != CellKind::text || !why_never(condition, {{column, type}});
+  return may_be_met({.column = column, .relation = Relation::equal, .value = text}, type);
 }
 
 /// The condition, in which `statistic` says what its columns hold.

@@ -146,6 +146,14 @@ TEST(Condition, KnowsWhatNoCellOfADeclaredTypeCanMeet) {
   for (const auto& [type, conditions] : possible) {
     for (const auto& condition : conditions) EXPECT_FALSE(never(condition, type)) << type << " " << condition;
   }
+  // A text is one, whatever its characters are.
+  const auto may_be = [](const std::string& text, const std::string& type) {
+    return may_be_met({.column = "c", .relation = Relation::equal, .value = text}, type);
+  };
+  for (const char* const text : {"40", "2017-06-01", "a and b", "'", " "}) {
+    EXPECT_TRUE(may_be(text, "text")) << text;
+    EXPECT_EQ(may_be(text, "integer"), std::string{text} == "40") << text;
+  }
   EXPECT_EQ(*never("x>1 and c==True", "boolean"),
             "has 'c==True', which no cell of column 'c' can meet: it is declared to hold truth values; must compare it with true or false");
 }
