@@ -42,7 +42,7 @@ const Event* batch_of_all(const Event& event) {
 }
 
 /// The parts of which one meets the record once and nothing else does; empty for any other event. Each is then accounted for by itself.
-/// \throws Error{unsupported} as `require_no_part_is_one_search`.
+/// \throws Error{unsupported} as `require_searches_stand_alone`.
 std::vector<Event> lone_parts(const Event& event) {
   const auto entries = Releases::of(event).entries();
   if (entries.size() != 1 || entries.front().count.value() != 1) return {};
@@ -50,7 +50,7 @@ std::vector<Event> lone_parts(const Event& event) {
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   if (parallel == nullptr) return {};
   auto parts = undominated(*parallel);
-  privacy_loss::require_no_part_is_one_search(parts);
+  privacy_loss::require_searches_stand_alone(parts);
   return parts;
 }
 

@@ -10,6 +10,8 @@ BothDirections both_directions(const Event& event, const LeafCurves& others, dou
   return directions;
 }
 
+void require_searches_stand_alone(const std::vector<Event>& parts) { require_no_part_is_one_search(parts); }
+
 std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others) {
   return refusal_thrown_by(event, [&] { static_cast<void>(both_directions(event, others, 1, Reach::none)); });
 }

@@ -22,9 +22,9 @@ namespace surety::accounting::privacy_loss {
 /// noise for any digits, is not looked at. \complexity microseconds for each part.
 [[nodiscard]] std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others);
 
-/// \throws Error{unsupported} naming the first part of a parallel composition that is one search. Of a search alone tuning has an answer, of parallel
-/// parts it has none.
-void require_no_part_is_one_search(const std::vector<Event>& parts);
+/// What is asked of parallel parts of which each is accounted for by itself. \throws Error{unsupported} naming the first one that is one search: of a search
+/// alone tuning has an answer, of parallel parts it has none.
+void require_searches_stand_alone(const std::vector<Event>& parts);
 
 /// The law of what an epoch under replace-one, in so many rounds of which a record is, shows to whoever looks at a sum (allocated_sum.h) that is best at tilt
 /// s, roughly; no atoms where that has no digits. `multiplier`: the noise over the bound on one record.

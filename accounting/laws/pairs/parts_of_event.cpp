@@ -9,7 +9,6 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/search_pair.h>
 #include <surety/base/numbers/rounding.h>
 

@@ -24,6 +24,9 @@ namespace surety::accounting::privacy_loss {
 /// \throws Error{unsupported} naming `event`.
 [[noreturn]] void no_pair_for(const Event& event, std::string_view why);
 
+/// \throws Error{unsupported} naming the first part of a parallel composition that is one search.
+void require_no_part_is_one_search(const std::vector<Event>& parts);
+
 /// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
 [[nodiscard]] double tilted_mean_at(double tilt, const Parts& parts);
 
