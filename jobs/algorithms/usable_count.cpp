@@ -10,6 +10,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/base/numbers/few.h>
 #include <surety/jobs/doors/releasers.h>
+#include <surety/jobs/plans/plan_error.h>
 #include <surety/mechanisms/queries/bounded_sum.h>
 
 namespace surety::jobs {
@@ -119,11 +120,13 @@ void UsableCount::add_to(TrainingFacts& facts) const {
   auto& usable = facts.fields["usable"];
   usable = {{"value", *usable_}, {"from", from}, {"to", to}, {"confidence", 0.998}, {"of", known_}};
   if (!are_few(to, static_cast<double>(known_))) return;
-  auto warning = fmt::format(
-      "at most {:.0f} of {} {} trained on are usable: check the label, how numbers are written (decimal, thousands), and missing cells (missing)",
-      to, known_, whose());
-  facts.lines.emplace_back("WARNING", warning);
-  usable["warning"] = std::move(warning);
+  const auto warning = [&](std::string_view mark) {
+    return fmt::format(
+        "at most {:.0f} of {} {} trained on are usable: check the label, how numbers are written ({}), and missing cells ({})", to, known_,
+        whose(), with_marks("@decimal, @thousands", mark), with_marks("@missing", mark));
+  };
+  facts.lines.emplace_back("WARNING", warning("--"));
+  usable["warning"] = warning("");
 }
 
 double release_count(const CountQuery& query, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
