@@ -27,12 +27,14 @@ std::atomic<std::byte*> reserve{nullptr};
 
 /// Blocks lie one behind the other from the beginning of the reserve. A freed block is used again once it is the last one, or none is left: calls that use the
 /// reserve end soon, with an error. All of this state is one word, so that no thread waits for another, which a fork may have left behind.
-struct Fill {
+struct alignas(std::uint64_t) Fill {
   std::uint32_t bytes;
   std::uint32_t blocks;
 };
 std::atomic<Fill> fill{Fill{0, 0}};
 static_assert(std::atomic<Fill>::is_always_lock_free && reserve_bytes <= UINT32_MAX);
+// For a type that is not aligned as its size, Clang calls functions of libatomic, which no target links.
+static_assert(alignof(Fill) == sizeof(Fill));
 
 std::atomic<std::uint64_t> taken{0};
 
