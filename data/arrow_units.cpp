@@ -320,6 +320,7 @@ class Selection {
 
   void choose(const RowList& part) {
     require_not_called_off_now();
+    if (part.size() == 0) return;  // most parts of a small table
     UnitTable table{salt_};
     auto& units = table.units();
     part.each([&](OwnedRow& row) {

@@ -40,7 +40,8 @@ ErrorCode code_of_failed_read(int error_number) noexcept {
 
 struct TextReader::Stream {
   int file = -1;
-  std::vector<unsigned char> raw;
+  // Not initialized: most files are much smaller, and what is not read into it is never used.
+  std::unique_ptr<unsigned char[]> raw = std::make_unique_for_overwrite<unsigned char[]>(chunk);
   std::size_t begin = 0;  // of what is not yet used of raw
   std::size_t end = 0;
   std::unique_ptr<Decompressor> decompressor = nullptr;  // none for plain text
@@ -55,16 +56,15 @@ struct TextReader::Stream {
 };
 
 TextReader::TextReader(std::filesystem::path path, const ExpansionLimit& limit)
-    : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk), limit_{limit} {
+    : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, limit_{limit} {
   stream_->file = path_ == standard_input ? STDIN_FILENO : uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); });
   if (stream_->file < 0) refuse_machine("cannot be opened", errno);
   if (path_ == standard_input) path_ = "standard input";
-  stream_->raw.resize(chunk);
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   // A pipe may deliver its first bytes one by one, of which as many are awaited as tell what the file is.
-  const auto start = [&] { return std::span<const unsigned char>{stream_->raw.data(), stream_->end}; };
+  const auto start = [&] { return std::span<const unsigned char>{stream_->raw.get(), stream_->end}; };
   const auto may_be_mark = [&] {
-    const std::string_view found{reinterpret_cast<const char*>(stream_->raw.data()), stream_->end};
+    const std::string_view found{reinterpret_cast<const char*>(stream_->raw.get()), stream_->end};
     return found.size() < byte_order_mark.size() && byte_order_mark.starts_with(found);
   };
   for (std::size_t got = 1; got > 0 && (may_become_compressed(start()) || may_be_mark()); stream_->end += got)
@@ -94,7 +94,7 @@ void TextReader::skip(std::size_t count) {
 
 std::size_t TextReader::read_some(std::size_t offset) {
   for (;;) {
-    const ssize_t got = read(stream_->file, stream_->raw.data() + offset, chunk - offset);
+    const ssize_t got = read(stream_->file, stream_->raw.get() + offset, chunk - offset);
     if (got >= 0) {
       raw_bytes_ += static_cast<std::uint64_t>(got);
       return static_cast<std::size_t>(got);
@@ -117,7 +117,9 @@ bool TextReader::refill() {
     if (!stream.decompressor) {
       if (is_at_end) break;
       filled_ = stream.end - stream.begin;
-      std::memcpy(buffer_.data(), stream.raw.data() + stream.begin, filled_);
+      // No larger than what was read, so that the address sanitizer reports a read behind it.
+      if (buffer_.size() < filled_) buffer_.resize(filled_);
+      std::memcpy(buffer_.data(), stream.raw.get() + stream.begin, filled_);
       stream.begin = stream.end;
       continue;
     }
@@ -126,7 +128,8 @@ bool TextReader::refill() {
       if (decompressor.is_between_members()) break;
       refuse_file(fmt::format("{} stream is truncated", decompressor.name()));
     }
-    const auto step = decompressor.decompress({stream.raw.data() + stream.begin, stream.end - stream.begin}, buffer_);
+    buffer_.resize(chunk);
+    const auto step = decompressor.decompress({stream.raw.get() + stream.begin, stream.end - stream.begin}, buffer_);
     if (!step.fault.empty()) refuse_file(fmt::format("{} stream is damaged ({})", decompressor.name(), step.fault));
     stream.begin += step.taken;
     filled_ = step.made;
