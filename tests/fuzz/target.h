@@ -53,7 +53,9 @@ class InputFile {
   ~InputFile() { close(file_); }
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
   void hold(std::string_view bytes) const {
-    const bool is_written = ftruncate(file_, 0) == 0 && pwrite(file_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+    // In this order the file keeps its page of memory.
+    const auto size = static_cast<ssize_t>(bytes.size());
+    const bool is_written = pwrite(file_, bytes.data(), bytes.size(), 0) == size && ftruncate(file_, size) == 0;
     expect(is_written, "a file in memory is not written");
   }
 
