@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <fuzz/compressed.h>
 #include <fuzz/target.h>
 
 #include <surety/data/csv.h>
@@ -82,6 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto how = input.choice(16);
   if (how % 4 == 3) policy.limits.record_bytes = 16;
   policy.csv.thousands = std::string_view{"\0,' ", 4}[how / 4];
+  if (expands_too_far(input.rest())) return 0;
   file.hold(input.rest());
   const auto in_private = rows_of(file.path(), policy);
   policy.form = data::RecordForm::is_public;

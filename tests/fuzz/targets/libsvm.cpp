@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include <fuzz/compressed.h>
 #include <fuzz/target.h>
 
 #include <surety/data/libsvm.h>
@@ -70,6 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       .inputs = data::SparseFeatures{.count = 9}, .intercept = input.choice(2) == 1, .unit_norm = input.choice(2) == 1};
   data::DataPolicy policy;
   if (input.choice(4) == 3) policy.limits.record_bytes = 16;
+  if (expands_too_far(input.rest())) return 0;
   file.hold(input.rest());
   const auto in_private = damage_of(file.path(), features, policy);
   policy.form = data::RecordForm::is_public;
