@@ -108,6 +108,13 @@ int as_stranger(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+/// Why no other user can be asked here; empty where one can. The folders of a chroot made by `mktemp -d` are closed to others from / on.
+std::string why_no_stranger(const fs::path& folder) {
+  if (!is_superuser()) return "this process cannot become another user";
+  const bool may_enter = as_stranger([&] { return ::access(folder.c_str(), X_OK) == 0 ? 0 : 1; }) == 0;
+  return may_enter ? "" : "another user cannot enter the folder of temporary files: it or one above it is closed to others";
+}
+
 /// `action` is refused as by the machine, and the message is one line that holds all `words`.
 void expect_refused(const std::function<void()>& action, const std::vector<std::string>& words, const std::string& what) {
   const auto refusal = reference::refusal_of([&] { return action(), 0; });
@@ -294,7 +301,7 @@ TEST_F(SideFiles, TheJournalOfACrashIsPlayedBack) {
 
 // Also where the group of a new file is not the ledger's, and where the superuser writes another user's ledger.
 TEST_F(SideFiles, TheJournalOfACrashIsPlayedBackWhoeverOwnsTheLedger) {
-  if (!is_superuser()) GTEST_SKIP() << "this process cannot become another user";
+  if (const auto why = why_no_stranger(path_.parent_path()); !why.empty()) GTEST_SKIP() << why;
   for (const gid_t group : {gid_t{stranger}, gid_t{100}}) {
     for (const bool crashes_as_stranger : {false, true}) {
       for (const bool recovers_as_stranger : {false, true}) {
@@ -320,7 +327,7 @@ TEST_F(SideFiles, TheJournalOfACrashIsPlayedBackWhoeverOwnsTheLedger) {
 
 // The other members cannot know whether the journal is real. Its owner can.
 TEST_F(SideFiles, InASharedLedgerTheOwnerOfTheJournalIsNamed) {
-  if (!is_superuser()) GTEST_SKIP() << "this process cannot become another user";
+  if (const auto why = why_no_stranger(path_.parent_path()); !why.empty()) GTEST_SKIP() << why;
   ASSERT_EQ(::chown(path_.c_str(), 0, stranger), 0);
   ASSERT_EQ(::chmod(path_.c_str(), 0660), 0);
   EXPECT_EQ(as_stranger([&] { return die_while_writing(path_), 0; }), 1000 + SIGKILL);
@@ -334,7 +341,7 @@ TEST_F(SideFiles, InASharedLedgerTheOwnerOfTheJournalIsNamed) {
 
 // Who may only read a ledger cannot end an interrupted run.
 TEST_F(SideFiles, AReaderIsToldWhoMustOpenTheLedger) {
-  if (!is_superuser()) GTEST_SKIP() << "this process cannot become another user";
+  if (const auto why = why_no_stranger(path_.parent_path()); !why.empty()) GTEST_SKIP() << why;
   const pid_t child = ::fork();
   if (child == 0) die_while_writing(path_);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
@@ -348,7 +355,7 @@ TEST_F(SideFiles, AReaderIsToldWhoMustOpenTheLedger) {
 
 // A journal of somebody who writes now is not one of a crash.
 TEST_F(SideFiles, ASharedLedgerIsReadWhileAnotherUserWrites) {
-  if (!is_superuser()) GTEST_SKIP() << "this process cannot become another user";
+  if (const auto why = why_no_stranger(path_.parent_path()); !why.empty()) GTEST_SKIP() << why;
   ASSERT_EQ(::chown(path_.c_str(), 0, stranger), 0);
   ASSERT_EQ(::chmod(path_.c_str(), 0660), 0);
   std::array<int, 2> writes{};
@@ -377,7 +384,7 @@ TEST_F(SideFiles, ASharedLedgerIsReadWhileAnotherUserWrites) {
 
 // Whoever looks when one transaction has ended and the next has begun sees two journals.
 TEST_F(SideFiles, ASharedLedgerIsReadBetweenTheTransactionsOfAnotherUser) {
-  if (!is_superuser()) GTEST_SKIP() << "this process cannot become another user";
+  if (const auto why = why_no_stranger(path_.parent_path()); !why.empty()) GTEST_SKIP() << why;
   ASSERT_EQ(::chown(path_.c_str(), 0, stranger), 0);
   ASSERT_EQ(::chmod(path_.c_str(), 0660), 0);
   const pid_t other = start_as_stranger([&] {
