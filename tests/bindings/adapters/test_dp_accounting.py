@@ -213,7 +213,7 @@ def test_refuses_what_an_event_refuses() -> None:
         adapter.from_dp_event(de.SelfComposedDpEvent(de.GaussianDpEvent(0.0), 2))
     with pytest.raises(adapter.Untranslatable, match="data as they are"):
         adapter.from_dp_event(de.MixtureOfGaussiansDpEvent(0.0, [0.0, 1.0], [0.9, 0.1]))
-    with pytest.raises(adapter.Untranslatable, match="poisson holds mixture.*must hold single releases"):
+    with pytest.raises(adapter.Untranslatable, match="poisson holds users.*must hold single releases"):
         adapter.from_dp_event(de.PoissonSampledDpEvent(0.5, de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.0], [0.81, 0.18, 0.01])))
     with pytest.raises(adapter.Untranslatable, match="replace-one"):
         adapter.from_dp_event(de.PoissonSampledDpEvent(0.1, de.LaplaceDpEvent(1.0)), REPLACE)
