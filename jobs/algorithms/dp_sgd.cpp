@@ -153,12 +153,23 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
                   .extent = extent_of(own, settings, training, size, sampled == Sampled::unit ? "units" : "records"),
                   .records = sampled == Sampled::row_of_unit ? std::nullopt : own.records,
                   .public_count = own.records,
-                  .counts_usable = !own.noise_multiplier,
+                  .count = count_needs(own, shared, training, sampled),
                   .keep = KeepRows::in_their_file},
         context.team);
   }
 
  private:
+  /// Where batches are of rows, `training` is about how many of these there are: units are at least one for each K.
+  [[nodiscard]] static CountNeeds count_needs(const DpSgdPlan& own, const TrainPlan& shared, Count training, Sampled sampled) {
+    const bool are_rows = sampled == Sampled::row_of_unit;
+    CountNeeds needs{
+        .is_standard = !own.noise_multiplier,
+        .public_records = are_rows ? std::max<std::uint64_t>(training.value() / shared.unit.most().value(), 1) : training.value()};
+    if (are_rows && shared.target.adjacency == Adjacency::add_or_remove_one)
+      needs.why_not = "for batches of units under add-or-remove-one: where batches are of rows, the plan holds no number of units";
+    return needs;
+  }
+
   /// Who is in a batch is drawn for each record by itself only there.
   static void require_what_ranks_share(const DpSgdPlan& own) {
     const auto sampling = own.sampling.value_or("poisson");

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <sstream>
 
-#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/data/text_reader.h>
@@ -85,8 +84,7 @@ CalibratedNoise calibrated_gossip(const GossipOptions& settings, std::string_vie
   const CostFunctions cost = accounting::best_cost(target);
   // Without a delta E passes of pure noise cost E / scale: that, and what rounding needs, is tried before a search, which is slow here.
   if (kind != "gaussian" && target.delta.value() == 0 && target.epsilon.value() > 0) {
-    const double of_count = count.is_counted() ? accounting::epsilon(accounting::ClosedForm{}, count.event(), Delta{0}).upper : 0;
-    const double proposed = static_cast<double>(settings.passes.value()) / (target.epsilon.value() - of_count);
+    const double proposed = static_cast<double>(settings.passes.value()) / (target.epsilon.value() - count.pure_epsilon());
     for (double margin = 0x1p-52; std::isfinite(proposed) && margin < 0x1p-30; margin *= 2) {
       const double value = proposed * (1 + margin);
       const Event made = event(value);
@@ -289,18 +287,14 @@ class GossipRun final : public TrainingRun {
     });
   }
 
-  /// Each learner counts its own records with noise of its own, and the first rank is told. A record is in one of these counts: together they cost one.
+  /// Each learner counts its own records, with noise of its own, and sends the count to the first rank. A record is in one of these counts, so all of them cost what one
+  /// does.
   void count_usable(Exchange& engine, LearnerReleaser& releaser) {
-    releaser.begin({.rounds = 1, .release = count_.event(), .pass = count_.event()});
+    releaser.begin({.rounds = 1, .release = count_.event().value(), .pass = count_.event().value()});
     const std::size_t dimension = parts_.of_learners.front().features();
     std::vector<double> counts(local_.count() * dimension, 0.0);  // as long as vectors of parameters
     for (std::size_t k = 0; k < local_.count(); ++k) {
-      const Dataset& data = parts_.of_learners[k];
-      std::uint64_t usable = 0;
-      for (std::size_t i = 0; i < data.size(); ++i) {
-        if (data.norm(i) > 0) ++usable;
-      }
-      const auto query = count_.query(usable);
+      const auto query = count_.query(usable_units(parts_.of_learners[k]));
       counts[k * dimension] = releaser.release(local_.first + k, 0, query.sum, query.sensitivity).front();
     }
     const auto all = engine.gather(counts);

@@ -83,6 +83,11 @@ Dataset intercepts_of(const Dataset& data) {
                          {data.labels().begin(), data.labels().end()});
 }
 
+FileNeeds with_number_of_count(FileNeeds needs) {
+  if (!needs.count.public_records) needs.count.public_records = needs.public_count;
+  return needs;
+}
+
 void keep_range(Dataset& data, std::size_t first, std::size_t end) {
   std::vector<std::size_t> places(end - first);
   std::iota(places.begin(), places.end(), first);
@@ -94,8 +99,8 @@ void keep_range(Dataset& data, std::size_t first, std::size_t end) {
 FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team)
     : plan_{shared},
       how_{split_options(own, shared)},
-      needs_{std::move(needs)},
-      count_{own, shared, {.is_standard = needs_.counts_usable, .is_pure = needs_.is_count_pure, .public_records = needs_.public_count}},
+      needs_{with_number_of_count(std::move(needs))},
+      count_{own, shared, needs_.count},
       score_{own, shared},
       team_{team} {
   if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
@@ -178,17 +183,7 @@ Event FileRun::with_what_is_beside(const Event& training) const {
   return count_.with_count(score ? compose({gaussian(*score, training.adjacency()), training}) : training);
 }
 
-std::uint64_t FileRun::usable_records() const {
-  const Dataset& data = parts_->training;
-  std::uint64_t usable = 0;
-  for (std::size_t unit = 0; unit < units_in(data, unit_ends_); ++unit) {
-    const RecordRange rows = rows_of_unit(unit_ends_, unit);
-    bool is_usable = false;
-    for (std::size_t i = rows.first; i < rows.end; ++i) is_usable = is_usable || data.norm(i) > 0;
-    if (is_usable) ++usable;
-  }
-  return usable;
-}
+std::uint64_t FileRun::counted_of() const { return is_count_public() ? known_count().value() : needs_.count.public_records.value(); }
 
 std::vector<double> FileRun::scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits) {
   if (reservation == nullptr) return weights;

@@ -33,8 +33,7 @@ struct FileNeeds {
   std::optional<std::uint64_t> records = {};       ///< or units, that the file must have
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
   bool needs_no_count = false;                     ///< nothing is divided by it
-  bool counts_usable = true;                       ///< where nothing is said
-  bool is_count_pure = false;                      ///< as `CountNeeds::is_pure`
+  CountNeeds count = {};                           ///< of usable records; `public_count` stands in for the number that it lacks
   KeepRows keep = KeepRows::in_memory;
   /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of
   /// zeros as ever.
@@ -63,14 +62,14 @@ class FileRun : public TrainingRun {
   /// Where nothing that it releases pays for a score: about how many records, or units, are held out, a public number, and 0 where one is wanted at no price but
   /// by its name.
   [[nodiscard]] virtual std::optional<double> held_out_for_price() const { return std::nullopt; }
-  /// The event with the count before it, where there is one, or with a score that is paid for.
+  /// The event, with the count of usable records and a score that is paid for where the training has them.
   [[nodiscard]] Event with_what_is_beside(const Event& training) const;
   [[nodiscard]] const UsableCount& usable_count() const { return count_; }
   /// Releases how many usable records, or units, are trained on, where they are counted: release(query) at a door.
   /// \throws Error{bad_data} where they are fewer than half of as many as is publicly known: what is charged stays so.
   template <class Release>
   void count_usable(const Release& release) {
-    if (count_.is_counted()) count_.keep(release(count_.query(usable_records())), known_count().value());
+    if (count_.is_counted()) count_.keep(release(count_.query(usable_units(parts_->training, unit_ends_))), counted_of());
   }
   /// The weights, once the model was scored on the part held out, where it may be.
   [[nodiscard]] std::vector<double> scored(std::vector<double> weights, accounting::Reservation* reservation, mechanisms::BitsRef bits);
@@ -97,17 +96,14 @@ class FileRun : public TrainingRun {
 
  private:
   [[nodiscard]] ScoredTraining scored_training(const Event& event) const {
-    return {.event = event,
-            .count = count_.is_counted() ? std::optional{count_.event()} : std::nullopt,
-            .adds_up_units = adds_up_units(),
-            .held_out_for_price = held_out_for_price()};
+    return {.event = event, .count = count_.event(), .adds_up_units = adds_up_units(), .held_out_for_price = held_out_for_price()};
   }
   void read_parts(RunBits& bits, const RunContext& context);
   void read_share();
   void find(const KeptUnits* units);
   void split_kept(const data::KeptRows& kept);
-  /// How many records, or units, of this rank that are trained on have a row that is not zero. Private.
-  [[nodiscard]] std::uint64_t usable_records() const;
+  /// With what number the usable records, or units, are compared: how many are trained on, or a guess of that. \pre they are counted
+  [[nodiscard]] std::uint64_t counted_of() const;
   [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
   [[nodiscard]] std::uint64_t training_records() const;
   /// How many records, or units, are trained on, as is publicly known; nothing where nothing is.

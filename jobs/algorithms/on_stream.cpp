@@ -61,14 +61,6 @@ const FeatureMap& BatchRun::read(double /*noise*/, RunBits& /*bits*/, const RunC
   return found_->features;
 }
 
-std::uint64_t BatchRun::usable() const {
-  std::uint64_t usable = 0;
-  for (std::size_t i = 0; i < data().size(); ++i) {
-    if (data().norm(i) > 0) ++usable;
-  }
-  return usable;
-}
-
 Radius ball_radius(const TrainPlan& shared) {
   if (!shared.problem.radius) refuse_plan("@radius is missing: {} keeps its weights in a ball", shared.algorithm_name());
   require_fixed_places(shared.target.adjacency);

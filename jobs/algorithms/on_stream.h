@@ -97,7 +97,7 @@ class BatchRun : public PassRun {
  private:
   [[nodiscard]] std::uint64_t records() const final { return found_->data.size(); }
   [[nodiscard]] std::uint64_t damaged() const final { return found_->damaged; }
-  [[nodiscard]] std::uint64_t usable() const final;
+  [[nodiscard]] std::uint64_t usable() const final { return usable_units(data()); }
 
   AnyObjective objective_;
   std::optional<std::uint64_t> said_;

@@ -103,17 +103,19 @@ class ObjectivePerturbationRun final : public LoneRun {
                            ObjectivePerturbationOptions settings)
       : LoneRun{own,
                 shared,
-                {.objective = loss, .extent = "one release", .records = own.records, .public_count = own.records, .is_count_pure = true}},
+                {.objective = loss,
+                 .extent = "one release",
+                 .records = own.records,
+                 .public_count = own.records,
+                 .count = {.is_pure = true, .public_records = settings.records.value()}}},
         loss_{std::move(loss)},
         settings_{std::move(settings)} {}
 
   /// Sets the noise in the objective and the part of epsilon that it may cost.
   CalibratedNoise calibrate() override {
     const Delta of_output{target().delta.value() / 16};
-    const double of_count =
-        usable_count().is_counted() ? accounting::epsilon(accounting::ClosedForm{}, usable_count().event(), Delta{0}).upper : 0;
     const double epsilon =
-        target().epsilon.value() - of_count -
+        target().epsilon.value() - usable_count().pure_epsilon() -
         accounting::epsilon(accounting::ClosedForm{}, gaussian(settings_.output_multiplier, target().adjacency), of_output).upper;
     if (!(epsilon > 0)) {
       refuse_plan("@epsilon is {}, must be more than what the noise on the minimum costs", target().epsilon.value());

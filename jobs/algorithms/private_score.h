@@ -18,7 +18,7 @@ namespace surety::jobs {
 struct ScoredTraining {
   /// All that it releases.
   Event event;
-  /// The count of what is trained on, which pays for no score. The training releases it beside `event`.
+  /// The count of usable records, where the training releases one: it pays for no score.
   std::optional<Event> count = {};
   /// It releases, beside that, sums alone that a unit which leaves moves by at most 1/sqrt 2 of what one that gives way to another does.
   bool adds_up_units = false;

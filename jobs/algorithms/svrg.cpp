@@ -25,8 +25,7 @@ class SvrgRun final : public LoneRun {
 
   /// Sets the noise on the gradients of all records.
   CalibratedNoise calibrate() override {
-    const SvrgNoise found = calibrate_svrg(settings_, target(), AnchorShare{0.5},
-                                           usable_count().is_counted() ? std::optional{usable_count().event()} : std::nullopt);
+    const SvrgNoise found = calibrate_svrg(settings_, target(), AnchorShare{0.5}, usable_count().event());
     settings_.anchor_multiplier = found.anchor_multiplier;
     // delta(epsilon) <= delta is proved, so epsilon(delta) <= epsilon is, whatever another accountant can show.
     const Enclosure epsilon = accounting::quick_epsilon(found.event, target().delta);
@@ -109,7 +108,8 @@ class Svrg final : public FileAlgorithm<Own> {
                                      FileNeeds{.objective = objective,
                                                .extent = fmt::format("{} epochs, {} steps of {} records in all", own.epochs, inner, size),
                                                .records = own.records,
-                                               .public_count = own.records},
+                                               .public_count = own.records,
+                                               .count = {.public_records = training.value()}},
                                      std::move(settings), Penalty{own.l1, shared.problem.radius, own.regularization});
   }
 };

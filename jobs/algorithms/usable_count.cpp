@@ -12,6 +12,7 @@
 #include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/mechanisms/queries/bounded_sum.h>
+#include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::jobs {
 namespace {
@@ -72,7 +73,7 @@ double laplace_reach(std::uint64_t parts) {
 UsableCount::UsableCount(const CountPlan& own, const TrainPlan& shared, CountNeeds needs) : plan_{shared} {
   if (own.count_records && own.no_count_records) refuse_plan("cannot combine @count-records with @no-count-records; remove one");
   if (own.no_count_records) return;
-  // Under add-or-remove-one what the plan says is a guess, which stops no run unless the count is asked for.
+  // Under add-or-remove-one the plan holds a guess of the number. A wrong guess may stop a run, so only --count-records compares with it.
   const bool is_number_public = shared.target.adjacency != Adjacency::add_or_remove_one;
   if (own.count_records) {
     if (!needs.why_not.empty()) refuse_plan("@count-records is {}", needs.why_not);
@@ -88,10 +89,11 @@ UsableCount::UsableCount(const CountPlan& own, const TrainPlan& shared, CountNee
   const auto parts = static_cast<double>(needs.parts);
   reach_ = noise_ * (needs.is_pure ? laplace_reach(needs.parts) : normal_quantile * std::sqrt(parts));
   if (!own.count_records && needs.public_records && !(reach_ < static_cast<double>(*needs.public_records) / 2)) return;
-  const Event one =
-      needs.is_pure ? laplace(NoiseScale{noise_}, shared.target.adjacency) : gaussian(NoiseMultiplier{noise_}, shared.target.adjacency);
-  event_ = one;
+  event_.emplace(needs.is_pure ? laplace(NoiseScale{noise_}, shared.target.adjacency)
+                               : gaussian(NoiseMultiplier{noise_}, shared.target.adjacency));
 }
+
+double UsableCount::pure_epsilon() const { return event_ ? accounting::epsilon(accounting::ClosedForm{}, *event_, Delta{0}).upper : 0; }
 
 CountQuery UsableCount::query(std::uint64_t usable) const {
   mechanisms::BoundedSum sum{{0, 1}, mechanisms::grid_for(L2Sensitivity{1}, NoiseMultiplier{noise_})};
@@ -138,6 +140,17 @@ double release_count(const CountQuery& query, accounting::Reservation& reservati
   const auto releaser = releasers().of_learners(reservation, own);
   releaser->begin({.rounds = 1, .release = query.event, .pass = query.event});
   return releaser->release(0, 0, query.sum, query.sensitivity).front();
+}
+
+std::uint64_t usable_units(const data::Dataset& data, optimizers::UnitEnds ends) {
+  std::uint64_t usable = 0;
+  for (std::size_t unit = 0; unit < optimizers::units_in(data, ends); ++unit) {
+    const auto rows = optimizers::rows_of_unit(ends, unit);
+    bool is_usable = false;
+    for (std::size_t i = rows.first; i < rows.end; ++i) is_usable = is_usable || data.norm(i) > 0;
+    if (is_usable) ++usable;
+  }
+  return usable;
 }
 
 void add_count(FieldTable& table, CountPlan& own) {

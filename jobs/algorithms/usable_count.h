@@ -12,19 +12,20 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::jobs {
 
 /// What an algorithm knows of such a count before anything is read.
 struct CountNeeds {
-  std::string why_not = {};  ///< why its training has none, behind "@count-records is "; empty where it may have one
-  bool is_standard = true;   ///< whether it has one where nothing is said
-  bool is_pure = false;      ///< its noise is Laplace's: for trainings without a delta, and for those that basic composition prices
-  std::optional<std::uint64_t> public_records = {};  ///< about how many records are trained on, where the plan says it
+  std::string why_not = {};  ///< why the training cannot count, behind "@count-records is "; empty where it can
+  bool is_standard = true;   ///< whether it counts without --count-records
+  bool is_pure = false;      ///< whether the noise is Laplace noise: where delta is 0, and where basic composition prices the training
+  std::optional<std::uint64_t> public_records = {};  ///< about how many records, or units, are trained on, where the plan holds it
   std::uint64_t parts = 1;                           ///< of the records, each counted by itself with noise of its own
 };
 
-/// The mechanism of the count of one part, for doors.
+/// The count of one part, and the event as which a releaser adds its noise.
 struct CountQuery {
   GridVector sum;
   L2Sensitivity sensitivity;
@@ -39,11 +40,13 @@ class UsableCount {
   UsableCount(const CountPlan& own, const TrainPlan& shared, CountNeeds needs);
 
   [[nodiscard]] bool is_counted() const noexcept { return event_.has_value(); }
-  /// Gaussian of a hundredth of the squared mu of the promise, or Laplace for a hundredth of its epsilon. \pre is_counted()
-  [[nodiscard]] const Event& event() const { return *event_; }
+  /// Gaussian of a hundredth of the squared mu of the promise, or Laplace of a hundredth of its epsilon; nothing where nothing is counted.
+  [[nodiscard]] const std::optional<Event>& event() const noexcept { return event_; }
+  /// An upper bound of what pure noise costs at delta = 0; 0 where nothing is counted.
+  [[nodiscard]] double pure_epsilon() const;
   /// All that is released: the event of the count and the training, or the training alone.
   [[nodiscard]] Event with_count(const Event& training) const { return event_ ? compose({*event_, training}) : training; }
-  /// What a door is asked for. \param usable records of this part. \pre is_counted()
+  /// \param usable how many records of one part are usable. \pre is_counted()
   [[nodiscard]] CountQuery query(std::uint64_t usable) const;
 
   /// Keeps a released count. \param released summed over the parts. \param known how many records there are, a public number
@@ -70,6 +73,9 @@ class UsableCount {
 [[nodiscard]] double laplace_tail(std::uint64_t parts, double t);
 /// What that sum exceeds with probability at most .001, for any number of parts.
 [[nodiscard]] double laplace_reach(std::uint64_t parts);
+
+/// How many rows of a data set, or units of several rows, have a row that is not zero. Private. Damaged records are rows of zeros.
+[[nodiscard]] std::uint64_t usable_units(const data::Dataset& data, optimizers::UnitEnds ends = {});
 
 /// `count-records` and `no-count-records`.
 void add_count(FieldTable& table, CountPlan& own);

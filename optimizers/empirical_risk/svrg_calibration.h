@@ -24,7 +24,7 @@ using AnchorShare = Quantity<AnchorShareRule>;
 struct SvrgNoise {
   NoiseMultiplier anchor_multiplier;  ///< z_F, sqrt(T / (share mu*^2)), at least
   NoiseMultiplier noise_multiplier;   ///< z
-  Event event;                        ///< the plan with both, and what is beside it
+  Event event;                        ///< the plan with both, composed with `beside`
   Enclosure delta;                    ///< its cost at the target's epsilon; delta.upper <= target.delta
   std::string refusal;                ///< why no smaller z was taken, if the accountant refused one rather than found it too small
 };

@@ -197,6 +197,25 @@ TEST_F(Usable, RecordsAreNotCountedWhereThatIsSaidOrCannotBe) {
                  2, {"--count-records needs a public number of records"});
 }
 
+// What the plan holds is a guess of all records, or of rows: a perfect table is compared with the part that is trained on, in its own unit.
+TEST_F(Usable, OfAGuessedNumberThePartTrainedOnIsComparedWith) {
+  const Words added{"--adjacency", "add-or-remove-one", "--count-records", "--json"};
+  const auto whole = surety(arguments(small_data(4000), "guess", Words{"--algorithm", "dp-sgd", "--records", "4000"} + added));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_EQ(whole.json()["usable"]["of"], 3200U);
+  EXPECT_FALSE(whole.json()["usable"].contains("warning")) << whole.out;
+  std::string text = "who,x,label\n";
+  for (int i = 0; i < 4000; ++i) text += fmt::format("{},1,{}\n", i / 8, i % 2);
+  write(path("owners.csv"), text);
+  const Words rows{"--unit", "who", "--most", "8", "--algorithm", "dp-sgd", "--clip-by", "row", "--records", "4000"};
+  expect_refused(
+      arguments(path("owners.csv"), "rows", rows + added), 2,
+      {"--count-records is for batches of units under add-or-remove-one: where batches are of rows, the plan holds no number of units"});
+  const auto replaced = surety(arguments(path("owners.csv"), "replaced", rows + Words{"--adjacency", "zero-out", "--json"}));
+  ASSERT_EQ(replaced.code, 0) << replaced.err;
+  EXPECT_EQ(replaced.json()["usable"]["of"], 400U) << "units, not rows";
+}
+
 TEST_F(Usable, RecordsThatAreFewStopTheRunAndStayCharged) {
   const auto few = table("few.csv", [](int i) { return i % 12 == 0; });
   for (const Words& more :

@@ -1,4 +1,4 @@
-// What a count of usable records is told to reach by its noise.
+// The noise of the count of usable records, and when records are counted.
 #include <cmath>
 #include <random>
 
@@ -6,6 +6,7 @@
 
 #include <surety/jobs/algorithms/usable_count.h>
 
+using namespace surety;
 using namespace surety::jobs;
 
 namespace {
@@ -45,6 +46,39 @@ TEST(UsableCount, ReachesAsFarAsTheNoiseDoesOnceInAThousand) {
     EXPECT_GT(laplace_reach(parts), normal);
     EXPECT_LT(laplace_reach(parts), 1.3 * normal);
   }
+}
+
+TrainPlan plan_of(Adjacency adjacency) { return {.target = {Epsilon{1}, Delta{1e-5}, adjacency}, .source = {}}; }
+
+TEST(UsableCount, IsTakenByDefaultWhereItsNoiseHidesLessThanHalfOfAPublicNumber) {
+  const auto is_counted = [](CountNeeds needs, Adjacency adjacency = Adjacency::replace_one, CountPlan own = {}) {
+    const auto plan = plan_of(adjacency);
+    return UsableCount{own, plan, std::move(needs)}.is_counted();
+  };
+  EXPECT_TRUE(is_counted({}));
+  EXPECT_FALSE(is_counted({.public_records = 230}));
+  EXPECT_TRUE(is_counted({.public_records = 231}));
+  EXPECT_TRUE(is_counted({.public_records = 230}, Adjacency::replace_one, {.count_records = true}));
+  EXPECT_FALSE(is_counted({.public_records = 461, .parts = 4}));
+  EXPECT_TRUE(is_counted({.public_records = 462, .parts = 4}));
+  EXPECT_FALSE(is_counted({.is_pure = true, .public_records = 1242}));
+  EXPECT_TRUE(is_counted({.is_pure = true, .public_records = 1245}));
+  EXPECT_FALSE(is_counted({.public_records = 4000}, Adjacency::add_or_remove_one));
+  EXPECT_TRUE(is_counted({.public_records = 4000}, Adjacency::add_or_remove_one, {.count_records = true}));
+  EXPECT_FALSE(is_counted({}, Adjacency::replace_one, {.no_count_records = true}));
+}
+
+TEST(UsableCount, MovesByOneAndCostsAHundredth) {
+  const auto plan = plan_of(Adjacency::zero_out);
+  const UsableCount gaussian_noise{{}, plan, {}};
+  const auto& event = std::get<Event::Gaussian>(gaussian_noise.event().value().node());
+  EXPECT_NEAR(event.multiplier.value(), 37.30631634815945, 1e-12);
+  EXPECT_EQ(gaussian_noise.query(7).sensitivity.value(), 1);
+  const auto steps = [&](std::uint64_t usable) { return gaussian_noise.query(usable).sum.steps.front(); };
+  EXPECT_EQ(steps(8) - steps(7), steps(1));
+  EXPECT_EQ(steps(0), 0);
+  const UsableCount pure{{}, plan, {.is_pure = true}};
+  EXPECT_NEAR(pure.pure_epsilon(), 0.01, 1e-15);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ namespace surety::accounting::privacy_loss {
 /// noise for any digits, is not looked at. \complexity microseconds for each part.
 [[nodiscard]] std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others);
 
-/// What is asked of parallel parts of which each is accounted for by itself. \throws Error{unsupported} naming the first one that is one search: of a search
-/// alone tuning has an answer, of parallel parts it has none.
+/// Checks the parts of a parallel composition that is accounted for part by part. \throws Error{unsupported} naming the first part that is one search: the accountant
+/// for searches prices a search alone and no parallel composition of one.
 void require_searches_stand_alone(const std::vector<Event>& parts);
 
 /// The law of what an epoch under replace-one, in so many rounds of which a record is, shows to whoever looks at a sum (allocated_sum.h) that is best at tilt

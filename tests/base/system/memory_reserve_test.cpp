@@ -19,27 +19,15 @@
 #include <thread>
 #include <vector>
 
+#include <support/no_memory.h>
+
 namespace surety::memory_reserve_test {
 namespace {
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
 constexpr std::size_t whole = 16 * mebi;
 
-/// While it lives, this process gets no further memory from the system: malloc fails for all that does not fit into what was freed before.
-class NoMemory {
- public:
-  NoMemory() {
-    ::getrlimit(RLIMIT_AS, &before_);
-    const rlimit none{.rlim_cur = 1, .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_AS, &none);
-  }
-  ~NoMemory() { ::setrlimit(RLIMIT_AS, &before_); }
-  NoMemory(const NoMemory&) = delete;
-  NoMemory& operator=(const NoMemory&) = delete;
-
- private:
-  rlimit before_{};
-};
+using surety_test::NoMemory;
 
 class MemoryReserve : public ::testing::Test {
  protected:

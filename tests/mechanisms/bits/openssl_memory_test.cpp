@@ -12,26 +12,14 @@
 
 #include <surety/base/system/memory_reserve.h>
 
+#include <support/no_memory.h>
+
 namespace surety::openssl_memory_test {
 namespace {
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
 
-/// While it lives, this process gets no further memory from the system: malloc fails for all that does not fit into what was freed before.
-class NoMemory {
- public:
-  NoMemory() {
-    ::getrlimit(RLIMIT_AS, &before_);
-    const rlimit none{.rlim_cur = 1, .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_AS, &none);
-  }
-  ~NoMemory() { ::setrlimit(RLIMIT_AS, &before_); }
-  NoMemory(const NoMemory&) = delete;
-  NoMemory& operator=(const NoMemory&) = delete;
-
- private:
-  rlimit before_{};
-};
+using surety_test::NoMemory;
 
 /// In a process of its own, in which nothing was set. Tests of this name run first.
 TEST(OpensslMemoryDeathTest, IsNotChangedOnceItIsTaken) {
