@@ -159,13 +159,10 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
   }
 
  private:
-  /// Where batches are of rows, `training` is about how many of these there are: units are at least one for each K.
+  /// Where batches are of rows, `training` is a number of rows. Units are counted, with which it is not compared.
   [[nodiscard]] static CountNeeds count_needs(const DpSgdPlan& own, const TrainPlan& shared, Count training, Sampled sampled) {
-    const bool are_rows = sampled == Sampled::row_of_unit;
-    CountNeeds needs{
-        .is_standard = !own.noise_multiplier,
-        .public_records = are_rows ? std::max<std::uint64_t>(training.value() / shared.unit.most().value(), 1) : training.value()};
-    if (are_rows && shared.target.adjacency == Adjacency::add_or_remove_one)
+    CountNeeds needs{.is_standard = !own.noise_multiplier, .public_records = training.value()};
+    if (sampled == Sampled::row_of_unit && shared.target.adjacency == Adjacency::add_or_remove_one)
       needs.why_not = "for batches of units under add-or-remove-one: where batches are of rows, the plan holds no number of units";
     return needs;
   }
