@@ -10,6 +10,7 @@
 
 #include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/events/format.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/root.h>
