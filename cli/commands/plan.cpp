@@ -58,14 +58,16 @@ void require_type(std::string_view command, const std::string& name, const nlohm
   };
   if (command == "release") {
     jobs::ReleaseFields fields;
-    static_cast<void>(check(fields.table()));
-    return;
-  }
-  // A field has the same type in every algorithm that knows it.
-  for (const auto& algorithm : jobs::all_algorithms()) {
-    jobs::TrainFields fields{*algorithm};
     if (check(fields.table())) return;
+  } else {
+    // A field has the same type in every algorithm that knows it.
+    for (const auto& algorithm : jobs::all_algorithms()) {
+      jobs::TrainFields fields{*algorithm};
+      if (check(fields.table())) return;
+    }
   }
+  // The algorithm and files: one each.
+  if (value.is_array()) jobs::refuse_text("options: @{} is a list, must be one value", name);
 }
 
 /// "--steps=3"

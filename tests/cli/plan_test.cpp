@@ -89,6 +89,26 @@ TEST_F(Plan, OfATrainingOfVersion1CountsNoRecordsUnlessItSaysSo) {
   expect_refused_untouched(from_plan(), 3, {"no-count-records is 1, must be true or false"});
 }
 
+// The plan's meaning depends on the algorithm before its options are parsed: version 1 of ["dp-sgd"] counted its records, and of "dp-sgd" it does not.
+TEST_F(Plan, HasNoListWhereAFieldTakesOneValue) {
+  const auto data = small_data();
+  const auto refused = [&](const char* command, const nlohmann::json& plan) {
+    auto names = std::vector<std::string>{"data", "ledger"};
+    if (std::string{command} == "train") names.insert(names.end(), {"algorithm", "loss", "model", "label", "steps"});
+    for (const auto& name : names) {
+      auto other = plan;
+      ASSERT_TRUE(other["options"].contains(name)) << name;
+      other["version"] = 1;
+      other["options"][name] = nlohmann::json::array({plan["options"][name]});
+      change(other);
+      expect_refused_untouched(from_plan(command), 3, {name + " is a list, must be one value"});
+    }
+  };
+  refused("release", planned({"release", data, "--query", "count()", "--epsilon", "1", "--ledger", path("run.db")}));
+  refused("train", planned({"train", data, "--label", "label>0", "--algorithm", "gradient-descent", "--steps", "3", "--epsilon", "1", "--delta",
+                            "1e-5", "--ledger", path("run.db"), "--model", path("model.json")}));
+}
+
 // A text is no truth value. As an option with a value, "yes" would turn a flag on, and "no" would say nothing.
 TEST_F(Plan, HasFlagsThatAreTrueOrFalse) {
   const auto data = small_data();
