@@ -38,6 +38,7 @@
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 
 namespace surety::accounting {
 namespace {

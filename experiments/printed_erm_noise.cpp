@@ -21,6 +21,7 @@
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/ledger/audit.h>
 #include <surety/papers/printed_erm_noise.h>
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/text/error.h>
 #include <surety/statistics/exact.h>
 #include <surety/statistics/keys.h>

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
 #include <surety/statistics/confidence_set.h>

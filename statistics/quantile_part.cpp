@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/text/error.h>
 #include <surety/statistics/costs.h>
 

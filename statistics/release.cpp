@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/text/error.h>
 
 namespace surety::statistics {

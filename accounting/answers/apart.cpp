@@ -7,6 +7,7 @@
 
 #include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/interval.h>

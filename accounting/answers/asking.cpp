@@ -10,6 +10,7 @@
 
 #include <surety/accounting/answers/apart.h>
 #include <surety/accounting/answers/loss_tests.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>

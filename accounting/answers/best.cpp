@@ -14,6 +14,7 @@
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/by_parts.h>
 #include <surety/accounting/answers/loss_tests.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
 

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include <surety/accounting/answers/loss_tests.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/rounding.h>

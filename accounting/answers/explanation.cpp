@@ -11,6 +11,7 @@
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/loss_tests.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/json.h>

@@ -1,4 +1,5 @@
 #include <surety/accounting/answers/registry.h>
+#include <surety/accounting/events/event_kinds.h>
 
 #include <algorithm>
 #include <variant>

@@ -9,6 +9,7 @@
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/asking.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/words.h>
 
 namespace surety::spelling {

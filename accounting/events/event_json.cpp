@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/events/event.h>
 #include <surety/accounting/events/event_fields.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>

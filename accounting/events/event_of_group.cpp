@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>

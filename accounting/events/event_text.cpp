@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/events/event.h>
 #include <surety/accounting/events/event_fields.h>
+#include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/floating_point.h>
@@ -218,6 +219,8 @@ class TextWriter : public FieldWriter {
 }  // namespace
 
 std::string describe(const Event& event) { return TextWriter::write(event); }
+
+Event parse_event(std::string_view text, Adjacency adjacency) { return parse_event(text, adjacency, {}); }
 
 Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values) {
   const accounting::StandardFloatingPoint environment;

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 
 namespace surety::accounting {

@@ -23,7 +23,7 @@ enum class PoissonPair {
   /// lacks the record: with probability q the pair (P, Q), else one outcome. Under zero-out of everything else.
   /// \source joint convexity of the curve in the pair, docs/proofs/privacy-loss.md#revealed.
   revealed,
-  /// Two bounded vectors, either in the batch or not: under replace-one, where event.cpp lets in sums of such vectors alone.
+  /// Two bounded vectors, either in the batch or not: under replace-one, where event_kinds.cpp lets in sums of such vectors alone.
   opposite,
 };
 /// Which of them a Poisson batch of `inner` has. A parallel event is asked part by part: a record is in one of them.

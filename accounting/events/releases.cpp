@@ -1,3 +1,4 @@
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 
 #include <algorithm>

@@ -33,4 +33,8 @@ Count::Count(std::uint64_t value) : value_{value} {
   }
 }
 
+Batches::Batches(Count records, Count size) : records_{records}, size_{size} {
+  if (size > records) invalid(fmt::format("batch size is {}, must be at most the {} records", size.value(), records.value()));
+}
+
 }  // namespace surety

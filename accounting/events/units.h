@@ -144,4 +144,17 @@ struct Target {
   friend bool operator==(const Target&, const Target&) = default;
 };
 
+/// `records` records in batches of `size`. \throws Error{invalid_argument} when a batch is larger than the data.
+class Batches {
+ public:
+  Batches(Count records, Count size);
+  [[nodiscard]] Count records() const noexcept { return records_; }
+  [[nodiscard]] Count size() const noexcept { return size_; }
+  friend bool operator==(const Batches&, const Batches&) = default;
+
+ private:
+  Count records_;
+  Count size_;
+};
+
 }  // namespace surety

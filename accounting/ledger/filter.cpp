@@ -17,6 +17,7 @@
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/words.h>

@@ -29,6 +29,7 @@
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>

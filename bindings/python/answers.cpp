@@ -21,7 +21,8 @@
 #include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/logs/log_json.h>
 
 #include "arguments.h"

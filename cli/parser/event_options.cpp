@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/format.h>
 
 namespace surety::cli {

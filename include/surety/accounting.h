@@ -14,6 +14,8 @@
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/points.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/runs.h>

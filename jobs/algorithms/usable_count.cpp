@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/few.h>
 #include <surety/jobs/doors/releasers.h>
 #include <surety/jobs/plans/plan_error.h>

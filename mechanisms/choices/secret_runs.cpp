@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/runs_law.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
@@ -96,5 +97,7 @@ std::uint64_t SecretRuns::draw_by_intervals(LazyUniform uniform, const NextWord&
     if (is_at_most(cell, sum)) return masses.k();
   }
 }
+
+Event SecretRuns::event(const Event& run) const { return best_of(runs_, run); }
 
 }  // namespace surety::mechanisms

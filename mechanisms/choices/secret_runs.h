@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/runs.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/lazy_real.h>
@@ -33,7 +34,7 @@ class SecretRuns {
   [[nodiscard]] std::uint64_t draw(BitsRef bits) const;
 
   /// best_of(runs, run). \throws as `best_of`.
-  [[nodiscard]] Event event(const Event& run) const { return best_of(runs_, run); }
+  [[nodiscard]] Event event(const Event& run) const;
   [[nodiscard]] const Runs& runs() const noexcept { return runs_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>

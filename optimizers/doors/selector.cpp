@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/text/error.h>
 
 namespace surety::optimizers {

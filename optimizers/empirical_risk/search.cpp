@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/text/error.h>
 #include <surety/data/row_reader.h>
 #include <surety/mechanisms/additive/gaussian.h>

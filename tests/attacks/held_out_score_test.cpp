@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/doors/score_releaser.h>

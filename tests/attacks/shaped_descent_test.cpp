@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>

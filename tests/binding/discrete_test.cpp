@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>

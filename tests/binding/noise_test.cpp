@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/queries/bounded_sum.h>

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 
 #include <binding/binding.h>

@@ -105,8 +105,8 @@ TEST_F(Plan, HasNoListWhereAFieldTakesOneValue) {
     }
   };
   refused("release", planned({"release", data, "--query", "count()", "--epsilon", "1", "--ledger", path("run.db")}));
-  refused("train", planned({"train", data, "--label", "label>0", "--algorithm", "gradient-descent", "--steps", "3", "--epsilon", "1", "--delta",
-                            "1e-5", "--ledger", path("run.db"), "--model", path("model.json")}));
+  refused("train", planned({"train", data, "--label", "label>0", "--algorithm", "gradient-descent", "--steps", "3", "--epsilon", "1",
+                            "--delta", "1e-5", "--ledger", path("run.db"), "--model", path("model.json")}));
 }
 
 // A text is no truth value. As an option with a value, "yes" would turn a flag on, and "no" would say nothing.

@@ -33,6 +33,7 @@
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/logs/readings.h>
 

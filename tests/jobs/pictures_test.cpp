@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/jobs/pictures/bar_picture.h>
 #include <surety/jobs/pictures/curve_picture.h>
 #include <surety/jobs/pictures/svg.h>

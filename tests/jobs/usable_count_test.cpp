@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/jobs/algorithms/usable_count.h>
 
 using namespace surety;

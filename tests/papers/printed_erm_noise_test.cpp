@@ -12,6 +12,7 @@
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/event_kinds.h>
 
 #include <support/empirical_epsilon.h>
 #include <support/refusal.h>

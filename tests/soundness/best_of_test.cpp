@@ -20,6 +20,7 @@
 #include <surety/accounting/accountants/tuning/search_orders.h>
 #include <surety/accounting/accountants/tuning/several_runs.h>
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 
 namespace surety::accounting::best_of_test {
 namespace {

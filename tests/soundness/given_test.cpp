@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 
 namespace surety::accounting::given_test {
 namespace {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/statistics/parts.h>

@@ -9,6 +9,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/answers/registry.h>
+#include <surety/accounting/events/event_kinds.h>
 
 namespace surety::accounting::matrix {
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/bits/random_bits.h>

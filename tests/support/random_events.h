@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
 
 namespace surety::fuzz {
 

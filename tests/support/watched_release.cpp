@@ -30,6 +30,7 @@
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/ledger/memory_store.h>
 #include <surety/data/arrow_stream.h>

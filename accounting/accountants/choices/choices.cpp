@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/choices/choice_game.h>

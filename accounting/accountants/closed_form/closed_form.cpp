@@ -14,6 +14,7 @@
 #include <surety/accounting/accountants/closed_form/given_curve.h>
 #include <surety/accounting/accountants/closed_form/largest_loss.h>
 #include <surety/accounting/accountants/closed_form/repetition.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/bound.h>

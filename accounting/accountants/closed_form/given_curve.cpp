@@ -1,4 +1,5 @@
 #include <surety/accounting/accountants/closed_form/given_curve.h>
+#include <surety/accounting/events/points.h>
 
 #include <algorithm>
 #include <cmath>

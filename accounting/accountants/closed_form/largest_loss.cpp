@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/interval.h>
 

@@ -10,6 +10,7 @@
 #include <surety/accounting/accountants/composition/bit_answers.h>
 #include <surety/accounting/accountants/composition/epsilon_grid.h>
 #include <surety/accounting/accountants/composition/sums.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/base/numbers/rounding.h>

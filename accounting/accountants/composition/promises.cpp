@@ -7,6 +7,7 @@
 
 #include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/composition/sums.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/base/numbers/rounding.h>

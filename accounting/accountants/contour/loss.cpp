@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/seam/accountant.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/ball.h>

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <variant>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>

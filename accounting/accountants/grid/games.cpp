@@ -8,6 +8,7 @@
 
 #include <surety/accounting/accountants/grid/either_way.h>
 #include <surety/accounting/accountants/grid/run_laws.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/choices/choices_in_order.h>
 #include <surety/accounting/laws/pairs/pairs.h>

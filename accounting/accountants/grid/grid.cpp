@@ -15,6 +15,7 @@
 #include <surety/accounting/accountants/grid/crossing.h>
 #include <surety/accounting/accountants/grid/refinement.h>
 #include <surety/accounting/accountants/grid/terms.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/grid/run_laws.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/joint_round.h>

@@ -15,6 +15,7 @@
 #include <surety/accounting/accountants/grid/counted_rounds.h>
 #include <surety/accounting/accountants/grid/games.h>
 #include <surety/accounting/accountants/grid/joint_epochs.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/base/numbers/checked_cast.h>

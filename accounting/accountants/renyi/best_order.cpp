@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/renyi/release_curves.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/base/numbers/rounding.h>
 #include <surety/base/text/error.h>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/points.h>
 #include <surety/base/numbers/rounding.h>
 #include <surety/base/text/error.h>

@@ -7,6 +7,7 @@
 
 #include <surety/accounting/accountants/renyi/order_bound.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/points.h>
 #include <surety/base/numbers/interval.h>
 
 namespace surety::accounting::renyi {

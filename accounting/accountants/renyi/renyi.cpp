@@ -16,6 +16,7 @@
 #include <surety/accounting/accountants/renyi/gaussian_batches.h>
 #include <surety/accounting/accountants/renyi/release_curves.h>
 #include <surety/accounting/accountants/renyi/sampled_releases.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
@@ -435,7 +436,7 @@ struct CurveOf {
   }
   /// The moments are those of batches that hold the record in every slot.
   Result operator()(const Event::SampledWithReplacement&) const { return no_theorem_for(event, "privacy-loss answers"); }
-  /// A record is in one batch of the epoch, of the same place on both sides (event.cpp); the order is public, or at best unhelpful.
+  /// A record is in one batch of the epoch, of the same place on both sides (event_kinds.cpp); the order is public, or at best unhelpful.
   Result operator()(const Event::Deterministic& e) const { return curve_of(e.event); }
   Result operator()(const Event::Shuffled& e) const {
     auto inner = curve_of(e.event);

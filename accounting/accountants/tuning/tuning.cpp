@@ -16,6 +16,7 @@
 #include <surety/accounting/accountants/tuning/search_bounds.h>
 #include <surety/accounting/accountants/tuning/search_orders.h>
 #include <surety/accounting/accountants/tuning/several_runs.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>

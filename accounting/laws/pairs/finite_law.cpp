@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <surety/accounting/events/points.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>

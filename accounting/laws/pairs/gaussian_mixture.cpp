@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include <surety/accounting/events/points.h>
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/base/numbers/rounding.h>
 #include <surety/base/text/error.h>

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/refusal.h>

@@ -10,7 +10,7 @@
 
 #include <mpfr.h>
 
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/laws/given/curves.h>
 #include <surety/accounting/laws/pairs/batch_pair.h>
 #include <surety/accounting/laws/pairs/dealt_records.h>
@@ -66,7 +66,7 @@ class PartsOfEvent {
   /// A record is in some slots of the batch, and nobody knows whether in any.
   void operator()(const Event::SampledWithReplacement& e);
   /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
-  /// event.cpp refuses add-or-remove-one.
+  /// event_kinds.cpp refuses add-or-remove-one.
   void operator()(const Event::Deterministic& e);
   /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
   void operator()(const Event::Shuffled& e);
@@ -132,7 +132,7 @@ class PartsOfEvent {
   void both(const LossLaw& law) { add({law, law, true, count_}, {law, law, true, count_}); }
   /// Gaussian releases whose multiplier lies between the two, on batches of rate `rate`.
   void gaussian(double least, double most, double rate);
-  /// Fixed size is a theorem under replace-one (event.cpp) for any release, since the record, the one in its place, and the one that
+  /// Fixed size is a theorem under replace-one (event_kinds.cpp) for any release, since the record, the one in its place, and the one that
   /// takes its place in the batch are three neighbours; which pair a Poisson batch has is for poisson_pair to say.
   void sampled(const Event& inner, double rate, bool fixed_size);
   /// One Gaussian release of a batch. `is_opposite`: of a Poisson batch under replace-one.

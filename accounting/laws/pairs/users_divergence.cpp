@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/laws/pairs/dominating_pair.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include <surety/accounting/answers/best.h>
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
 
 namespace surety::accounting::known_runs_test {
 namespace {

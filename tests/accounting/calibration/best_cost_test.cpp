@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::best_cost_test {

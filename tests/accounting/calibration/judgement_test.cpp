@@ -15,6 +15,7 @@
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/format.h>
 
 namespace surety::accounting::judgement_test {

@@ -5,6 +5,7 @@
 #include <support/refusal.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/events/event_text.h>
 #include <functional>
 #include <string>
 #include <utility>

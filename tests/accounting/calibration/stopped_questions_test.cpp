@@ -12,6 +12,7 @@
 #include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/base/numbers/limit.h>

@@ -14,6 +14,7 @@
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/interval.h>
 

@@ -1,4 +1,4 @@
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/json.h>
 #include <random>
 #include <string>

@@ -1,3 +1,4 @@
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 
 #include <gtest/gtest.h>

@@ -26,6 +26,7 @@
 #include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>

@@ -10,6 +10,7 @@
 
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/answers/asked.h>
+#include <surety/accounting/events/event_kinds.h>
 
 #include <support/additive_checks.h>
 #include <support/discrete_laws.h>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/asked.h>
+#include <surety/accounting/events/event_kinds.h>
 
 #include <support/exact_counts.h>
 #include <support/real.h>

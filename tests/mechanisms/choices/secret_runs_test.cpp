@@ -1,5 +1,6 @@
 // The number of runs, bit by bit: the thresholds between numbers to the last digit of a word. Many numbers are judged in
 // statistical/choice_test.
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/mechanisms/choices/secret_runs.h>
 
 #include <gtest/gtest.h>

@@ -19,6 +19,7 @@
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/mechanisms/bits/random_bits.h>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>

@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>

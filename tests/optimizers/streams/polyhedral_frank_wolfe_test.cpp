@@ -11,6 +11,7 @@
 
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>

@@ -1,5 +1,6 @@
 // The order of a conversion against all orders, and the certified conversion against the one of the search.
 #include <surety/accounting/accountants/renyi/best_order.h>
+#include <surety/accounting/events/event_kinds.h>
 
 #include <gtest/gtest.h>
 

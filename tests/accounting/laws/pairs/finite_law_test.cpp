@@ -1,3 +1,4 @@
+#include <surety/accounting/events/points.h>
 #include <surety/accounting/laws/pairs/finite_law.h>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_kinds.h>
 
 #include <algorithm>
 #include <atomic>
@@ -235,13 +235,6 @@ bool Event::has_sampling() const noexcept { return shared_->has_sampling; }
 
 bool operator==(const Event& a, const Event& b) {
   return a.shared_ == b.shared_ || (a.adjacency() == b.adjacency() && a.depth() == b.depth() && a.node() == b.node());
-}
-
-Batches::Batches(Count records, Count size) : records_{records}, size_{size} {
-  if (size > records) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("batch size is {}, must be at most the {} records", size.value(), records.value())};
-  }
 }
 
 std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event) {
