@@ -30,6 +30,19 @@ if(SURETY_SANITIZE)
   endif()
 endif()
 
+# What most sources include is read once for all objects of the same flags: a quarter of the compiler's time.
+function(surety_precompile target flags)
+  if(NOT TARGET ${flags}_precompiled)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
+    add_library(${flags}_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(${flags}_precompiled PRIVATE fmt::fmt ${flags})
+    surety_harden(${flags}_precompiled)
+    set_target_properties(${flags}_precompiled PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_precompile_headers(${flags}_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${flags}_precompiled)
+endfunction()
+
 # surety_room(<folder> SOURCES <file>... USES <room>... PRIVATE <target>...)
 #
 # One folder with one subject, as accounting/events. It is compiled with the headers of the rooms that it uses in sight, and of those that they
@@ -56,6 +69,7 @@ function(surety_room room)
     target_link_libraries(room_${name} PUBLIC ${arg_USES} PRIVATE ${arg_PRIVATE} fmt::fmt MPFR::MPFR ${flags})
     surety_harden(room_${name})
     set_target_properties(room_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    surety_precompile(room_${name} ${flags})
   else()
     add_library(room_${name} INTERFACE)
     target_include_directories(room_${name} INTERFACE ${headers})
