@@ -61,9 +61,14 @@ bool is_rarely_joined(const Releases::Entry& entry, double share) {
   return poisson != nullptr && (Upper{Exact{poisson->rate.value()}} * Exact{static_cast<double>(entry.count.value())}).value() <= share;
 }
 
-double shift_of(const Event& all, double share) {
+double shift_of(Count count, const Event& leaf, double share) {
   // Below that root no (epsilon, share) of a release of rho lies; most are told by it.
   constexpr long bits = 64;
+  if (const auto z = pairwise_multiplier(leaf)) {
+    const Lower rho = Lower{Exact{static_cast<double>(count.value())}} / (2 * Upper{Exact{z->value()}} * Exact{z->value()});
+    if (rho.value() > most_shift * most_shift) return infinity;
+  }
+  const Event all = repeat(count, leaf);
   return or_infinity([&] {
     if (!supports(Zcdp{}, all)) return infinity;
     // Of order 1 it is xi + rho.
@@ -96,7 +101,7 @@ std::optional<Apart> told_apart(const Event& event, const Question& question) {
       kind.range = infinity;
       kind.shift = is_rarely_joined(entry, delta != nullptr && delta->value() == 0 ? 0 : share)
                        ? 0
-                       : shift_of(repeat(entry.count, used(entry.leaf)), share);
+                       : shift_of(entry.count, used(entry.leaf), share);
       if (!(kind.shift <= most_shift)) kind.shift = infinity;
     }
     kinds.push_back(kind);

@@ -15,6 +15,7 @@
 #include <surety/accounting/answers/by_parts.h>
 #include <surety/accounting/answers/loss_tests.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
 
@@ -51,7 +52,7 @@ std::string where_it_is_known(const Event& event, std::string_view reason) {
   for (const auto other : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
     if (other == event.adjacency()) continue;
     try {
-      if (is_known(parse_event(describe(event), other))) names += fmt::format("{}{}", names.empty() ? "" : " and ", name(other));
+      if (is_known(under(event, other))) names += fmt::format("{}{}", names.empty() ? "" : " and ", name(other));
     } catch (const Error& error) {
       // Has no meaning there. A question that was called off is called off.
       if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::unsupported) throw;

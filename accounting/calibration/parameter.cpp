@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/format.h>
 
 namespace surety {
 
-Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::string& name) {
+Parameter parameter_of(const EventOfNumber& event) {
+  const auto& name = event.name();
   struct Field {
     std::string_view field;
     bool cost_rises;
@@ -34,7 +34,7 @@ Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::st
                                      Field{"batch_size", true, 1, largest_count},
                                      Field{"sensitivity", true, 1, largest_count}};
   std::optional<Parameter> found;
-  for (const auto& use : uses_of_name(text, adjacency, name)) {
+  for (const auto& use : event.uses()) {
     const auto* const field = std::find_if(fields.begin(), fields.end(), [&](const Field& known) { return known.field == use.field; });
     std::string said = use.field;
     std::replace(said.begin(), said.end(), '_', ' ');
@@ -54,9 +54,9 @@ Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::st
     }
   }
   if (!found) {
-    static_cast<void>(parse_event(text, adjacency));  // which names another unknown name, or what else is wrong
+    static_cast<void>(parse_event(event.text(), event.adjacency()));  // which names another unknown name, or what else is wrong
     throw Error{ErrorCode::invalid_argument,
-                fmt::format("the name to solve for is '{}', must stand in the event '{}'", name, one_line(text))};
+                fmt::format("the name to solve for is '{}', must stand in the event '{}'", name, one_line(event.text()))};
   }
   return *found;
 }

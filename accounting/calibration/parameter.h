@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/event_text.h>
 
 namespace surety {
 
@@ -17,9 +17,12 @@ struct Parameter {
   bool cost_rises = false;  ///< with the parameter, as for a sampling rate or a count; it falls for a scale of noise
 };
 
-/// The number called `name` in an event of the event language, by the field it stands for.
+/// The number that a name stands for in an event of the event language, by the field it stands for.
 /// \throws Error{invalid_argument} when the name does not occur, stands for something that cannot be searched for (a dimension, a
 ///         norm exponent), or for numbers of different kinds or opposite effects.
-[[nodiscard]] Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::string& name);
+[[nodiscard]] Parameter parameter_of(const EventOfNumber& event);
+[[nodiscard]] inline Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::string& name) {
+  return parameter_of(EventOfNumber{text, adjacency, name});
+}
 
 }  // namespace surety

@@ -85,6 +85,7 @@ class Event {
   friend bool operator==(const Event& a, const Event& b);
 
  private:
+  friend struct KeptWithEvent;
   struct Shared;
   const Shared* shared_;  // null when moved from
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/words.h>
+#include <surety/base/numbers/checked_cast.h>
 
 namespace surety::spelling {
 
@@ -54,6 +57,8 @@ class FieldWriter {
   FieldWriter(const FieldWriter&) = delete;
   FieldWriter& operator=(const FieldWriter&) = delete;
 
+  /// Whether numbers are written that may be left out, too.
+  [[nodiscard]] virtual bool wants_all() const { return false; }
   virtual void real(const char* field, double value) = 0;
   virtual void whole(const char* field, Count value) = 0;
   virtual void pairs(const char* field, const std::vector<NumberPair>& values) = 0;
@@ -124,7 +129,7 @@ struct Write {
  private:
   template <class Argument, class Rule>
   void put(const Argument& said, const Quantity<Rule>& value) const {
-    if (!said.is_optional || value.value() != 0) out.real(said.names[0], value.value());
+    if (!said.is_optional || out.wants_all() || value.value() != 0) out.real(said.names[0], value.value());
   }
   template <class Argument, class Rule>
   void put(const Argument& said, const Pairs<Rule>& values) const {
@@ -132,7 +137,7 @@ struct Write {
   }
   template <class Argument>
   void put(const Argument& said, Count value) const {
-    if (!said.is_optional || value != Count{1}) out.whole(said.names[0], value);
+    if (!said.is_optional || out.wants_all() || value != Count{1}) out.whole(said.names[0], value);
   }
   template <class Argument>
   void put(const Argument& said, NormName value) const {
@@ -210,6 +215,12 @@ inline const Spelling* find_spelling(std::string_view word) {
   std::string said{field};
   std::replace(said.begin(), said.end(), '_', ' ');
   throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be an integer from 1 to 2^53", said, one_line(value))};
+}
+
+/// A number that need not have been written as an integer.
+inline Count whole_from(double value, std::string_view field) {
+  if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
+  return Count{checked_cast<std::uint64_t>(value)};
 }
 
 inline Count whole_from(std::uint64_t value, std::string_view field) {

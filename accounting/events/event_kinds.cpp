@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <initializer_list>
+#include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include <surety/accounting/events/kept_with_event.h>
 
 namespace surety {
 
@@ -177,6 +181,21 @@ struct Event::Shared {
   bool has_sampling = false;
   std::size_t nodes = 1;  // of the written form: a part that is shared counts each time
   mutable std::atomic<std::size_t> owners{1};
+  // Computed by who asks first, of two at once by both, and the second to finish uses the first one's.
+  mutable std::atomic<const std::string*> text{nullptr};
+  mutable std::atomic<const Shared*> plainest{nullptr};  // this object itself where it is: then it does not count as an owner
+
+  ~Shared() {
+    delete text.load(std::memory_order_acquire);
+    if (const auto* const plain = plainest.load(std::memory_order_acquire); plain != nullptr && plain != this) give_up(plain);
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  /// Whoever is last sees all that the others did with it.
+  static void give_up(const Shared* shared) noexcept {
+    if (shared->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared;
+  }
 
   Shared(Node what, Adjacency neighbours) : node{std::move(what)}, adjacency{neighbours} {
     std::visit([&](const auto& kind) { look_inside(kind); }, node);
@@ -224,8 +243,36 @@ Event& Event::operator=(Event&& other) noexcept {
   return *this;
 }
 Event::~Event() {
-  // Whoever is last sees all that the others did with it.
-  if (shared_ != nullptr && shared_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared_;
+  if (shared_ != nullptr) Shared::give_up(shared_);
+}
+
+const std::string* KeptWithEvent::text_if_kept(const Event& event) noexcept { return event.shared_->text.load(std::memory_order_acquire); }
+
+const std::string& KeptWithEvent::text(const Event& event) {
+  auto& kept = event.shared_->text;
+  if (const auto* const found = kept.load(std::memory_order_acquire)) return *found;
+  auto made = std::make_unique<const std::string>(describe(event));
+  const std::string* before = nullptr;
+  return *(kept.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel) ? made.release() : before);
+}
+
+Event KeptWithEvent::plainest(const Event& event, Event (*make)(const Event& event)) {
+  const auto* const shared = event.shared_;
+  const auto as_event = [&](const Event::Shared* plain) {
+    Event result{event};
+    if (plain == shared) return result;
+    plain->owners.fetch_add(1, std::memory_order_relaxed);
+    Event::Shared::give_up(std::exchange(result.shared_, plain));
+    return result;
+  };
+  if (const auto* const found = shared->plainest.load(std::memory_order_acquire)) return as_event(found);
+  Event made = make(event);
+  const bool is_another = made.shared_ != shared;
+  if (is_another) made.shared_->owners.fetch_add(1, std::memory_order_relaxed);
+  const Event::Shared* before = nullptr;
+  if (shared->plainest.compare_exchange_strong(before, made.shared_, std::memory_order_acq_rel)) return made;
+  if (is_another) made.shared_->owners.fetch_sub(1, std::memory_order_relaxed);  // `made` is another owner
+  return as_event(before);
 }
 
 const Event::Node& Event::node() const noexcept { return shared_->node; }

@@ -1,15 +1,18 @@
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/events/event_fields.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/event_text.h>
+#include <surety/accounting/events/kept_with_event.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/floating_point.h>
@@ -37,37 +40,40 @@ class TextReader : public FieldReader {
 
   double real(const char* field) override {
     next_argument();
-    return parse_number(field, false);
+    return parse_number(field, false, at_.numbers++);
   }
 
   Count whole(const char* field) override {
     next_argument();
     skip_space();
     const auto start = position_;
-    const double value = parse_number(field, true);
+    const double value = parse_number(field, true, at_.numbers++);
     // Beyond 2^53 a double may round to a count that is allowed, so digits are read as an integer.
     std::uint64_t exact = 0;
     const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + position_, exact);
     if (error == std::errc{} && end == text_.data() + position_) return whole_from(exact, field);
     const bool is_name = std::isalpha(static_cast<unsigned char>(text_[start])) != 0;
     if (!is_name) refuse_whole(field, text_.substr(start, position_ - start));
-    if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
-    return Count{checked_cast<std::uint64_t>(value)};
+    return whole_from(value, field);
   }
 
   std::optional<Count> whole_if_said(const char* field) override {
-    if (next_is_event()) return std::nullopt;
+    if (next_is_event()) {
+      ++at_.numbers;
+      return std::nullopt;
+    }
     return whole(field);
   }
 
   std::optional<double> real_if_said(const char* field) override {
     const auto start = position_;
     const auto used = uses_.size();
-    const bool first = first_;
+    const auto before = at_;
     const double value = real(field);
     if (peek_is(',')) return value;
     position_ = start;
-    first_ = first;
+    at_ = before;
+    ++at_.numbers;
     uses_.erase(uses_.begin() + static_cast<std::ptrdiff_t>(used), uses_.end());
     return std::nullopt;
   }
@@ -88,7 +94,10 @@ class TextReader : public FieldReader {
 
   Event event() override {
     next_argument();
-    return parse_event();
+    path_.push_back(at_.events++);
+    Event event = parse_event();
+    path_.pop_back();
+    return event;
   }
 
   std::vector<Event> events() override {
@@ -109,9 +118,9 @@ class TextReader : public FieldReader {
       refuse_here(fmt::format("an event is expected ({})", fmt::join(words, ", ")), did_you_mean(word, words));
     }
     expect('(');
-    const bool outer_first = std::exchange(first_, true);
+    const auto outer = std::exchange(at_, {});
     Event event = spelling->read(*this);
-    first_ = outer_first;
+    at_ = outer;
     expect(')');
     --depth_;
     return event;
@@ -120,18 +129,18 @@ class TextReader : public FieldReader {
   /// An event is a word with arguments; any other word stands for a number.
   bool next_is_event() {
     const auto start = position_;
-    const bool first = first_;
+    const auto before = at_;
     next_argument();
     skip_space();
     const bool is_word = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_])) != 0;
     const bool is_event = is_word && (find_spelling(parse_word()) != nullptr || peek_is('('));
     position_ = start;
-    first_ = first;
+    at_ = before;
     return is_event;
   }
 
   void next_argument() {
-    if (!std::exchange(first_, false)) expect(',');
+    if (!std::exchange(at_.is_first, false)) expect(',');
   }
 
   std::string_view parse_word() {
@@ -141,7 +150,7 @@ class TextReader : public FieldReader {
     return text_.substr(start, position_ - start);
   }
 
-  double parse_number(const char* field, bool whole) {
+  double parse_number(const char* field, bool whole, std::size_t number) {
     skip_space();
     const auto start = position_;
     const bool is_name = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_]));
@@ -151,7 +160,7 @@ class TextReader : public FieldReader {
       if (word == "inf" || word == "infinity") return std::numeric_limits<double>::infinity();
       const auto found = values_.find(std::string{word});
       if (found != values_.end()) {
-        uses_.push_back({std::string{word}, field, whole});
+        uses_.push_back({std::string{word}, field, whole, path_, number});
         return found->second;
       }
       position_ = start;
@@ -185,7 +194,14 @@ class TextReader : public FieldReader {
   std::vector<NameUse> uses_;
   std::size_t position_ = 0;
   int depth_ = 0;
-  bool first_ = true;  ///< the next argument is the first of its call
+  /// Among the arguments of the event that is read.
+  struct Place {
+    bool is_first = true;     ///< the next argument is the first
+    std::size_t numbers = 0;  ///< before it, also those that are left out
+    std::size_t events = 0;
+  };
+  Place at_;
+  std::vector<std::size_t> path_;
 };
 
 class TextWriter : public FieldWriter {
@@ -202,7 +218,7 @@ class TextWriter : public FieldWriter {
     for (const auto& [one, other] : values) add(fmt::format("{}, {}", one, other));
   }
   void word(const char* /*field*/, std::string_view value) override { add(value); }
-  void event(const Event& value) override { add(write(value)); }
+  void event(const Event& value) override { add(describe(value)); }
   void events(const std::vector<Event>& values) override {
     for (const auto& value : values) event(value);
   }
@@ -216,35 +232,146 @@ class TextWriter : public FieldWriter {
   std::string arguments_;
 };
 
-}  // namespace
+/// The arguments of an event in their order, all numbers among them.
+class Collector : public FieldWriter {
+ public:
+  using Item = std::variant<double, Count, std::string, Event>;
 
-std::string describe(const Event& event) { return TextWriter::write(event); }
+  explicit Collector(const Event& event) { word_ = std::visit(Write{*this}, event.node()); }
 
-Event parse_event(std::string_view text, Adjacency adjacency) { return parse_event(text, adjacency, {}); }
+  [[nodiscard]] std::string_view event_word() const { return word_; }
+  [[nodiscard]] const std::vector<Item>& items() const { return items_; }
 
-Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values) {
+  [[nodiscard]] bool wants_all() const override { return true; }
+  void real(const char* /*field*/, double value) override { items_.emplace_back(value); }
+  void whole(const char* /*field*/, Count value) override { items_.emplace_back(value); }
+  void pairs(const char* /*field*/, const std::vector<NumberPair>& values) override {
+    for (const auto& [one, other] : values) items_.insert(items_.end(), {Item{one}, Item{other}});
+  }
+  void word(const char* /*field*/, std::string_view value) override { items_.emplace_back(std::string{value}); }
+  void event(const Event& value) override { items_.emplace_back(value); }
+  void events(const std::vector<Event>& values) override { items_.insert(items_.end(), values.begin(), values.end()); }
+
+ private:
+  std::string_view word_;
+  std::vector<Item> items_;
+};
+
+/// Makes an event again, under an adjacency, with a number in place of those at some places.
+class Rebuilder : public FieldReader {
+ public:
+  using Uses = std::vector<const NameUse*>;
+
+  /// `uses` are inside `event`, which is `depth` steps from where their paths begin.
+  [[nodiscard]] static Event rebuilt(const Event& event, Adjacency adjacency, const Uses& uses, std::size_t depth, double value) {
+    if (uses.empty() && adjacency == event.adjacency()) return event;
+    const Collector collected{event};
+    Rebuilder reader{collected.items(), adjacency, uses, depth, value};
+    return find_spelling(collected.event_word())->read(reader);
+  }
+
+  double real(const char* /*field*/) override {
+    const double before = std::get<double>(next());
+    return is_replaced(numbers_++) ? value_ : before;
+  }
+  Count whole(const char* field) override {
+    const Count before = std::get<Count>(next());
+    return is_replaced(numbers_++) ? whole_from(value_, field) : before;
+  }
+  std::optional<Count> whole_if_said(const char* field) override { return whole(field); }
+  std::optional<double> real_if_said(const char* field) override { return real(field); }
+  std::vector<NumberPair> pairs(const char* field) override {
+    std::vector<NumberPair> found;
+    while (next_ < items_.size() && std::holds_alternative<double>(items_[next_])) {
+      const double one = real(field);
+      found.push_back({one, real(field)});
+    }
+    return found;
+  }
+  std::string word(const char* /*field*/) override { return std::get<std::string>(next()); }
+  Event event() override {
+    Uses inside;
+    for (const auto* use : uses_) {
+      if (use->path.size() > depth_ && use->path[depth_] == events_) inside.push_back(use);
+    }
+    ++events_;
+    return rebuilt(std::get<Event>(next()), adjacency(), inside, depth_ + 1, value_);
+  }
+  std::vector<Event> events() override {
+    std::vector<Event> events;
+    while (next_ < items_.size()) events.push_back(event());
+    return events;
+  }
+
+ private:
+  Rebuilder(const std::vector<Collector::Item>& items, Adjacency adjacency, const Uses& uses, std::size_t depth, double value)
+      : FieldReader{adjacency}, items_{items}, uses_{uses}, depth_{depth}, value_{value} {}
+
+  const Collector::Item& next() { return items_.at(next_++); }
+  [[nodiscard]] bool is_replaced(std::size_t number) const {
+    return std::any_of(uses_.begin(), uses_.end(), [&](const NameUse* use) { return use->path.size() == depth_ && use->number == number; });
+  }
+
+  const std::vector<Collector::Item>& items_;
+  const Uses& uses_;
+  std::size_t depth_;
+  double value_;
+  std::size_t next_ = 0;
+  std::size_t numbers_ = 0;
+  std::size_t events_ = 0;
+};
+
+/// `make`, whose refusals name the text.
+template <class Make>
+Event in_text(std::string_view text, Make make) {
   const accounting::StandardFloatingPoint environment;
   try {
-    return TextReader{text, adjacency, values}.parse();
+    return make();
   } catch (const Error& error) {
     throw Error{error.code(), fmt::format("{} (in event '{}')", error.what(), one_line(text))};
   }
 }
 
-std::vector<NameUse> uses_of_name(std::string_view text, Adjacency adjacency, const std::string& name) {
-  // The fields are what is asked for; a value that fits some of them may be refused by others, or by the event around them.
-  std::vector<NameUse> uses;
+}  // namespace
+
+std::string describe(const Event& event) {
+  const auto* const kept = KeptWithEvent::text_if_kept(event);
+  return kept != nullptr ? *kept : TextWriter::write(event);
+}
+
+Event parse_event(std::string_view text, Adjacency adjacency) { return parse_event(text, adjacency, {}); }
+
+Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values) {
+  return in_text(text, [&] { return TextReader{text, adjacency, values}.parse(); });
+}
+
+EventOfNumber::EventOfNumber(std::string_view text, Adjacency adjacency, std::string name)
+    : text_{text}, adjacency_{adjacency}, name_{std::move(name)} {
+  const accounting::StandardFloatingPoint environment;
+  // The places are what is asked for; a number that fits some of them may be refused by others, or by the event around them.
   for (const double trial : {0.5, 1.0, 2.0, 1000.0, 0x1p53}) {
-    const std::map<std::string, double> values{{name, trial}};
-    TextReader reader{text, adjacency, values};
+    const std::map<std::string, double> values{{name_, trial}};
+    TextReader reader{text_, adjacency, values};
     try {
-      static_cast<void>(reader.parse());
-      return reader.uses();
+      parsed_ = reader.parse();
+      uses_ = reader.uses();
+      return;
     } catch (const Error&) {
-      if (reader.uses().size() > uses.size()) uses = reader.uses();
+      if (reader.uses().size() > uses_.size()) uses_ = reader.uses();
     }
   }
-  return uses;
+}
+
+Event EventOfNumber::operator()(double value) const {
+  if (!parsed_) return parse_event(text_, adjacency_, {{name_, value}});
+  Rebuilder::Uses uses;
+  for (const auto& use : uses_) uses.push_back(&use);
+  return in_text(text_, [&] { return Rebuilder::rebuilt(*parsed_, adjacency_, uses, 0, value); });
+}
+
+Event under(const Event& event, Adjacency adjacency) {
+  const accounting::StandardFloatingPoint environment;
+  return Rebuilder::rebuilt(event, adjacency, {}, 0, 0);
 }
 
 }  // namespace surety

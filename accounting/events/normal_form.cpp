@@ -9,6 +9,7 @@
 
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/kept_with_event.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/text/error.h>
@@ -205,7 +206,9 @@ bool costs_at_most(const Event& a, const Event& b) {
 
 }  // namespace
 
-Event plainest(const Event& event) { return std::visit(Plainest{event}, event.node()); }
+Event plainest(const Event& event) {
+  return KeptWithEvent::plainest(event, [](const Event& of) { return std::visit(Plainest{of}, of.node()); });
+}
 
 std::optional<Interval> gaussian_mu_squared(const Event& event, mpfr_prec_t bits) {
   const StandardFloatingPoint environment;

@@ -1,4 +1,3 @@
-#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 
 #include <algorithm>
@@ -7,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/kept_with_event.h>
+
 namespace surety::accounting {
 
 namespace {
@@ -14,7 +16,7 @@ namespace {
 /// Whether `more` occurrences on top of `count` stay within the bound; written so that nothing overflows.
 bool fits(std::uint64_t count, std::uint64_t more) { return count <= Releases::max_count && more <= Releases::max_count - count; }
 
-[[noreturn]] void refuse_count(const std::string& leaf) {
+[[noreturn]] void refuse_count(std::string_view leaf) {
   throw Error{ErrorCode::invalid_argument, fmt::format("the number of releases of {} is more than 2^53, must be at most 2^53", leaf)};
 }
 
@@ -54,10 +56,10 @@ void for_each_leaf(const Event& event, std::uint64_t times, Take& take) {
 Releases Releases::of(const Event& event) {
   Releases releases{event.adjacency()};
   auto take = [&releases](const Event& leaf, std::uint64_t times) {
-    std::string text = describe(leaf);
+    const std::string_view text = KeptWithEvent::text(leaf);
     const auto found = releases.leaves_.find(text);
     if (found == releases.leaves_.end()) {
-      releases.leaves_.emplace(std::move(text), Entry{leaf, Count{times}});
+      releases.leaves_.emplace(text, Entry{leaf, Count{times}});
       return;
     }
     auto& count = found->second.count;
@@ -70,7 +72,7 @@ Releases Releases::of(const Event& event) {
 
 std::uint64_t Releases::count(const Event& leaf) const {
   if (leaf.adjacency() != adjacency_) return 0;
-  const auto found = leaves_.find(describe(leaf));
+  const auto found = leaves_.find(KeptWithEvent::text(leaf));
   return found == leaves_.end() ? 0 : found->second.count.value();
 }
 

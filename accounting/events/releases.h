@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
@@ -62,8 +62,8 @@ class Releases {
 
  private:
   Adjacency adjacency_;
-  // Keyed by the leaf's text, which says the leaf exactly and needs no order among kinds of events.
-  std::map<std::string, Entry> leaves_;
+  // Keyed by the leaf's text, which says the leaf exactly and needs no order among kinds of events. The text is kept with the leaf of the entry.
+  std::map<std::string_view, Entry> leaves_;
 };
 
 /// Whether `holds` is true of every leaf of `event`.

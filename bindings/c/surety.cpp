@@ -344,11 +344,8 @@ SURETY_API surety_code surety_solve(const char* event, size_t length, const char
     const std::string unknown{text_of(name, name_length, "name")};
     const Target target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency_of(adjacency)};
     accounting::BestCost cost{target, effort_of(width)};
-    const auto found = solve(
-        [&](double value) {
-          return parse_event(text, target.adjacency, {{unknown, value}});
-        },
-        target, parameter_of(text, target.adjacency, unknown), cost.functions());
+    const EventOfNumber sought{text, target.adjacency, unknown};
+    const auto found = solve(sought, target, parameter_of(sought), cost.functions());
     answer.value = found.value;
     answer.failing = found.failing.value_or(std::numeric_limits<double>::quiet_NaN());
     answer.epsilon = for_c(cost.report(found.event).value);

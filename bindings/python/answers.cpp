@@ -105,13 +105,10 @@ auto solve_target(const std::string& text, const std::string& unknown, const std
                   std::optional<double> width, LimitSeconds seconds) {
   return asked(seconds, [&] {
     const Target target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)};
-    const auto parameter = parameter_of(text, target.adjacency, unknown);
+    const EventOfNumber event{text, target.adjacency, unknown};
+    const auto parameter = parameter_of(event);
     accounting::BestCost cost{target, effort_of(width)};
-    const auto found = solve(
-        [&](double value) {
-          return parse_event(text, target.adjacency, {{unknown, value}});
-        },
-        target, parameter, cost.functions());
+    const auto found = solve(event, target, parameter, cost.functions());
     return std::tuple{found.value,    found.failing, found.failing_is_proved,         found.gap,
                       parameter.name, found.event,   answer(cost.report(found.event))};
   });
@@ -122,12 +119,9 @@ auto solve_risk(const std::string& text, const std::string& unknown, const std::
   return asked(seconds, [&] {
     RiskTarget target{.most = RiskTarget::Advantage{Probability{most}}, .adjacency = parse_adjacency(adjacency)};
     if (false_positive_rate) target.most = RiskTarget::Rate{Probability{most}, Probability{*false_positive_rate}};
-    const auto parameter = parameter_of(text, target.adjacency, unknown);
-    const auto found = solve(
-        [&](double value) {
-          return parse_event(text, target.adjacency, {{unknown, value}});
-        },
-        target, parameter, accounting::Best{.effort = effort_of(width)});
+    const EventOfNumber event{text, target.adjacency, unknown};
+    const auto parameter = parameter_of(event);
+    const auto found = solve(event, target, parameter, accounting::Best{.effort = effort_of(width)});
     return std::tuple{found.value, found.failing, found.failing_is_proved, found.gap, parameter.name, found.event, ends(found.risk)};
   });
 }

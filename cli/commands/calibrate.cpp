@@ -99,12 +99,9 @@ nlohmann::json found_json(const CalibrateOptions& options, const Parameter& para
 }
 
 int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
-  const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
-  const auto found = solve(
-      [&](double value) {
-        return options.event.parse({{options.unknown, value}});
-      },
-      target, parameter, accounting::Best{.effort = {.width = options.width}});
+  const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
+  const auto parameter = parameter_of(event);
+  const auto found = solve(event, target, parameter, accounting::Best{.effort = {.width = options.width}});
   const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
   require_tight(options, found);
   if (options.json) {
@@ -162,13 +159,10 @@ int calibrate(const CalibrateOptions& options) {
   if (const auto risk = risk_target(options)) return calibrate_risk(options, *risk);
   const Target target{
       .epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
-  const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
+  const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
+  const auto parameter = parameter_of(event);
   accounting::BestCost cost{target, {.width = options.width}};
-  const auto found = solve(
-      [&](double value) {
-        return options.event.parse({{options.unknown, value}});
-      },
-      target, parameter, cost.functions());
+  const auto found = solve(event, target, parameter, cost.functions());
   const auto best = cost.report(found.event);
   const auto* second = accounting::second_opinion(best);
   require_tight(options, found);

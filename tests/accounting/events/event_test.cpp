@@ -3,19 +3,25 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
-
-#include <surety/accounting/events/event_text.h>
-#include <surety/accounting/events/json.h>
 #include <random>
+#include <regex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <surety/accounting/events/event_text.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/events/kept_with_event.h>
+#include <surety/accounting/events/normal_form.h>
 
 #include <support/refusal.h>
 
@@ -462,6 +468,81 @@ TEST(EventKind, HasOneTextAndOneJson) {
   }
 }
 
+/// What `make` gives or says, with the text in which it says so left out.
+template <class Make>
+std::string outcome(Make make) {
+  try {
+    return describe(make());
+  } catch (const Error& error) {
+    const std::string said = error.what();
+    return "refused: " + said.substr(0, said.find(" (in event '"));
+  }
+}
+
+/// Each number of each kind is sought, also inside another event, and all numbers of it at once.
+TEST(EventOfNumber, IsWhatItsTextIsWithThatNumber) {
+  const std::regex number{R"(([(,] ?)(\d+(\.\d+)?))"};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::size_t moved = 0;
+  const auto compare = [&](const std::string& text, Adjacency adjacency) {
+    const EventOfNumber event{text, adjacency, "x"};
+    for (const double value : {0.125, 0.5, 1.0, 2.0, 2.5, 7.0, 100.0, 0x1p53, 0x1p54, 0.0, -1.0, infinity, std::nan("")}) {
+      const auto expected = outcome([&] { return parse_event(text, adjacency, {{"x", value}}); });
+      EXPECT_EQ(outcome([&] { return event(value); }), expected) << text << " at " << value;
+      if (!expected.starts_with("refused")) ++moved;
+    }
+  };
+  for (const auto& kind : every_kind()) {
+    for (const auto adjacency : kind.allowed) {
+      const std::string text{kind.text};
+      compare(std::regex_replace(text, number, "$1x"), adjacency);
+      for (std::sregex_iterator at{text.begin(), text.end(), number}, end; at != end; ++at) {
+        const auto sought = text.substr(0, static_cast<std::size_t>(at->position(2))) + "x" +
+                            text.substr(static_cast<std::size_t>(at->position(2) + at->length(2)));
+        compare(sought, adjacency);
+        compare("compose(gaussian(9), repeat(3, compose(laplace(2), " + sought + ")), pure(x))", adjacency);
+      }
+    }
+  }
+  EXPECT_GT(moved, 1000U);
+}
+
+TEST(Event, UnderAnotherAdjacencyIsItsTextThere) {
+  for (const auto& kind : every_kind()) {
+    for (const auto adjacency : kind.allowed) {
+      for (const auto other : everywhere) {
+        const auto text = fmt::format("compose(repeat(3, {}), gaussian(9))", kind.text);
+        EXPECT_EQ(outcome([&] { return under(parse_event(text, adjacency), other); }), outcome([&] { return parse_event(text, other); }))
+            << text;
+      }
+    }
+  }
+}
+
+TEST(Event, KeepsItsTextAndItsNormalForm) {
+  const auto event = parse_event("compose(k_norm(l1, 3, 2), gaussian(9))", replace_one);
+  std::vector<std::thread> threads;
+  std::vector<const std::string*> texts(8);
+  std::vector<const void*> forms(8);
+  for (std::size_t k = 0; k < 8; ++k) {
+    threads.emplace_back([&, k] {
+      const Event copy = event;
+      texts[k] = &KeptWithEvent::text(copy);
+      forms[k] = &accounting::plainest(copy).node();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (std::size_t k = 0; k < 8; ++k) {
+    EXPECT_EQ(texts[k], texts[0]);
+    EXPECT_EQ(forms[k], forms[0]);
+  }
+  EXPECT_EQ(*texts[0], "compose(k_norm(l1, 3, 2), gaussian(9))");
+  EXPECT_EQ(describe(accounting::plainest(event)), "compose(laplace(2), gaussian(9))");
+  // An event that is its own normal form does not own itself.
+  const auto plain = accounting::plainest(event);
+  EXPECT_EQ(&accounting::plainest(plain).node(), &plain.node());
+}
+
 TEST(EventKind, IsOnlyEqualToItself) {
   const auto kinds = every_kind();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -572,7 +653,7 @@ TEST(EventKind, HasACapWhereItsLawHasOne) {
   // A name may stand for it.
   EXPECT_EQ(describe(parse_event("best_of(capped_geometric_runs, m, n, gaussian(2))", replace_one, {{"m", 1.5}, {"n", 3}})),
             "best_of(capped_geometric_runs, 1.5, 3, gaussian(2))");
-  const auto uses = uses_of_name("best_of(capped_geometric_runs, 2, n, gaussian(2))", replace_one, "n");
+  const auto uses = EventOfNumber("best_of(capped_geometric_runs, 2, n, gaussian(2))", replace_one, "n").uses();
   ASSERT_EQ(uses.size(), 1U);
   EXPECT_EQ(uses.front().field, "cap");
   EXPECT_TRUE(uses.front().whole);
@@ -753,8 +834,8 @@ TEST(EventRange, OfMassesIsTheirSum) {
   }
   EXPECT_EQ(describe(parse_event("law(0, 0.3, 0, 0.3, 0.1, 0.4)", replace_one)), "law(0, 0.3, 0, 0.3, 0.1, 0.4)");
   EXPECT_TRUE(parse_event("zcdp(0, 2)", replace_one) == parse_event("zcdp(2)", replace_one));
-  EXPECT_EQ(uses_of_name("mixture(0.5, 0, 0.5, s, record_sum(z))", replace_one, "z").size(), 0U);
-  EXPECT_EQ(uses_of_name("mixture(0.5, 0, 0.5, 1, record_sum(z))", replace_one, "z").front().field, "noise_multiplier");
+  EXPECT_EQ(EventOfNumber("mixture(0.5, 0, 0.5, s, record_sum(z))", replace_one, "z").uses().size(), 0U);
+  EXPECT_EQ(EventOfNumber("mixture(0.5, 0, 0.5, 1, record_sum(z))", replace_one, "z").uses().front().field, "noise_multiplier");
 }
 
 TEST(EventRange, OfAMillionShiftsIsRefused) {
