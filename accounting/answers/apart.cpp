@@ -99,9 +99,8 @@ std::optional<Apart> told_apart(const Event& event, const Question& question) {
     kind.range = range_of(repeat(entry.count, entry.leaf));
     if (!(kind.range <= most_range)) {
       kind.range = infinity;
-      kind.shift = is_rarely_joined(entry, delta != nullptr && delta->value() == 0 ? 0 : share)
-                       ? 0
-                       : shift_of(entry.count, used(entry.leaf), share);
+      kind.shift =
+          is_rarely_joined(entry, delta != nullptr && delta->value() == 0 ? 0 : share) ? 0 : shift_of(entry.count, used(entry.leaf), share);
       if (!(kind.shift <= most_shift)) kind.shift = infinity;
     }
     kinds.push_back(kind);

@@ -113,9 +113,25 @@ std::string usage_message(const CLI::App& app, const Command& surety, const CLI:
   return message;
 }
 
+/// The words with "--name=" as two of them, the second empty: the library takes the word after it for the value, and an option would be lost.
+Arguments with_empty_values(const Arguments& words) {
+  Arguments split;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (*word == "--") {  // what follows are no options
+      split.insert(split.end(), word, words.end());
+      break;
+    }
+    const bool is_empty = word->starts_with("--") && word->find('=') == word->size() - 1;
+    split.push_back(is_empty ? word->substr(0, word->size() - 1) : *word);
+    if (is_empty) split.emplace_back();
+  }
+  return split;
+}
+
 }  // namespace
 
-Request parse(Command& surety, const Arguments& words) {
+Request parse(Command& surety, const Arguments& given) {
+  const auto words = with_empty_values(given);
   CLI::App app{surety.summary, surety.name};
   app.set_version_flag("--version", "");
   app.require_subcommand(1);

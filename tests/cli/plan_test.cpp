@@ -109,6 +109,38 @@ TEST_F(Plan, HasNoListWhereAFieldTakesOneValue) {
                             "--delta", "1e-5", "--ledger", path("run.db"), "--model", path("model.json")}));
 }
 
+// "--note=" took the next option for its value: a plan of version 1 counted records, and limits were kept that it lifts.
+TEST_F(Plan, WithAnEmptyTextKeepsItsOtherFields) {
+  const auto data = small_data();
+  auto plan = planned({"train",
+                       data,
+                       "--label",
+                       "label>0",
+                       "--algorithm",
+                       "gradient-descent",
+                       "--steps",
+                       "3",
+                       "--epsilon",
+                       "1",
+                       "--delta",
+                       "1e-5",
+                       "--ledger",
+                       path("run.db"),
+                       "--model",
+                       path("model.json"),
+                       "--note",
+                       "x",
+                       "--no-count-records",
+                       "--no-limits"});
+  plan["options"]["note"] = "";
+  change(plan);
+  EXPECT_EQ(planned(from_plan())["options"], plan["options"]);
+  EXPECT_EQ(
+      planned({"train", data, "--label", "label>0", "--algorithm", "gradient-descent", "--steps", "3", "--epsilon", "1", "--delta", "1e-5",
+               "--ledger", path("run.db"), "--model", path("model.json"), "--note=", "--no-count-records", "--no-limits"})["options"],
+      plan["options"]);
+}
+
 // A text is no truth value. As an option with a value, "yes" would turn a flag on, and "no" would say nothing.
 TEST_F(Plan, HasFlagsThatAreTrueOrFalse) {
   const auto data = small_data();
