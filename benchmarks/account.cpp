@@ -15,6 +15,7 @@
 //   allocated/several                in two of 100 rounds
 //   users/batches, users/epoch       users of 4 records: job a with rate 0.01, multiplier 2, 1,000 times; an epoch of 100 rounds, multiplier 2
 //   schedule/2, 16, 64, 100, 1000, 10000  so many different batches, rate 0.01, multiplier 1 + i/k, delta = 1e-6, asked as the command asks
+//   gaussians/3000  so many different Gaussian releases, multiplier 20 + i/1000, delta = 1e-5, asked as the command asks
 //   truncated/700, truncated/650     job a of 60,000 records with batches of at most so many, under zero-out; /any: add-or-remove-one
 //
 // reference/exp is a fixed workload: times are compared between machines as ratios to it.
@@ -59,6 +60,12 @@ Event job_d() {
 Event schedule(int steps) {
   std::vector<Event> events;
   for (int i = 0; i < steps; ++i) events.push_back(sampled(0.01, 1 + static_cast<double>(i) / steps, 1));
+  return compose(std::move(events));
+}
+
+Event gaussians(int releases) {
+  std::vector<Event> events;
+  for (int i = 0; i < releases; ++i) events.push_back(gaussian(NoiseMultiplier{20 + i / 1000.0}, Adjacency::add_or_remove_one));
   return compose(std::move(events));
 }
 
@@ -262,6 +269,11 @@ std::vector<Case> cases() {
                    known(truth, 2e-7),
                    {.milliseconds = steps > 1'000 ? 3'000.0 : 500.0, .width = 1e-6}});
   }
+  // Made each time: an event keeps what was computed from it.
+  all.push_back({"gaussians/3000",
+                 [] { return best_epsilon(gaussians(3000), Delta{1e-5}).value; },
+                 known(13.567755970, 1e-8),
+                 {.milliseconds = 200, .width = 1e-8}});
   // Known only to lie between concrete data sets and the dominating profile.
   all.push_back(
       {"g/grid", ask(PrivacyLoss{.width = 1e-4}, job_g(), 1e-5), {6.1877, 8.0840}, {.milliseconds = 80, .lower = 6.1877, .upper = 8.0840}});

@@ -30,7 +30,8 @@ if(SURETY_SANITIZE)
   endif()
 endif()
 
-# What most sources include is read once for all objects of the same flags. Each source includes it by itself, too (scripts/test alone).
+# surety_precompile(<target> <flags>): headers that most sources include are compiled once for all targets of the same flags. Each source includes them
+# itself, too, which scripts/test alone checks.
 function(surety_precompile target flags)
   if(NOT TARGET ${flags}_precompiled)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
@@ -38,7 +39,7 @@ function(surety_precompile target flags)
     target_link_libraries(${flags}_precompiled PRIVATE fmt::fmt ${flags})
     surety_harden(${flags}_precompiled)
     set_target_properties(${flags}_precompiled PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    # By name and not as a file of this folder: a wheel's sources lie elsewhere, and its objects are the same.
+    # Headers by name: the path of a header of this tree would keep ccache from sharing objects with the wheel, whose sources are a copy elsewhere.
     target_precompile_headers(${flags}_precompiled PRIVATE <algorithm> <array> <cmath> <functional> <limits> <map> <memory> <numeric> <optional> <span> <string>
       <tuple> <variant> <vector> <fmt/format.h>)
   endif()

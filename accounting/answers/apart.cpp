@@ -64,6 +64,7 @@ bool is_rarely_joined(const Releases::Entry& entry, double share) {
 double shift_of(Count count, const Event& leaf, double share) {
   // Below that root no (epsilon, share) of a release of rho lies; most are told by it.
   constexpr long bits = 64;
+  // A Gaussian release of multiplier z over the sensitivity costs rho = 1 / (2 z^2) [BS16, Proposition 1.6]. This bound says only that it is not tiny.
   if (const auto z = pairwise_multiplier(leaf)) {
     const Lower rho = Lower{Exact{static_cast<double>(count.value())}} / (2 * Upper{Exact{z->value()}} * Exact{z->value()});
     if (rho.value() > most_shift * most_shift) return infinity;

@@ -1,5 +1,5 @@
 // What the two written forms of an event, the event language and JSON, have in common: both read and write an event by what its kind says of
-// itself in event.h, so that a kind cannot be spelled in one form and not in the other.
+// itself in event_kinds.h, so that a kind cannot be spelled in one form and not in the other.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class FieldWriter {
   FieldWriter(const FieldWriter&) = delete;
   FieldWriter& operator=(const FieldWriter&) = delete;
 
-  /// Whether numbers are written that may be left out, too.
+  /// Whether optional numbers are written although they have their default.
   [[nodiscard]] virtual bool wants_all() const { return false; }
   virtual void real(const char* field, double value) = 0;
   virtual void whole(const char* field, Count value) = 0;
@@ -217,7 +217,7 @@ inline const Spelling* find_spelling(std::string_view word) {
   throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be an integer from 1 to 2^53", said, one_line(value))};
 }
 
-/// A number that need not have been written as an integer.
+/// From a number of floating point. \throws Error{invalid_argument} where it is no integer from 1 to 2^53.
 inline Count whole_from(double value, std::string_view field) {
   if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
   return Count{checked_cast<std::uint64_t>(value)};

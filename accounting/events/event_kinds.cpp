@@ -181,9 +181,9 @@ struct Event::Shared {
   bool has_sampling = false;
   std::size_t nodes = 1;  // of the written form: a part that is shared counts each time
   mutable std::atomic<std::size_t> owners{1};
-  // Computed by who asks first, of two at once by both, and the second to finish uses the first one's.
+  // Null until they are first needed. Two threads may compute the same value at once: the first to finish stores it, and the other discards its own.
   mutable std::atomic<const std::string*> text{nullptr};
-  mutable std::atomic<const Shared*> plainest{nullptr};  // this object itself where it is: then it does not count as an owner
+  mutable std::atomic<const Shared*> plainest{nullptr};  // an owner of that event, but for `this` itself, which would never be freed
 
   ~Shared() {
     delete text.load(std::memory_order_acquire);
@@ -192,7 +192,7 @@ struct Event::Shared {
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
-  /// Whoever is last sees all that the others did with it.
+  /// Removes one owner. The last owner frees the object, after all accesses of the others (acq_rel).
   static void give_up(const Shared* shared) noexcept {
     if (shared->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared;
   }

@@ -1,4 +1,4 @@
-// The kinds of events: what each means and holds. An accountant looks at the kind of an event; whoever makes, stores or prints events needs event.h alone.
+// The kinds of events: what each means and holds. Include this to look at the kind of an event; to make, store or print events, include event.h.
 #pragma once
 
 #include <optional>
@@ -302,7 +302,7 @@ struct Event::Users {
   static constexpr auto arguments() { return std::tuple{argument(&Users::records, "records"), argument(&Users::event, "event")}; }
 };
 
-// ---- Functions whose arguments are points.h and runs.h ----
+// ---- Functions that make the kinds whose arguments are in points.h and runs.h ----
 
 /// curve({{0.5, 1e-3}, {1, 1e-6}}, adjacency); of the pairs of these see points.h.
 [[nodiscard]] Event curve(CurvePoints points, Adjacency adjacency);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -197,8 +198,8 @@ class TextReader : public FieldReader {
   /// Among the arguments of the event that is read.
   struct Place {
     bool is_first = true;     ///< the next argument is the first
-    std::size_t numbers = 0;  ///< before it, also those that are left out
-    std::size_t events = 0;
+    std::size_t numbers = 0;  ///< how many were read or may be left out
+    std::size_t events = 0;   ///< how many were read
   };
   Place at_;
   std::vector<std::size_t> path_;
@@ -257,13 +258,14 @@ class Collector : public FieldWriter {
   std::vector<Item> items_;
 };
 
-/// Makes an event again, under an adjacency, with a number in place of those at some places.
+/// Makes an event again, under an adjacency, with one value for the numbers at some places.
 class Rebuilder : public FieldReader {
  public:
-  using Uses = std::vector<const NameUse*>;
+  using Uses = std::span<const NameUse>;
 
-  /// `uses` are inside `event`, which is `depth` steps from where their paths begin.
-  [[nodiscard]] static Event rebuilt(const Event& event, Adjacency adjacency, const Uses& uses, std::size_t depth, double value) {
+  /// `event` is `depth` steps along the paths of `uses`, which are all inside it, in the order in which they are read.
+  /// \complexity O(what is written of the events on the paths, and of all where the adjacency is another).
+  [[nodiscard]] static Event rebuilt(const Event& event, Adjacency adjacency, Uses uses, std::size_t depth, double value) {
     if (uses.empty() && adjacency == event.adjacency()) return event;
     const Collector collected{event};
     Rebuilder reader{collected.items(), adjacency, uses, depth, value};
@@ -272,11 +274,11 @@ class Rebuilder : public FieldReader {
 
   double real(const char* /*field*/) override {
     const double before = std::get<double>(next());
-    return is_replaced(numbers_++) ? value_ : before;
+    return is_replaced() ? value_ : before;
   }
   Count whole(const char* field) override {
     const Count before = std::get<Count>(next());
-    return is_replaced(numbers_++) ? whole_from(value_, field) : before;
+    return is_replaced() ? whole_from(value_, field) : before;
   }
   std::optional<Count> whole_if_said(const char* field) override { return whole(field); }
   std::optional<double> real_if_said(const char* field) override { return real(field); }
@@ -290,12 +292,12 @@ class Rebuilder : public FieldReader {
   }
   std::string word(const char* /*field*/) override { return std::get<std::string>(next()); }
   Event event() override {
-    Uses inside;
-    for (const auto* use : uses_) {
-      if (use->path.size() > depth_ && use->path[depth_] == events_) inside.push_back(use);
-    }
+    std::size_t inside = 0;
+    while (inside < uses_.size() && uses_[inside].path.size() > depth_ && uses_[inside].path[depth_] == events_) ++inside;
+    const Uses uses = uses_.first(inside);
+    uses_ = uses_.subspan(inside);
     ++events_;
-    return rebuilt(std::get<Event>(next()), adjacency(), inside, depth_ + 1, value_);
+    return rebuilt(std::get<Event>(next()), adjacency(), uses, depth_ + 1, value_);
   }
   std::vector<Event> events() override {
     std::vector<Event> events;
@@ -304,16 +306,20 @@ class Rebuilder : public FieldReader {
   }
 
  private:
-  Rebuilder(const std::vector<Collector::Item>& items, Adjacency adjacency, const Uses& uses, std::size_t depth, double value)
+  Rebuilder(const std::vector<Collector::Item>& items, Adjacency adjacency, Uses uses, std::size_t depth, double value)
       : FieldReader{adjacency}, items_{items}, uses_{uses}, depth_{depth}, value_{value} {}
 
   const Collector::Item& next() { return items_.at(next_++); }
-  [[nodiscard]] bool is_replaced(std::size_t number) const {
-    return std::any_of(uses_.begin(), uses_.end(), [&](const NameUse* use) { return use->path.size() == depth_ && use->number == number; });
+  /// Whether the number that is read is that of the next use.
+  bool is_replaced() {
+    const std::size_t number = numbers_++;
+    if (uses_.empty() || uses_.front().path.size() != depth_ || uses_.front().number != number) return false;
+    uses_ = uses_.subspan(1);
+    return true;
   }
 
   const std::vector<Collector::Item>& items_;
-  const Uses& uses_;
+  Uses uses_;  ///< those that are still to come
   std::size_t depth_;
   double value_;
   std::size_t next_ = 0;
@@ -348,7 +354,7 @@ Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std
 EventOfNumber::EventOfNumber(std::string_view text, Adjacency adjacency, std::string name)
     : text_{text}, adjacency_{adjacency}, name_{std::move(name)} {
   const accounting::StandardFloatingPoint environment;
-  // The places are what is asked for; a number that fits some of them may be refused by others, or by the event around them.
+  // No number fits every place: a rate is at most 1, a count is whole. The first trial that makes an event shows all places.
   for (const double trial : {0.5, 1.0, 2.0, 1000.0, 0x1p53}) {
     const std::map<std::string, double> values{{name_, trial}};
     TextReader reader{text_, adjacency, values};
@@ -364,9 +370,7 @@ EventOfNumber::EventOfNumber(std::string_view text, Adjacency adjacency, std::st
 
 Event EventOfNumber::operator()(double value) const {
   if (!parsed_) return parse_event(text_, adjacency_, {{name_, value}});
-  Rebuilder::Uses uses;
-  for (const auto& use : uses_) uses.push_back(&use);
-  return in_text(text_, [&] { return Rebuilder::rebuilt(*parsed_, adjacency_, uses, 0, value); });
+  return in_text(text_, [&] { return Rebuilder::rebuilt(*parsed_, adjacency_, uses_, 0, value); });
 }
 
 Event under(const Event& event, Adjacency adjacency) {

@@ -1,4 +1,4 @@
-// The event language with names for numbers, and events that are others with something changed.
+// The event language with names for numbers, and copies of an event with another number or adjacency.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,19 @@ struct NameUse {
   std::string name;
   std::string field;  ///< as in the JSON form: "noise_multiplier"
   bool whole;
-  /// Where: from the event to an event inside it, by their numbers among the events of each, and then the number's among the numbers of that one.
-  std::vector<std::size_t> path;
-  std::size_t number;
+  std::vector<std::size_t>
+      path;            ///< from the whole event inwards: the index of each event among the events that are arguments of the one before
+  std::size_t number;  ///< the index among the numbers that are arguments of the last event, optional ones included
 };
 
 /// An event of the event language in which one name stands for a number, as gaussian(z): a function of that number. The text is parsed once.
 class EventOfNumber {
  public:
-  /// Throws nothing for a text that no number makes an event.
+  /// Does not throw for a text that is no event with any number: the call operator does.
   EventOfNumber(std::string_view text, Adjacency adjacency, std::string name);
 
-  /// What parse_event(text, adjacency, {{name, value}}) is. \throws Error{invalid_argument} as that. \complexity O(the events around the name).
+  /// What parse_event(text, adjacency, {{name, value}}) is. \throws Error{invalid_argument} as that.
+  /// \complexity O(size of the events that contain the name, and of their arguments).
   [[nodiscard]] Event operator()(double value) const;
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -46,7 +47,7 @@ class EventOfNumber {
   Adjacency adjacency_;
   std::string name_;
   std::vector<NameUse> uses_;
-  std::optional<Event> parsed_;  ///< with some number; nothing where none makes an event
+  std::optional<Event> parsed_;  ///< with a trial number; nothing where no trial makes an event
 };
 
 /// The same event under another adjacency. \throws Error{invalid_argument} where a part of it has no meaning there.

@@ -1,4 +1,4 @@
-// What is computed from an event once: its text and its normal form. An event never changes, so its copies share what the first of them computed.
+// The text and the normal form of an event, computed once and shared by its copies. An event never changes. Safe to call from several threads.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace surety {
 struct KeptWithEvent {
   /// `describe(event)`, kept with the event: valid while a copy of it lives. \complexity O(size of the event) the first time, then O(1).
   [[nodiscard]] static const std::string& text(const Event& event);
-  /// The same where somebody asked for it before; null where nobody did.
+  /// The kept text, or null where `text` was not called.
   [[nodiscard]] static const std::string* text_if_kept(const Event& event) noexcept;
   /// `make(event)` the first time, and the same event from then on. \pre `make` is the same function in every call.
   [[nodiscard]] static Event plainest(const Event& event, Event (*make)(const Event& event));

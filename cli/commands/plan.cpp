@@ -66,7 +66,7 @@ void require_type(std::string_view command, const std::string& name, const nlohm
       if (check(fields.table())) return;
     }
   }
-  // The algorithm and files: one each.
+  // Fields that are in no table, such as the algorithm and files, take one value.
   if (value.is_array()) jobs::refuse_text("options: @{} is a list, must be one value", name);
 }
 

@@ -113,7 +113,7 @@ std::string usage_message(const CLI::App& app, const Command& surety, const CLI:
   return message;
 }
 
-/// The words with "--name=" as two of them, the second empty: the library takes the word after it for the value, and an option would be lost.
+/// The arguments with each "--name=" split into "--name" and an empty value. CLI11 would take the next argument as the value, and an option would be lost.
 Arguments with_empty_values(const Arguments& words) {
   Arguments split;
   for (auto word = words.begin(); word != words.end(); ++word) {

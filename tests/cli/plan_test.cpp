@@ -89,7 +89,7 @@ TEST_F(Plan, OfATrainingOfVersion1CountsNoRecordsUnlessItSaysSo) {
   expect_refused_untouched(from_plan(), 3, {"no-count-records is 1, must be true or false"});
 }
 
-// The plan's meaning depends on the algorithm before its options are parsed: version 1 of ["dp-sgd"] counted its records, and of "dp-sgd" it does not.
+// The algorithm decides what a plan of version 1 means before its options are parsed: with ["dp-sgd"] it counted records, with "dp-sgd" it does not.
 TEST_F(Plan, HasNoListWhereAFieldTakesOneValue) {
   const auto data = small_data();
   const auto refused = [&](const char* command, const nlohmann::json& plan) {

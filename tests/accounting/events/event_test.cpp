@@ -3,32 +3,29 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <regex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/events/kept_with_event.h>
-#include <surety/accounting/events/normal_form.h>
 
+#include <support/every_kind.h>
 #include <support/refusal.h>
 
 namespace surety::event_test {
 namespace {
 
 using nlohmann::json;
+using reference::every_kind;
+using reference::everywhere;
 using reference::Refusal;
 using reference::refusal_of;
 
@@ -352,107 +349,6 @@ TEST(EventNames, ObeyTheConstraintOfTheirPlace) {
 
 // ---- every kind: its spellings, adjacencies and ranges ----
 
-struct Kind {
-  std::string text;
-  std::string in_json;
-  std::vector<Adjacency> allowed;
-  Event (*in_words)(Adjacency);  ///< made by the function of its word, with the arguments of its text
-};
-
-const std::vector<Adjacency> everywhere = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
-const std::vector<Adjacency> fixed_number = {Adjacency::replace_one, Adjacency::zero_out};
-
-std::vector<Kind> every_kind() {
-  const std::string inner = R"({"gaussian": {"noise_multiplier": 3.5}})";
-  return {
-      {"gaussian(2.5)", R"({"gaussian": {"noise_multiplier": 2.5}})", everywhere,
-       [](Adjacency a) { return gaussian(NoiseMultiplier{2.5}, a); }},
-      {"record_sum(2.5)", R"({"record_sum": {"noise_multiplier": 2.5}})", everywhere,
-       [](Adjacency a) { return record_sum(NoiseMultiplier{2.5}, a); }},
-      {"laplace(2.5)", R"({"laplace": {"scale": 2.5}})", everywhere, [](Adjacency a) { return laplace(NoiseScale{2.5}, a); }},
-      {"discrete_gaussian(2.5, 7)", R"({"discrete_gaussian": {"sigma": 2.5, "sensitivity": 7}})", everywhere,
-       [](Adjacency a) { return discrete_gaussian(NoiseScale{2.5}, Count{7}, a); }},
-      {"discrete_laplace(2.5, 7)", R"({"discrete_laplace": {"scale": 2.5, "sensitivity": 7}})", everywhere,
-       [](Adjacency a) { return discrete_laplace(NoiseScale{2.5}, Count{7}, a); }},
-      {"randomized_response(0.75, 7)", R"({"randomized_response": {"truth": 0.75, "categories": 7}})", fixed_number,
-       [](Adjacency a) { return randomized_response(Probability{0.75}, Count{7}, a); }},
-      {"exponential(2.5)", R"({"exponential": {"epsilon": 2.5}})", everywhere, [](Adjacency a) { return exponential(Epsilon{2.5}, a); }},
-      {"pure(2.5)", R"({"pure": {"epsilon": 2.5}})", everywhere, [](Adjacency a) { return pure(Epsilon{2.5}, a); }},
-      {"approx(2.5, 0.125)", R"({"approx": {"epsilon": 2.5, "delta": 0.125}})", everywhere,
-       [](Adjacency a) { return approx(Epsilon{2.5}, Delta{0.125}, a); }},
-      {"zcdp(2.5)", R"({"zcdp": {"rho": 2.5}})", everywhere, [](Adjacency a) { return zcdp(Rho{2.5}, a); }},
-      {"generalized_gaussian(3, 7, 2.5)", R"({"generalized_gaussian": {"norm_exponent": 3, "dimension": 7, "noise_multiplier": 2.5}})",
-       everywhere, [](Adjacency a) { return generalized_gaussian(NormExponent{3}, Count{7}, NoiseMultiplier{2.5}, a); }},
-      {"k_norm(linf, 7, 2.5)", R"({"k_norm": {"norm": "linf", "dimension": 7, "scale": 2.5}})", everywhere,
-       [](Adjacency a) { return k_norm(NormName::linf, Count{7}, NoiseScale{2.5}, a); }},
-      {"repeat(7, gaussian(3.5))", R"({"repeat": {"count": 7, "event": )" + inner + "}}", everywhere,
-       [](Adjacency a) { return repeat(Count{7}, noise(3.5, a)); }},
-      {"compose(gaussian(3.5), gaussian(3.5))", R"({"compose": [)" + inner + ", " + inner + "]}", everywhere,
-       [](Adjacency a) {
-         return compose({noise(3.5, a), noise(3.5, a)});
-       }},
-      {"parallel(gaussian(3.5), gaussian(3.5))", R"({"parallel": [)" + inner + ", " + inner + "]}", everywhere,
-       [](Adjacency a) {
-         return parallel({noise(3.5, a), noise(3.5, a)});
-       }},
-      {"poisson(0.25, gaussian(3.5))",
-       R"({"poisson": {"sampling_rate": 0.25, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out},
-       [](Adjacency a) { return poisson(SamplingRate{0.25}, noise(3.5, a)); }},
-      {"without_replacement(9, 7, gaussian(3.5))",
-       R"({"without_replacement": {"records": 9, "batch_size": 7, "event": )" + inner + "}}",
-       {Adjacency::replace_one},
-       [](Adjacency a) { return without_replacement(Count{9}, Count{7}, noise(3.5, a)); }},
-      {"with_replacement(7, 9, gaussian(3.5))",
-       R"({"with_replacement": {"records": 7, "batch_size": 9, "event": )" + inner + "}}",
-       {Adjacency::replace_one},
-       [](Adjacency a) { return with_replacement(Count{7}, Count{9}, noise(3.5, a)); }},
-      {"shuffled(9, 7, gaussian(3.5))", R"({"shuffled": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
-       [](Adjacency a) { return shuffled(Count{9}, Count{7}, noise(3.5, a)); }},
-      {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
-       [](Adjacency a) { return deterministic(Count{9}, Count{7}, noise(3.5, a)); }},
-      {"cyclic(9, 7, 0.25, gaussian(3.5))",
-       R"({"cyclic": {"groups": 9, "rounds": 7, "sampling_rate": 0.25, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out},
-       [](Adjacency a) { return cyclic(Count{9}, Count{7}, SamplingRate{0.25}, noise(3.5, a)); }},
-      {"allocated(7, gaussian(3.5))",
-       R"({"allocated": {"rounds": 7, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out},
-       [](Adjacency a) { return allocated(Count{7}, noise(3.5, a)); }},
-      {"allocated(7, 3, gaussian(3.5))",
-       R"({"allocated": {"rounds": 7, "participations": 3, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out},
-       [](Adjacency a) { return allocated(Count{7}, Count{3}, noise(3.5, a)); }},
-      {"truncated_poisson(0.25, 7, 9, gaussian(3.5))",
-       R"({"truncated_poisson": {"sampling_rate": 0.25, "largest": 7, "records": 9, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out},
-       [](Adjacency a) { return truncated_poisson(SamplingRate{0.25}, Count{7}, Count{9}, noise(3.5, a)); }},
-      {"users(7, gaussian(3.5))", R"({"users": {"records": 7, "event": )" + inner + "}}", everywhere,
-       [](Adjacency a) { return users(Count{7}, noise(3.5, a)); }},
-      {"best_of(poisson_runs, 7.5, gaussian(3.5))", R"({"best_of": {"runs": "poisson_runs", "mean": 7.5, "event": )" + inner + "}}",
-       everywhere, [](Adjacency a) { return best_of(RunsLaw::poisson, 7.5, noise(3.5, a)); }},
-      {"zcdp(1.5, 2.5)", R"({"zcdp": {"xi": 1.5, "rho": 2.5}})", everywhere, [](Adjacency a) { return zcdp(Epsilon{1.5}, Rho{2.5}, a); }},
-      {"curve(0.5, 0.25, 1.5, 0.125)", R"({"curve": {"points": [[0.5, 0.25], [1.5, 0.125]]}})", everywhere,
-       [](Adjacency a) {
-         return curve({{0.5, 0.25}, {1.5, 0.125}}, a);
-       }},
-      {"law(1.5, 0.25, 0.5, 0.5, inf, 0.25)", R"({"law": {"atoms": [[1.5, 0.25], [0.5, 0.5], ["inf", 0.25]]}})", everywhere,
-       [](Adjacency a) {
-         return law({{1.5, 0.25}, {0.5, 0.5}, {std::numeric_limits<double>::infinity(), 0.25}}, a);
-       }},
-      {"renyi(1.5, 0.25, 8.5, 0.75)", R"({"renyi": {"bounds": [[1.5, 0.25], [8.5, 0.75]]}})", everywhere,
-       [](Adjacency a) {
-         return surety::renyi({{1.5, 0.25}, {8.5, 0.75}}, a);
-       }},
-      {"mixture(0.75, 1.5, 0.25, 2.5, gaussian(3.5))",
-       R"({"mixture": {"components": [[0.75, 1.5], [0.25, 2.5]], "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out},
-       [](Adjacency a) {
-         return mixture({{0.75, 1.5}, {0.25, 2.5}}, noise(3.5, a));
-       }},
-  };
-}
-
 TEST(EventKind, HasOneTextAndOneJson) {
   const auto kinds = every_kind();
   EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node> + 2);  // two of them have two spellings
@@ -466,81 +362,6 @@ TEST(EventKind, HasOneTextAndOneJson) {
       EXPECT_EQ(event.adjacency(), adjacency);
     }
   }
-}
-
-/// What `make` gives or says, with the text in which it says so left out.
-template <class Make>
-std::string outcome(Make make) {
-  try {
-    return describe(make());
-  } catch (const Error& error) {
-    const std::string said = error.what();
-    return "refused: " + said.substr(0, said.find(" (in event '"));
-  }
-}
-
-/// Each number of each kind is sought, also inside another event, and all numbers of it at once.
-TEST(EventOfNumber, IsWhatItsTextIsWithThatNumber) {
-  const std::regex number{R"(([(,] ?)(\d+(\.\d+)?))"};
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::size_t moved = 0;
-  const auto compare = [&](const std::string& text, Adjacency adjacency) {
-    const EventOfNumber event{text, adjacency, "x"};
-    for (const double value : {0.125, 0.5, 1.0, 2.0, 2.5, 7.0, 100.0, 0x1p53, 0x1p54, 0.0, -1.0, infinity, std::nan("")}) {
-      const auto expected = outcome([&] { return parse_event(text, adjacency, {{"x", value}}); });
-      EXPECT_EQ(outcome([&] { return event(value); }), expected) << text << " at " << value;
-      if (!expected.starts_with("refused")) ++moved;
-    }
-  };
-  for (const auto& kind : every_kind()) {
-    for (const auto adjacency : kind.allowed) {
-      const std::string text{kind.text};
-      compare(std::regex_replace(text, number, "$1x"), adjacency);
-      for (std::sregex_iterator at{text.begin(), text.end(), number}, end; at != end; ++at) {
-        const auto sought = text.substr(0, static_cast<std::size_t>(at->position(2))) + "x" +
-                            text.substr(static_cast<std::size_t>(at->position(2) + at->length(2)));
-        compare(sought, adjacency);
-        compare("compose(gaussian(9), repeat(3, compose(laplace(2), " + sought + ")), pure(x))", adjacency);
-      }
-    }
-  }
-  EXPECT_GT(moved, 1000U);
-}
-
-TEST(Event, UnderAnotherAdjacencyIsItsTextThere) {
-  for (const auto& kind : every_kind()) {
-    for (const auto adjacency : kind.allowed) {
-      for (const auto other : everywhere) {
-        const auto text = fmt::format("compose(repeat(3, {}), gaussian(9))", kind.text);
-        EXPECT_EQ(outcome([&] { return under(parse_event(text, adjacency), other); }), outcome([&] { return parse_event(text, other); }))
-            << text;
-      }
-    }
-  }
-}
-
-TEST(Event, KeepsItsTextAndItsNormalForm) {
-  const auto event = parse_event("compose(k_norm(l1, 3, 2), gaussian(9))", replace_one);
-  std::vector<std::thread> threads;
-  std::vector<const std::string*> texts(8);
-  std::vector<const void*> forms(8);
-  for (std::size_t k = 0; k < 8; ++k) {
-    threads.emplace_back([&, k] {
-      const Event copy = event;
-      texts[k] = &KeptWithEvent::text(copy);
-      forms[k] = &accounting::plainest(copy).node();
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (std::size_t k = 0; k < 8; ++k) {
-    EXPECT_EQ(texts[k], texts[0]);
-    EXPECT_EQ(forms[k], forms[0]);
-  }
-  EXPECT_EQ(*texts[0], "compose(k_norm(l1, 3, 2), gaussian(9))");
-  EXPECT_EQ(describe(accounting::plainest(event)), "compose(laplace(2), gaussian(9))");
-  // An event that is its own normal form does not own itself.
-  const auto plain = accounting::plainest(event);
-  EXPECT_EQ(&accounting::plainest(plain).node(), &plain.node());
 }
 
 TEST(EventKind, IsOnlyEqualToItself) {
