@@ -171,13 +171,13 @@ DrawnSlots drawn_slots(Count records, Count batch_size, double growth) {
 LossLaw gaussian_slots(double multiplier, const DrawnSlots& slots) {
   std::vector<double> numbers;
   std::vector<double> weights;  // given that there are any
-  Upper vanished{0};
+  Upper vanished_mass{0};
   double once = 0;
   for (const auto& [least, most, chance] : slots.some) {
     const auto weight = (chance / slots.any).enclosure();
     if (most == 1) once = weight.lower;
     if (weight.upper < negligible_chance) {
-      vanished += Upper{Exact{weight.upper}};
+      vanished_mass += Upper{Exact{weight.upper}};
     } else {
       numbers.push_back(static_cast<double>(most));
       weights.push_back(std::min(1.0, weight.upper));
@@ -212,7 +212,7 @@ LossLaw gaussian_slots(double multiplier, const DrawnSlots& slots) {
     double with = std::max(without.value(), second.at(nearer));
     if (with - without.value() > hardly_more * without.value())
       with = std::max(without.value(), std::min(with, SlotCurve::told(each, weights, apart)));
-    const Upper value = Upper{Exact{q}} * (without + share * (Upper{Exact{with}} - Lower{Exact{without.value()}}) + vanished);
+    const Upper value = Upper{Exact{q}} * (without + share * (Upper{Exact{with}} - Lower{Exact{without.value()}}) + vanished_mass);
     before = std::min(before, static_cast<long double>(value.value()));
     if (corners.empty() || x > corners.back().loss) corners.push_back({x, before});
     if (before < least_value || x > 1e12) break;

@@ -18,6 +18,7 @@
 #include <surety/accounting/laws/pairs/drawn_slots.h>
 #include <surety/accounting/laws/pairs/finite_law.h>
 #include <surety/accounting/laws/pairs/gaussian_mixture.h>
+#include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
 #include <surety/base/numbers/bound.h>

@@ -264,9 +264,9 @@ LossLaw PartsOfEvent::moved_from_above(const Event::KNorm& e, const LossLaw& pur
   const double dimension = static_cast<double>(e.dimension.value());
   const double scale = e.scale.value();
   constexpr double most_dimensions = 1e6;
-  constexpr double least_scale = 0.01;
-  constexpr double most_scale = 1e6;
-  if (!(dimension >= 3 && dimension <= most_dimensions && scale >= least_scale && scale <= most_scale)) return pure;
+  constexpr double least_noise_scale = 0.01;
+  constexpr double most_noise_scale = 1e6;
+  if (!(dimension >= 3 && dimension <= most_dimensions && scale >= least_noise_scale && scale <= most_noise_scale)) return pure;
   static auto& kept = *new LastFew<std::pair<double, double>, LossLaw>;
   return kept.of({dimension, scale}, [&] { return moved_vector(dimension, scale); });
 }
