@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/words.h>
@@ -12,6 +13,11 @@
 
 namespace surety::cli {
 namespace {
+
+/// Stands for an empty argument: CLI11 takes an empty word for the name of a group of options, and may then look for its options without end. No argument of a
+/// process has a NUL in it.
+constexpr std::string_view empty_word{"\0empty", 6};
+std::string argument_of(const std::string& word) { return word == empty_word ? std::string{} : word; }
 
 /// Names of the library for kinds of values, which stand in its message of a value that is missing.
 const char* type_name(const Option& option) {
@@ -24,13 +30,16 @@ void give(CLI::App& app, Option& option) {
     app.add_flag_callback(option.name(), [&option] { option.set({}); });
     return;
   }
-  auto* given = app.add_option(option.name(), CLI::callback_t{[&option](const CLI::results_t& texts) {
+  auto* given = app.add_option(option.name(), CLI::callback_t{[&option](const CLI::results_t& words) {
+                                 std::vector<std::string> texts;
+                                 std::transform(words.begin(), words.end(), std::back_inserter(texts), argument_of);
                                  option.set(texts);
                                  return true;
                                }});
   given->type_name(type_name(option));
   if (option.is_repeatable()) given->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
-  given->check(CLI::Validator{[&option](const std::string& text) { return jobs::fault_of(option.field().constraint(), text); }, "", ""});
+  given->check(CLI::Validator{[&option](const std::string& word) { return jobs::fault_of(option.field().constraint(), argument_of(word)); },
+                              "", ""});
   given->required(option.is_required());
 }
 
@@ -95,7 +104,8 @@ std::vector<std::string_view> known_words(const Command& command, bool is_option
   return known;
 }
 
-std::string unexpected_word(const CLI::App& app, const Command& surety, const std::string& unexpected) {
+std::string unexpected_word(const CLI::App& app, const Command& surety, const std::string& unexpected_argument) {
+  const std::string unexpected = argument_of(unexpected_argument);
   const auto request = chosen_by(app, surety);
   const std::string word = unexpected.substr(0, unexpected.find('='));
   return fmt::format("'{}' is not expected, must be what '{} --help' shows{}", one_line(unexpected), request.path,
@@ -113,18 +123,18 @@ std::string usage_message(const CLI::App& app, const Command& surety, const CLI:
   return message;
 }
 
-/// The arguments with each "--name=" split into "--name" and an empty value. CLI11 would take the next argument as the value, and an option would be lost.
+/// The arguments with each "--name=" split into "--name" and an empty value, and `empty_word` for what is empty. CLI11 would take the argument behind "--name="
+/// as its value, and an option would be lost.
 Arguments with_empty_values(const Arguments& words) {
   Arguments split;
-  for (auto word = words.begin(); word != words.end(); ++word) {
-    if (*word == "--") {  // what follows are no options
-      split.insert(split.end(), word, words.end());
-      break;
-    }
-    const bool is_empty = word->starts_with("--") && word->find('=') == word->size() - 1;
-    split.push_back(is_empty ? word->substr(0, word->size() - 1) : *word);
-    if (is_empty) split.emplace_back();
+  bool may_be_options = true;
+  for (const auto& word : words) {
+    may_be_options = may_be_options && word != "--";
+    const bool has_empty_value = may_be_options && word.starts_with("--") && word.find('=') == word.size() - 1;
+    split.push_back(has_empty_value ? word.substr(0, word.size() - 1) : word);
+    if (has_empty_value) split.emplace_back();
   }
+  std::replace(split.begin(), split.end(), std::string{}, std::string{empty_word});
   return split;
 }
 

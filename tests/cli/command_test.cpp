@@ -64,6 +64,19 @@ TEST(Command, RefusesWhatIsNoCommand) {
   expect_refused({"--json", "account"}, 2, {"'--json'"});
 }
 
+// CLI11 looked without end for what an empty word in the place of an argument means.
+TEST(Command, RefusesAnEmptyWord) {
+  for (const auto& command : commands) {
+    for (const Words& rest :
+         {Words{""}, Words{"", "--delta=1e-6"}, Words{"x", "", "--delta=1e-6"}, Words{"x", "--frobnicate=", "--delta=1e-6"}}) {
+      expect_refused(command + rest, 2);
+    }
+  }
+  for (const Words& words : {Words{"release", "x", "", "--epsilon=1"}, Words{"release", "x", "--queyy=", "--unit=who", "--epsilon=1"}}) {
+    expect_refused(words, 2, {"is not expected"});
+  }
+}
+
 TEST(Command, RefusesUnknownOptionsByNameOfEveryCommand) {
   for (const auto& command : commands) {
     std::string help = "surety";
