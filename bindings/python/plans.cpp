@@ -35,8 +35,8 @@ std::string help_in_keywords(const std::string& help) {
 
 std::string kind_of(const jobs::Field& field) {
   return std::visit(
-      [](const auto* value) -> std::string {
-        using Value = std::decay_t<decltype(*value)>;
+      [](const auto& value) -> std::string {
+        using Value = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<decltype(value)>>>;
         if constexpr (std::is_same_v<Value, bool>) {
           return "flag";
         } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {

@@ -48,7 +48,7 @@ int convert(const ConvertOptions& given) {
 
 Command convert_command() {
   const auto describe = [](Command& command, OptionTable& table, ConvertOptions& options) {
-    add_data_options(table, options.data, {"csv", "libsvm"});
+    add_data_options(table, options.data, {jobs::DataFormat::csv, jobs::DataFormat::libsvm});
     table.add_fields([&](auto& fields) { options.data.reading.add_form(fields); });
     table.group("Output");
     table.add("output", options.output, "The record file to write: a new name, or another record file").required();

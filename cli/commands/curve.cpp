@@ -15,6 +15,18 @@
 
 namespace surety::cli {
 namespace {
+enum class CurveFormat : std::uint8_t { csv, json, svg };
+}
+}  // namespace surety::cli
+
+template <>
+struct surety::jobs::Choices<surety::cli::CurveFormat> {
+  static constexpr std::array all{Named{cli::CurveFormat::csv, "csv"}, Named{cli::CurveFormat::json, "json"},
+                                  Named{cli::CurveFormat::svg, "svg"}};
+};
+
+namespace surety::cli {
+namespace {
 
 struct CurveOptions {
   EventOptions event;
@@ -22,7 +34,7 @@ struct CurveOptions {
   std::optional<double> from;
   std::optional<double> to;
   std::uint64_t points = 41;
-  std::string format = "csv";
+  CurveFormat format = CurveFormat::csv;
   bool json = false;
   double width = 1e-3;
 };
@@ -44,10 +56,10 @@ int curve(const CurveOptions& options) {
   const accounting::CurveRange range{options.from.value_or(form.from), options.to.value_or(form.to), options.points};
   range.validate(kind, "--");
   const auto curve = accounting::tabulated(event, kind, range, {.width = options.width});
-  const std::string format = options.json ? "json" : options.format;
-  if (format == "csv") say_lines(accounting::csv(curve));
-  if (format == "json") print(accounting::to_json(curve));
-  if (format == "svg") say_lines(jobs::svg(picture_of(curve)));
+  const CurveFormat format = options.json ? CurveFormat::json : options.format;
+  if (format == CurveFormat::csv) say_lines(accounting::csv(curve));
+  if (format == CurveFormat::json) print(accounting::to_json(curve));
+  if (format == CurveFormat::svg) say_lines(jobs::svg(picture_of(curve)));
   return exit_code::fine;
 }
 
@@ -60,7 +72,7 @@ Command curve_command() {
     table.add("--from", options.from, "First epsilon, delta or false positive rate; default 0, 1e-12, 0.001", number());
     table.add("--to", options.to, "Last one; default 10, 0.1, 0.999", number());
     table.add("--points", options.points, "How many points, from 2 to 10000", whole_number());
-    table.add("--format", options.format, "csv, json or svg", one_of({"csv", "json", "svg"}));
+    table.add("--format", options.format, "csv, json or svg");
     table.add("--json", options.json, "The same as --format json");
     table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
     command.footer = R"(Examples:

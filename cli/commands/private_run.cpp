@@ -41,7 +41,7 @@ void PrivateRunOptions::take_ledger(const OptionTable& given) {
   if (has_unit_of_ledger) said_unit.column = jobs::column_of(of_ledger);
   if (said_unit.column != jobs::column_of(of_ledger)) return;
   if (!said_unit.most) said_unit.most = of_ledger.most().value();
-  if (!said_unit.empty) said_unit.empty = name(of_ledger.rule().empty);
+  if (!said_unit.empty) said_unit.empty = of_ledger.rule().empty;
 }
 
 void PrivateRunOptions::take_unit(const jobs::ReadingFields& reading) { unit = jobs::unit_of_records(said_unit, reading); }

@@ -24,6 +24,18 @@
 
 namespace surety::cli {
 namespace {
+enum class ReleaseFormat : std::uint8_t { table, json, csv };
+}
+}  // namespace surety::cli
+
+template <>
+struct surety::jobs::Choices<surety::cli::ReleaseFormat> {
+  static constexpr std::array all{Named{cli::ReleaseFormat::table, "table"}, Named{cli::ReleaseFormat::json, "json"},
+                                  Named{cli::ReleaseFormat::csv, "csv"}};
+};
+
+namespace surety::cli {
+namespace {
 
 struct ReleaseOptions {
   std::string data;
@@ -32,18 +44,18 @@ struct ReleaseOptions {
   jobs::ReadingFields reading;
   PrivateRunOptions run;
   bool json = false;
-  std::string format = "table";
+  ReleaseFormat format = ReleaseFormat::table;
   std::optional<std::string> svg;
   OverwriteOption overwrite;
 };
 
 void print_report(const ReleaseOptions& options, const jobs::ReleasedStatistics& released) {
-  if (options.json || options.format == "json") {
+  if (options.json || options.format == ReleaseFormat::json) {
     auto object = jobs::to_json(released);
     object.update(options.run.charge_json(released.run));
     if (options.asked.grammar == jobs::QueryGrammar::plan_1) object["notes"].push_back(jobs::note_of_version_1);
     print(object);
-  } else if (options.format == "csv") {
+  } else if (options.format == ReleaseFormat::csv) {
     say_lines(jobs::csv(released));
   } else {
     if (options.asked.grammar == jobs::QueryGrammar::plan_1) say_line("note", jobs::note_of_version_1);
@@ -111,7 +123,7 @@ int release(ReleaseOptions& options, const OptionTable& given) {
   jobs::ReleasePlan plan{.target = target,
                          .queries = jobs::parse_queries(options.asked, context),
                          .unit = options.run.unit,
-                         .noise = jobs::parse_noise_choice(options.words.noise),
+                         .noise = options.words.noise,
                          .confidence = options.words.confidence,
                          .reading = policy,
                          .note = options.run.note.value_or("")};
@@ -188,7 +200,7 @@ Command release_command(const PlannedArguments& given) {
   options->run.add_ledger_to(table);
 
   table.group("Output");
-  table.add("--format", options->format, "table, json (one object) or csv (one line for each number)", one_of({"table", "json", "csv"}));
+  table.add("--format", options->format, "table, json (one object) or csv (one line for each number)");
   table.add("--json", options->json, "The same as --format json").excludes("--format");
   table.add("--svg", options->svg, "Write a picture to this file as well: bars with their intervals");
   options->overwrite.add_to(table);

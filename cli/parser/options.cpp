@@ -4,6 +4,8 @@
 
 #include <type_traits>
 
+#include <surety/base/numbers/overload.h>
+
 namespace surety::cli {
 namespace {
 
@@ -23,13 +25,17 @@ std::string standard_of(const Value& target) {
 Option::Option(jobs::Field field, bool is_positional)
     : name_{is_positional ? field.name() : fmt::format("{}{}", mark_of_options, field.name())}, field_{std::move(field)} {
   standard_ = field_.standard() ? jobs::with_marks(*field_.standard(), mark_of_options)
-                                : std::visit([](const auto* value) { return standard_of(*value); }, field_.value());
+                                : std::visit(Overload{[](const auto* value) { return standard_of(*value); },
+                                                      [](const jobs::ChoiceField& choice) {
+                                                        return std::string{choice.is_optional() ? "" : choice.name().value_or("")};
+                                                      }},
+                                             field_.value());
 }
 
 std::string_view Option::placeholder() const noexcept {
   return std::visit(
-      [](const auto* target) -> std::string_view {
-        using Value = std::remove_cvref_t<decltype(*target)>;
+      [](const auto& target) -> std::string_view {
+        using Value = std::remove_pointer_t<std::remove_cvref_t<decltype(target)>>;
         if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) return "NUMBER";
         if constexpr (std::is_same_v<Value, std::uint64_t> || std::is_same_v<Value, std::optional<std::uint64_t>>) return "COUNT";
         return "TEXT";

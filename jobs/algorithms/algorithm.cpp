@@ -24,7 +24,7 @@ Owned<Ref> owned(O objective) {
 
 template <class Ref>
 Owned<Ref> named_objective(const TrainPlan& plan) {
-  if (plan.problem.loss != SmoothedHingeLoss::name) {
+  if (plan.problem.loss != Loss::smoothed_hinge) {
     return with_objective(plan, [](auto objective) { return owned<Ref>(std::move(objective)); });
   }
   require_options_of_loss(plan);
@@ -38,13 +38,13 @@ AnyObjective objective_of(const TrainPlan& plan) {
 }
 
 AnyObjective any_objective_of(const TrainPlan& plan) {
-  if (plan.problem.loss != HingeLoss::name) return named_objective<ObjectiveRef>(plan);
+  if (plan.problem.loss != Loss::hinge) return named_objective<ObjectiveRef>(plan);
   require_options_of_loss(plan);
   return owned<ObjectiveRef>(HingeLoss{});
 }
 
 AnyConvexObjective smooth_objective_of(const TrainPlan& plan) {
-  if (plan.problem.loss != HingeLoss::name) return named_objective<ConvexObjectiveRef>(plan);
+  if (plan.problem.loss != Loss::hinge) return named_objective<ConvexObjectiveRef>(plan);
   require_options_of_loss(plan);
   refuse_plan("@loss is {}, must be smooth for {}", plan.problem.loss, plan.algorithm_name());
 }
@@ -56,7 +56,7 @@ void require_default_step(ObjectiveRef objective) {
 }
 
 double label_unit(const TrainPlan& plan) {
-  return plan.problem.loss == SquaredLoss::name ? label_range(plan.problem).value().bound.value() : 1;
+  return plan.problem.loss == Loss::squared ? label_range(plan.problem).value().bound.value() : 1;
 }
 
 double mean_gradient_length(Count rows) { return std::pow(static_cast<double>(rows.value()), -0.25); }
@@ -75,12 +75,12 @@ std::chrono::milliseconds timeout_of(const std::optional<double>& seconds) {
 }
 
 void require_options_of_loss(const TrainPlan& plan) {
-  const bool is_squared = plan.problem.loss == SquaredLoss::name;
+  const bool is_squared = plan.problem.loss == Loss::squared;
   if (plan.problem.label_bound && !is_squared)
     refuse_plan("@label-bound is for squared loss, labels of {} loss are classes", plan.problem.loss);
   if (plan.problem.label_bounds && !is_squared)
     refuse_plan("@label-bounds is for squared loss, labels of {} loss are classes", plan.problem.loss);
-  if (plan.problem.smoothing && plan.problem.loss != SmoothedHingeLoss::name) {
+  if (plan.problem.smoothing && plan.problem.loss != Loss::smoothed_hinge) {
     refuse_plan("@smoothing is for smoothed-hinge loss, not for {} loss", plan.problem.loss);
   }
   if (!is_squared) return;
@@ -94,7 +94,7 @@ void require_options_of_loss(const TrainPlan& plan) {
 
 bool has_number_for_two_classes(const TrainPlan& plan) {
   const auto& label = plan.source.label;
-  return label && !label->test && label->classes.empty() && plan.problem.classes.empty() && plan.problem.loss != SquaredLoss::name;
+  return label && !label->test && label->classes.empty() && plan.problem.classes.empty() && plan.problem.loss != Loss::squared;
 }
 
 void require_label_of_loss(const TrainPlan& plan) {
@@ -183,9 +183,12 @@ std::function<void(std::uint64_t)> TrainContext::progress_of(std::uint64_t steps
 
 std::vector<ReadFile> Algorithm::inputs(const TrainPlan& plan) const { return {{"the data file", plan.source.path}}; }
 
+optimizers::ClassesBy classes_by_of(const Problem& problem) {
+  return problem.classes_by == ClassScores::softmax ? optimizers::ClassesBy::softmax : optimizers::ClassesBy::one_against_the_rest;
+}
+
 void add_problem(FieldTable& table, Problem& problem) {
-  table.add("loss", problem.loss, "logistic, squared, smoothed-hinge or hinge",
-            OneOfWords{{"logistic", "squared", "smoothed-hinge", "hinge"}});
+  table.add("loss", problem.loss, "logistic, squared, smoothed-hinge or hinge");
   table.add("label-bound", problem.label_bound, "Squared loss: labels are clamped to [-bound, bound]", AnyNumber{});
   table.add("label-bounds", problem.label_bounds,
             "Squared loss: lower,upper; labels are clamped to these, and what is learnt and predicted is how far they are from the middle");
@@ -242,8 +245,7 @@ void add_tune(FieldTable& table, TrainPlan& shared, std::string standard) {
       .standard(std::move(standard));
   table.add(
       "tune-by", shared.search.tune_by,
-      "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs less noise",
-      OneOfWords{{"cheapest", "random", "split"}});
+      "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs less noise");
   table
       .add("tune-most", shared.search.tune_most, "Of a random number of runs: no more than these, a public number that is above @tune",
            WholeNumber{3, most_capped_runs})

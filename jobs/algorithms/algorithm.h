@@ -206,8 +206,8 @@ auto with_objective(const TrainPlan& plan, Prepare prepare) {
   using namespace optimizers;
   using namespace data;
   require_options_of_loss(plan);
-  if (plan.problem.loss == LogisticLoss::name) return prepare(LogisticLoss{});
-  if (plan.problem.loss != SquaredLoss::name) {
+  if (plan.problem.loss == Loss::logistic) return prepare(LogisticLoss{});
+  if (plan.problem.loss != Loss::squared) {
     refuse_plan("@loss is {}, must be logistic or squared for {}", plan.problem.loss, plan.algorithm_name());
   }
   // Without a radius every record is clipped to `clip`, and the loss's own bound is not used.
@@ -236,6 +236,8 @@ void require_default_step(optimizers::ObjectiveRef objective);
 
 // ---- Fields that several algorithms know -----------------------------------------------------------------------------------------------
 
+/// What scores of several classes are.
+[[nodiscard]] optimizers::ClassesBy classes_by_of(const Problem& problem);
 /// The loss, and what some losses need.
 void add_problem(FieldTable& table, Problem& problem);
 /// `form-is-public`.

@@ -36,12 +36,12 @@ Sampled what_is_sampled(const DpSgdPlan& own, const TrainPlan& shared) {
     return Sampled::record;
   }
   if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 with @unit: a unit's rows may be in several", own.microbatch);
-  const bool is_by_row = own.clip_by == "row";
-  const auto sampling = own.sampling.value_or("poisson");
-  if (sampling == "fixed" || sampling == "truncated") {
+  const bool is_by_row = own.clip_by == ClipBy::row;
+  const auto sampling = own.sampling.value_or(Sampling::poisson);
+  if (sampling == Sampling::fixed || sampling == Sampling::truncated) {
     refuse_plan("@sampling is {}, must be poisson or allocated with @unit: how many units are trained on is private", sampling);
   }
-  if (sampling == "allocated" && is_by_row) {
+  if (sampling == Sampling::allocated && is_by_row) {
     refuse_plan("@sampling is allocated, must be poisson with @clip-by row: what rows of one unit in an epoch cost is known too roughly");
   }
   return is_by_row ? Sampled::row_of_unit : Sampled::unit;
@@ -103,8 +103,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     table.add("steps", own.steps, "Batches, in the place of @epochs", WholeNumber{1, max_count});
     table.add("step-size", own.step_size, "Of each step", AnyNumber{}).standard("1 / (smoothness + regularization)");
     table.add("schedule", own.schedule,
-              "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / (1 + step-size regularization t)",
-              OneOfWords{{"constant", "inverse-root", "inverse"}});
+              "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / (1 + step-size regularization t)");
     table.add("momentum", own.momentum, "The share of the last direction", AnyNumber{});
     add_regularization(table, own.regularization);
     add_clip(table, shared, "the loss's bound for rows of norm 1; of a unit of K rows K^(-1/4) of it");
@@ -112,21 +111,19 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     add_l1(table, own.l1);
     table
         .add("iterate", own.iterate, "Which is the model: last, average; without it the mean of the last half",
-             OneOfWords{{"last", "average"}})
+             {Iterate::last, Iterate::average})
         .standard("the mean of the last half");
     table
         .add(
             "clip-by", own.clip_by,
-            "With @unit: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each clipped, and @records is a public guess of the rows used",
-            OneOfWords{{"unit", "row"}})
+            "With @unit: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each clipped, and @records is a public guess of the rows used")
         .standard("unit");
     add_timeout(table, own);
     table.group("Secret batches");
     table
         .add(
             "sampling", own.sampling,
-            "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, zero-out); truncated: poisson, of at most @largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
-            OneOfWords{{"poisson", "allocated", "truncated", "fixed"}})
+            "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, zero-out); truncated: poisson, of at most @largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)")
         .standard("poisson");
     add_batch_size(table, own.batch_size, "1/200 of the records trained on; of n units 4 sqrt(n), if that is more");
     table.add("largest-batch", own.largest_batch, "Of @sampling truncated: what is drawn beyond so many records is left out, at random",
@@ -169,8 +166,8 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
 
   /// Who is in a batch is drawn for each record by itself only there.
   static void require_what_ranks_share(const DpSgdPlan& own) {
-    const auto sampling = own.sampling.value_or("poisson");
-    if (sampling != "poisson") refuse_plan("@sampling is {}, must be poisson on several ranks", sampling);
+    const auto sampling = own.sampling.value_or(Sampling::poisson);
+    if (sampling != Sampling::poisson) refuse_plan("@sampling is {}, must be poisson on several ranks", sampling);
     if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 on several ranks", own.microbatch);
   }
 
@@ -217,23 +214,24 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
                                .progress = context.progress_of(steps)};
     if (own.step_size) settings.step_size = StepSize{*own.step_size};
     if (!settings.step_size) require_default_step(objective);
-    if (own.iterate) settings.returned = *own.iterate == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
+    if (own.iterate)
+      settings.returned = *own.iterate == Iterate::average ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
     static_cast<void>(plan(settings));  // refuses microbatches and samplers under adjacencies that have no theorem for them
     return settings;
   }
 
   [[nodiscard]] static AnySampler any_sampler_of(const DpSgdPlan& own, const TrainPlan& shared, Count units, std::uint64_t size) {
-    const std::string sampling = own.sampling.value_or("poisson");
-    if (own.largest_batch.has_value() != (sampling == "truncated")) {
+    const Sampling sampling = own.sampling.value_or(Sampling::poisson);
+    if (own.largest_batch.has_value() != (sampling == Sampling::truncated)) {
       if (own.largest_batch) refuse_plan("@largest-batch is for @sampling truncated, not for {}", sampling);
       refuse_plan("@largest-batch is missing: @sampling truncated needs it");
     }
-    if (sampling == "allocated") return allocation_of(units, size);
+    if (sampling == Sampling::allocated) return allocation_of(units, size);
     if (what_is_sampled(own, shared) == Sampled::row_of_unit) {
       return mechanisms::PoissonBatchesOfUnits{SamplingRate{static_cast<double>(size) / static_cast<double>(units.value())},
                                                shared.unit.most()};
     }
-    if (sampling != "truncated") return any(sampler_of(sampling, shared.target.adjacency, units, size));
+    if (sampling != Sampling::truncated) return any(sampler_of(sampling, shared.target.adjacency, units, size));
     if (*own.largest_batch % own.microbatch != 0) {
       refuse_plan("@largest-batch is {}, must be a multiple of the {} of @microbatch", *own.largest_batch, own.microbatch);
     }
@@ -250,12 +248,12 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
                          static_cast<double>(training.value()) / static_cast<double>(rounds), what);
     }
     if (own.largest_batch) return fmt::format("{} steps of about {} records, at most {}", steps, size, *own.largest_batch);
-    return fmt::format("{} steps of {} {} {}", steps, own.sampling == "fixed" ? "exactly" : "about", size, what);
+    return fmt::format("{} steps of {} {} {}", steps, own.sampling == Sampling::fixed ? "exactly" : "about", size, what);
   }
 
   [[nodiscard]] static StepSchedule schedule_of(const DpSgdPlan& own) {
-    if (own.schedule == "constant") return StepSchedule::constant;
-    if (own.schedule == "inverse-root") return StepSchedule::inverse_square_root;
+    if (own.schedule == Schedule::constant) return StepSchedule::constant;
+    if (own.schedule == Schedule::inverse_root) return StepSchedule::inverse_square_root;
     return StepSchedule::inverse;
   }
 };

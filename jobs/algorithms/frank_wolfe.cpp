@@ -40,7 +40,7 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
     table.add("step-scale", own.step_scale, "s of the steps s / (t + 1)", AnyNumber{}).standard("0.5");
     table.add("norm", own.norm, "p of the ball's norm", AnyNumber{});
     add_factorization(table, own);
-    table.add("noise", own.noise, "calibrated, or paper: the printed noise, accounted for", OneOfWords{{"calibrated", "paper"}});
+    table.add("noise", own.noise, "calibrated, or paper: the printed noise, accounted for");
   }
 
   std::unique_ptr<TrainingRun> run_of(const OnlineFrankWolfePlan& own, const TrainPlan& shared,
@@ -53,7 +53,7 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
       if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
       const LpBall ball{LpExponent{own.norm}, radius};
       const auto make = [objective, ball, settings](Count features) { return OnlineFrankWolfe{objective, ball, settings, features}; };
-      if (own.noise != "paper") return on_sums(own, shared, context, factorization_of(own), objective, settings, make);
+      if (own.noise != PaperNoise::paper) return on_sums(own, shared, context, factorization_of(own), objective, settings, make);
       if (own.factorization) refuse_plan("@factorization is for calibrated noise, the printed one is that of a tree");
       using O = std::decay_t<decltype(objective)>;
       return std::make_unique<PrintedRun<O, std::decay_t<decltype(make)>>>(
@@ -96,7 +96,7 @@ class PolyhedralFrankWolfeAlgorithm final : public BallAlgorithm<PolyhedralFrank
     add_stream_fields(table, own, shared, "0.5, of squared loss half of the label bound");
     table.add("step-scale", own.step_scale, "s of the steps s / (t + 1)", AnyNumber{}).standard("0.5");
     table.group("Privacy");
-    table.add("noise", own.noise, "Of the selection: gumbel or laplace", OneOfWords{{"gumbel", "laplace"}});
+    table.add("noise", own.noise, "Of the selection: gumbel or laplace");
   }
 
   std::unique_ptr<TrainingRun> run_of(const PolyhedralFrankWolfePlan& own, const TrainPlan& shared,
@@ -109,7 +109,7 @@ class PolyhedralFrankWolfeAlgorithm final : public BallAlgorithm<PolyhedralFrank
                                            .adjacency = shared.target.adjacency};
       settings.clip = LinfClip{shared.problem.clip.value_or(settings.clip.value() * label_unit(shared))};
       if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
-      settings.laplace = own.noise == "laplace";
+      settings.laplace = own.noise == SelectionNoise::laplace;
       return std::make_unique<PolyhedralFrankWolfeRun<std::decay_t<decltype(objective)>>>(own, shared, context, objective, settings);
     });
   }

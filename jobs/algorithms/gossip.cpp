@@ -68,13 +68,13 @@ std::vector<Edge> read_graph(const std::string& path) {
 }
 
 /// The noise of every release, by its one number.
-LearnerNoise learner_noise(std::string_view kind, double value) {
-  if (kind == "laplace") return LaplaceNoise{NoiseScale{value}};
-  if (kind == "k-norm") return L2KNormNoise{NoiseScale{value}};
+LearnerNoise learner_noise(LearnerNoiseKind kind, double value) {
+  if (kind == LearnerNoiseKind::laplace) return LaplaceNoise{NoiseScale{value}};
+  if (kind == LearnerNoiseKind::k_norm) return L2KNormNoise{NoiseScale{value}};
   return GaussianNoise{NoiseMultiplier{value}};
 }
 
-CalibratedNoise calibrated_gossip(const GossipOptions& settings, std::string_view kind, Count features, const Target& target,
+CalibratedNoise calibrated_gossip(const GossipOptions& settings, LearnerNoiseKind kind, Count features, const Target& target,
                                   const UsableCount& count) {
   const auto event = [&](double value) {
     auto candidate = settings;
@@ -83,7 +83,7 @@ CalibratedNoise calibrated_gossip(const GossipOptions& settings, std::string_vie
   };
   const CostFunctions cost = accounting::best_cost(target);
   // Without a delta E passes of pure noise cost E / scale: that, and what rounding needs, is tried before a search, which is slow here.
-  if (kind != "gaussian" && target.delta.value() == 0 && target.epsilon.value() > 0) {
+  if (kind != LearnerNoiseKind::gaussian && target.delta.value() == 0 && target.epsilon.value() > 0) {
     const double proposed = static_cast<double>(settings.passes.value()) / (target.epsilon.value() - count.pure_epsilon());
     for (double margin = 0x1p-52; std::isfinite(proposed) && margin < 0x1p-30; margin *= 2) {
       const double value = proposed * (1 + margin);
@@ -94,7 +94,8 @@ CalibratedNoise calibrated_gossip(const GossipOptions& settings, std::string_vie
     }
   }
   const auto found =
-      solve(event, target, {.name = kind == "gaussian" ? "noise multiplier" : "scale", .lowest = 0x1p-600, .highest = 0x1p600}, cost);
+      solve(event, target,
+            {.name = kind == LearnerNoiseKind::gaussian ? "noise multiplier" : "scale", .lowest = 0x1p-600, .highest = 0x1p600}, cost);
   return {.event = found.event, .epsilon = found.epsilon, .value = found.value};
 }
 
@@ -103,26 +104,26 @@ struct GossipRules {
   const GossipPlan& own;
 
   [[nodiscard]] Mixing mixing(Count of) const {
-    const std::string kind = own.topology.value_or("matchings");
-    if (own.graph && kind != "graph") refuse_plan("@graph is for @topology graph, not for {}", kind);
-    if (own.mixing_seed && kind != "matchings") refuse_plan("@mixing-seed is for @topology matchings, not for {}", kind);
-    if (kind == "complete") return Mixing::complete(of);
-    if (kind == "ring") return Mixing::ring(of);
-    if (kind == "torus") return Mixing::torus(of);
-    if (kind == "hypercube") return Mixing::hypercube(of);
-    if (kind == "matchings") return Mixing::random_matchings(of, own.mixing_seed.value_or(0));
+    const Topology kind = own.topology.value_or(Topology::matchings);
+    if (own.graph && kind != Topology::graph) refuse_plan("@graph is for @topology graph, not for {}", kind);
+    if (own.mixing_seed && kind != Topology::matchings) refuse_plan("@mixing-seed is for @topology matchings, not for {}", kind);
+    if (kind == Topology::complete) return Mixing::complete(of);
+    if (kind == Topology::ring) return Mixing::ring(of);
+    if (kind == Topology::torus) return Mixing::torus(of);
+    if (kind == Topology::hypercube) return Mixing::hypercube(of);
+    if (kind == Topology::matchings) return Mixing::random_matchings(of, own.mixing_seed.value_or(0));
     if (!own.graph) refuse_plan("@graph is missing: @topology graph needs a file of edges");
     return Mixing::of_graph(of, read_graph(*own.graph));
   }
 
-  [[nodiscard]] std::string noise_kind(const TrainPlan& shared) const {
-    return own.noise.value_or(shared.target.delta.value() == 0 ? "k-norm" : "gaussian");
+  [[nodiscard]] LearnerNoiseKind noise_kind(const TrainPlan& shared) const {
+    return own.noise.value_or(shared.target.delta.value() == 0 ? LearnerNoiseKind::k_norm : LearnerNoiseKind::gaussian);
   }
 
   [[nodiscard]] StepRule step() const {
-    const std::string rule = own.schedule.value_or("inverse-root");
-    if (rule == "constant") return ConstantStep{StepSize{own.step_size}};
-    if (rule == "inverse-root") return InverseRootStep{StepSize{own.step_size}};
+    const Schedule rule = own.schedule.value_or(Schedule::inverse_root);
+    if (rule == Schedule::constant) return ConstantStep{StepSize{own.step_size}};
+    if (rule == Schedule::inverse_root) return InverseRootStep{StepSize{own.step_size}};
     return InverseStep{Quantity<StepDecayRule>{1 / StepSize{own.step_size}.value()}};
   }
 
@@ -199,7 +200,7 @@ class GossipRun final : public TrainingRun {
         settings_{rules_.settings(shared, objective)},
         count_{own,
                shared,
-               {.is_pure = rules_.noise_kind(shared) != "gaussian",
+               {.is_pure = rules_.noise_kind(shared) != LearnerNoiseKind::gaussian,
                 .public_records = settings_.records.value(),
                 .parts = settings_.learners.value()}},
         radius_{*shared.problem.radius},
@@ -225,15 +226,15 @@ class GossipRun final : public TrainingRun {
     }
     return nlohmann::json{{"data", shared_.source.path},
                           {"features", to_json(features_)},
-                          {"loss", shared_.problem.loss},
+                          {"loss", name_of(shared_.problem.loss)},
                           {"label_bound", shared_.problem.label_bound.value_or(0)},
                           {"label_bounds", shared_.problem.label_bounds.value_or("")},
                           {"event", describe(count_.with_count(plan(settings_, dimension())))},
                           {"noise", noise},
-                          {"topology", rules_.own.topology.value_or("")},
+                          {"topology", rules_.own.topology ? name_of(*rules_.own.topology) : ""},
                           {"graph", edges},
                           {"mixing_seed", rules_.own.mixing_seed.value_or(0)},
-                          {"schedule", rules_.own.schedule.value_or("")},
+                          {"schedule", rules_.own.schedule ? name_of(*rules_.own.schedule) : ""},
                           {"step_size", rules_.own.step_size},
                           {"regularization", settings_.regularization.value()},
                           {"radius", radius_.value()},
@@ -252,20 +253,21 @@ class GossipRun final : public TrainingRun {
   }
 
   void add_to(TrainingFacts& facts, const ModelFacts& known) const override {
-    const std::string topology = rules_.own.topology.value_or("matchings");
+    const std::string_view topology = name_of(rules_.own.topology.value_or(Topology::matchings));
     facts.extent =
         fmt::format("{} records of {} learners, {} rounds over {}", *rules_.own.records, *rules_.own.learners, rounds_, topology);
     if (context_.team.size() > 1) facts.lines.emplace_back("processes", std::to_string(context_.team.size()));
     facts.in_place_of.emplace_back("noise", fmt::format("{} of {} {}, for each learner in each round", kind(),
-                                                        kind() == "gaussian" ? "multiplier" : "scale", known.noise.value));
+                                                        kind() == LearnerNoiseKind::gaussian ? "multiplier" : "scale", known.noise.value));
     facts.damaged = parts_.damaged;
-    facts.fields = {{"noise", kind()},   {"noise_value", known.noise.value},  {"learners", *rules_.own.learners}, {"topology", topology},
-                    {"rounds", rounds_}, {"processes", context_.team.size()}, {"records", *rules_.own.records}};
+    facts.fields = {
+        {"noise", name_of(kind())}, {"noise_value", known.noise.value},  {"learners", *rules_.own.learners}, {"topology", topology},
+        {"rounds", rounds_},        {"processes", context_.team.size()}, {"records", *rules_.own.records}};
     count_.add_to(facts);
   }
 
  private:
-  [[nodiscard]] std::string kind() const { return rules_.noise_kind(shared_); }
+  [[nodiscard]] LearnerNoiseKind kind() const { return rules_.noise_kind(shared_); }
   [[nodiscard]] Count dimension() const { return Count{features_.features()}; }
 
   /// The mean over learners, at the first rank, of what each learned over the last half of the rounds.
@@ -359,26 +361,21 @@ class Gossip final : public AlgorithmOf<GossipPlan> {
         .standard("needed");
     table
         .add("topology", own.topology,
-             "Who exchanges parameters with whom: complete, ring, torus, hypercube, matchings (random ones), graph",
-             OneOfWords{{"complete", "ring", "torus", "hypercube", "matchings", "graph"}})
+             "Who exchanges parameters with whom: complete, ring, torus, hypercube, matchings (random ones), graph")
         .standard("matchings");
     table.add("graph", own.graph, "A file with an edge a line, two learners from 0: @topology graph, Metropolis weights");
     table.add("mixing-seed", own.mixing_seed, "The public seed of random matchings", WholeNumber{}).standard("0");
     table.add("batch-size", own.batch_size, "Records of a learner in a round", WholeNumber{1, max_count});
     table.add("passes", own.passes, "Over the records", WholeNumber{1, max_count});
     table.add("step-size", own.step_size, "Of each step", AnyNumber{});
-    table
-        .add("schedule", own.schedule, "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / t",
-             OneOfWords{{"constant", "inverse-root", "inverse"}})
+    table.add("schedule", own.schedule, "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / t")
         .standard("inverse-root");
     add_regularization(table, own.regularization);
     add_radius(table, shared, "needed");
     add_clip(table, shared, "the loss's bound for rows of norm 1");
     table.add("timeout", own.timeout, "Seconds that a rank of an mpirun waits for the others", AnyNumber{}).standard("30");
     table.group("Privacy");
-    table
-        .add("noise", own.noise, "laplace, k-norm (default at delta = 0) or gaussian (default elsewhere)",
-             OneOfWords{{"laplace", "k-norm", "gaussian"}})
+    table.add("noise", own.noise, "laplace, k-norm (default at delta = 0) or gaussian (default elsewhere)")
         .standard("gaussian, at delta = 0 k-norm");
   }
 

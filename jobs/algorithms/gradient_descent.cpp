@@ -90,12 +90,12 @@ class Descent : public FullGradients<Own> {
   using FullGradients<Own>::FullGradients;
 
  protected:
-  static void add_descent(FieldTable& table, DescentPlan& own, TrainPlan& shared, std::vector<std::string> iterates) {
+  static void add_descent(FieldTable& table, DescentPlan& own, TrainPlan& shared, const std::vector<Iterate>& iterates) {
     FullGradients<Own>::add_full_gradients(table, own, shared, "everywhere");
     table.add("step-size", own.step_size, "Of each step", AnyNumber{}).standard("1 / (smoothness + regularization)");
     add_l1(table, own.l1);
-    auto help = fmt::format("Which is the model: {}", fmt::join(iterates, ", "));
-    table.add("iterate", own.iterate, std::move(help), OneOfWords{std::move(iterates)});
+    auto help = fmt::format("Which is the model: {}", fmt::join(names_of(iterates), ", "));
+    table.add("iterate", own.iterate, std::move(help), iterates);
   }
 
   template <class Options>
@@ -103,7 +103,7 @@ class Descent : public FullGradients<Own> {
                                                 ObjectiveRef objective) {
     static_cast<void>(penalty_of(own, shared));
     auto result = FullGradients<Own>::template settings<Options>(own, shared, context, objective);
-    result.returned = own.iterate == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
+    result.returned = own.iterate == Iterate::average ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
     if (own.step_size) {
       result.step_size = StepSize{*own.step_size};
     } else {
@@ -121,7 +121,7 @@ class GradientDescentRun final : public FullGradientRun<GradientDescentOptions> 
   std::vector<double> descend(const Dataset& data, GradientDescentOptions& noisy, Releaser& releaser,
                               mechanisms::BitsRef bits) const override {
     const auto& its = own<GradientDescentPlan>();
-    if (its.iterate == "random") noisy.returned = random_iterate(noisy.steps, bits);
+    if (its.iterate == Iterate::random) noisy.returned = random_iterate(noisy.steps, bits);
     return gradient_descent(data, objective(), penalty_of(its, shared()), noisy, releaser).weights;
   }
 };
@@ -131,7 +131,7 @@ class GradientDescent final : public Descent<GradientDescentPlan> {
   GradientDescent() : Descent{"Descent along noisy gradients of all records."} {}
 
   void fields(FieldTable& table, GradientDescentPlan& own, TrainPlan& shared) const override {
-    add_descent(table, own, shared, {"last", "average", "random"});
+    add_descent(table, own, shared, {Iterate::last, Iterate::average, Iterate::random});
   }
 
   std::unique_ptr<TrainingRun> run_of(const GradientDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
@@ -158,7 +158,7 @@ class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDesce
   AcceleratedGradientDescent() : Descent{"Nesterov's method on noisy gradients of all records: fewer, each with less noise."} {}
 
   void fields(FieldTable& table, AcceleratedGradientDescentPlan& own, TrainPlan& shared) const override {
-    add_descent(table, own, shared, {"last", "average"});
+    add_descent(table, own, shared, {Iterate::last, Iterate::average});
   }
 
   std::unique_ptr<TrainingRun> run_of(const AcceleratedGradientDescentPlan& own, const TrainPlan& shared,
@@ -178,9 +178,9 @@ class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
                               mechanisms::BitsRef /*bits*/) const override {
     const auto in = [&](const auto& geometry) { return mirror_descent(data, objective(), geometry, noisy, releaser).weights; };
     const Radius radius{*shared().problem.radius};
-    const auto& geometry = own<MirrorDescentPlan>().geometry;
-    if (geometry == "l1") return in(L1Geometry{radius});
-    if (geometry == "simplex") return in(SimplexGeometry{Simplex{Quantity<ScaleRule>{radius.value()}}});
+    const auto geometry = own<MirrorDescentPlan>().geometry;
+    if (geometry == Geometry::l1) return in(L1Geometry{radius});
+    if (geometry == Geometry::simplex) return in(SimplexGeometry{Simplex{Quantity<ScaleRule>{radius.value()}}});
     return in(EuclideanGeometry{L2Ball{radius}});
   }
 };
@@ -191,7 +191,7 @@ class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
 
   void fields(FieldTable& table, MirrorDescentPlan& own, TrainPlan& shared) const override {
     add_full_gradients(table, own, shared, "needed");
-    table.add("geometry", own.geometry, "l2 or l1, the norm of the ball, or simplex", OneOfWords{{"l2", "l1", "simplex"}});
+    table.add("geometry", own.geometry, "l2 or l1, the norm of the ball, or simplex");
   }
 
   std::unique_ptr<TrainingRun> run_of(const MirrorDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {

@@ -279,8 +279,7 @@ void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
   table
       .add(
           "score", own.score,
-          "What is released of how the model does on that part, in the charge of the training: brier, log-loss of probabilities of at least 0.01, error-rate, squared-error, none",
-          OneOfWords{{"brier", "log-loss", "error-rate", "squared-error", "none"}})
+          "What is released of how the model does on that part, in the charge of the training: brier, log-loss of probabilities of at least 0.01, error-rate, squared-error, none")
       .standard("brier; of squared loss squared-error, of hinge losses error-rate");
   add_form(table, shared.source.form_is_public);
   add_count(table, own);

@@ -18,8 +18,7 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
  protected:
   void fields(FieldTable& table, OnlineToBatchPlan& own, TrainPlan& shared) const override {
     add_stream_fields(table, own, shared, "0.5, of squared loss half of the label bound");
-    table.add("learner", own.learner, "subgradient, dual-averaging, optimistic, strongly-convex or coin-betting",
-              OneOfWords{{"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}});
+    table.add("learner", own.learner, "subgradient, dual-averaging, optimistic, strongly-convex or coin-betting");
     add_factorization(table, own);
   }
 
@@ -30,22 +29,22 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
       const ClippingNorm clip{shared.problem.clip.value_or(0.5 * label_unit(shared))};
       OnlineToBatchOptions settings{.steps = steps, .adjacency = shared.target.adjacency};
       settings.scale = FixedScale{.clip = clip};
-      if (own.learner == "strongly-convex") settings.strong_convexity = Regularization{0.1};
+      if (own.learner == OnlineLearner::strongly_convex) settings.strong_convexity = Regularization{0.1};
       const auto factorization = factorization_of(own);
       const auto with = [&](auto make_learner) {
         return on_sums(own, shared, context, factorization, objective, settings, [objective, settings, make_learner](Count features) {
           return OnlineToBatch{objective, make_learner(std::vector<double>(features.value(), 0.0)), settings};
         });
       };
-      if (own.learner == "subgradient")
+      if (own.learner == OnlineLearner::subgradient)
         return with([ball](std::vector<double> start) { return SubgradientDescent{ball, std::move(start)}; });
-      if (own.learner == "dual-averaging") {
+      if (own.learner == OnlineLearner::dual_averaging) {
         return with([ball](std::vector<double> start) { return DualAveraging<L2Ball>{ball, std::move(start)}; });
       }
-      if (own.learner == "optimistic") {
+      if (own.learner == OnlineLearner::optimistic) {
         return with([ball](std::vector<double> start) { return OptimisticAveraging<L2Ball>{ball, std::move(start)}; });
       }
-      if (own.learner == "strongly-convex") {
+      if (own.learner == OnlineLearner::strongly_convex) {
         return with([ball](std::vector<double> start) { return StronglyConvexDescent{ball, std::move(start)}; });
       }
       // Prefix sums approximate t times a gradient; longer ones count as if of this length, which costs accuracy alone.

@@ -3,25 +3,21 @@
 
 #include <fmt/ranges.h>
 
+#include <surety/jobs/plans/factorization_choice.h>
+
 namespace surety::jobs {
 
 using mechanisms::Factorization;
 
 void add_factorization(FieldTable& table, PrefixSumPlan& own) {
   table.group("Privacy");
-  std::vector<std::string> words;
-  for (const auto one : mechanisms::all_factorizations) words.emplace_back(mechanisms::name(one));
-  auto help = "How prefix sums are made private: " + fmt::format("{}", fmt::join(words, ", "));
-  table.add("factorization", own.factorization, std::move(help), OneOfWords{std::move(words)}).standard("buffered");
+  table
+      .add("factorization", own.factorization,
+           fmt::format("How prefix sums are made private: {}", fmt::join(all_names_of<Factorization>(), ", ")))
+      .standard("buffered");
 }
 
-Factorization factorization_of(const PrefixSumPlan& own) {
-  const std::string said = own.factorization.value_or("buffered");
-  for (const auto one : mechanisms::all_factorizations) {
-    if (said == mechanisms::name(one)) return one;
-  }
-  refuse_plan("@factorization is '{}', must be the name of one", one_line(said));
-}
+Factorization factorization_of(const PrefixSumPlan& own) { return own.factorization.value_or(Factorization::buffered); }
 
 CalibratedNoise SumsRun::calibrate() {
   return calibrated(

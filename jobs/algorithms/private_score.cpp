@@ -21,8 +21,8 @@ constexpr double confidence = 0.95;
 
 /// The scores that a loss has, the standard one first.
 std::vector<ScoreKind> kinds_of(const TrainPlan& plan) {
-  if (plan.problem.loss == SquaredLoss::name) return {ScoreKind::squared_error};
-  if (plan.problem.loss == LogisticLoss::name) return {ScoreKind::brier, ScoreKind::log_loss, ScoreKind::error_rate};
+  if (plan.problem.loss == Loss::squared) return {ScoreKind::squared_error};
+  if (plan.problem.loss == Loss::logistic) return {ScoreKind::brier, ScoreKind::log_loss, ScoreKind::error_rate};
   return {ScoreKind::error_rate};
 }
 
@@ -56,13 +56,13 @@ nlohmann::json ends_of(const std::optional<Enclosure>& found) {
 }  // namespace
 
 PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan_{shared}, is_named_{own.score.has_value()} {
-  if (own.score == "none") return;
+  if (own.score == Score::none) return;
   if (!(own.held_out > 0)) {
     if (own.score) refuse_plan("@score is {}, must be none where @held-out is 0", *own.score);
     return;
   }
   const auto kinds = kinds_of(shared);
-  kind_ = own.score ? parse_score_kind(*own.score) : kinds.front();
+  kind_ = own.score ? parse_score_kind(name_of(*own.score)) : kinds.front();
   if (std::find(kinds.begin(), kinds.end(), *kind_) != kinds.end()) return;
   std::string known;
   for (const auto kind : kinds) known += fmt::format("{}, ", name(kind));
@@ -113,7 +113,7 @@ void PrivateScore::release(const ScoredTraining& training, const data::Dataset& 
                        .noise_multiplier = *noise_,
                        .adjacency = plan_.target.adjacency,
                        .classes = classes_of(plan_),
-                       .classes_by = parse_classes_by(plan_.problem.classes_by),
+                       .classes_by = classes_by_of(plan_.problem),
                        .unit_ends = ends};
   if (*kind_ == ScoreKind::squared_error) options.label_bound = label_range(plan_.problem).value().bound;
   const auto door = is_paid_ ? releasers().gaussian(reservation, bits) : releasers().of_score(reservation, bits);

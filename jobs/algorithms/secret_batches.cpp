@@ -11,10 +11,10 @@ using mechanisms::FixedSizeBatches;
 using mechanisms::PoissonBatches;
 using mechanisms::TruncatedBatches;
 
-void add_sampling(FieldTable& table, std::optional<std::string>& sampling, std::string standard) {
+void add_sampling(FieldTable& table, std::optional<Sampling>& sampling, std::string standard) {
   table
       .add("sampling", sampling, "How batches are drawn: poisson, or fixed (without replacement, under replace-one alone)",
-           OneOfWords{{"poisson", "fixed"}})
+           {Sampling::poisson, Sampling::fixed})
       .standard(std::move(standard));
 }
 
@@ -22,8 +22,8 @@ void add_batch_size(FieldTable& table, std::optional<std::uint64_t>& size, std::
   table.add("batch-size", size, "Records of a batch", WholeNumber{1, max_count}).standard(std::move(standard));
 }
 
-IndependentSampler sampler_of(const std::string& sampling, Adjacency adjacency, Count units, std::uint64_t size) {
-  if (sampling == "fixed") {
+IndependentSampler sampler_of(Sampling sampling, Adjacency adjacency, Count units, std::uint64_t size) {
+  if (sampling == Sampling::fixed) {
     if (adjacency != Adjacency::replace_one) {
       refuse_plan("@sampling is fixed, must be poisson under {}", surety::name(adjacency));
     }

@@ -13,7 +13,7 @@
 
 namespace surety::jobs {
 
-void add_sampling(FieldTable& table, std::optional<std::string>& sampling, std::string standard);
+void add_sampling(FieldTable& table, std::optional<Sampling>& sampling, std::string standard);
 void add_batch_size(FieldTable& table, std::optional<std::uint64_t>& size, std::string standard);
 
 /// Of batches that do not depend on each other.
@@ -21,7 +21,7 @@ using IndependentSampler = std::variant<mechanisms::PoissonBatches, mechanisms::
 
 /// Batches of `size` of `units`: "fixed", or else Poisson. \throws Error{invalid_argument} for fixed ones under another adjacency than
 /// replace-one.
-[[nodiscard]] IndependentSampler sampler_of(const std::string& sampling, Adjacency adjacency, Count units, std::uint64_t size);
+[[nodiscard]] IndependentSampler sampler_of(Sampling sampling, Adjacency adjacency, Count units, std::uint64_t size);
 [[nodiscard]] optimizers::AnySampler any(const IndependentSampler& sampler);
 
 /// Rounds of about `size` of `units` each, dealt anew each epoch.

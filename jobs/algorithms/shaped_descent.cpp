@@ -43,25 +43,21 @@ void add_classes(FieldTable& table, Problem& problem) {
   table.add(
       "classes", problem.classes,
       "Several texts of the label's column, as text,text,..., one with a comma in quotes: a score for each, under one charge; a record of another text counts as damaged");
-  table.add(
-      "classes-by", problem.classes_by,
-      "What scores of several classes are: one-against-the-rest, log-odds of each, or softmax, of all together",
-      OneOfWords{{std::string{optimizers::name(ClassesBy::one_against_the_rest)}, std::string{optimizers::name(ClassesBy::softmax)}}});
+  table.add("classes-by", problem.classes_by,
+            "What scores of several classes are: one-against-the-rest, log-odds of each, or softmax, of all together");
 }
 
 AnyObjective objective_of_classes(const TrainPlan& shared) {
-  if (shared.problem.loss != LogisticLoss::name) refuse_plan("@loss is {}, must be logistic for several classes", shared.problem.loss);
+  if (shared.problem.loss != Loss::logistic) refuse_plan("@loss is {}, must be logistic for several classes", shared.problem.loss);
   require_options_of_loss(shared);
   return AnyObjective{std::make_shared<const LossOfClasses>()};
 }
 
 /// \throws PlanError for softmax of one model.
-ClassesBy classes_by_of(const Problem& problem) {
-  const auto by = parse_classes_by(problem.classes_by);
-  if (by == ClassesBy::softmax && problem.classes.empty()) {
+void require_classes_of_softmax(const Problem& problem) {
+  if (problem.classes_by == ClassScores::softmax && problem.classes.empty()) {
     refuse_plan("@classes-by is {}, must be said of several @classes", problem.classes_by);
   }
-  return by;
 }
 
 class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
@@ -107,6 +103,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
                                   .shape = ShapeExponent{own.shape}};
     if (own.steps) settings.steps = Count{*own.steps};
     settings.class_weights = class_weights_of(own, shared.source);
+    require_classes_of_softmax(shared.problem);
     settings.classes_by = classes_by_of(shared.problem);
     if (own.clip_share && !(*own.clip_share > 0 && *own.clip_share <= 1)) {
       refuse_plan("@clip-share is {}, must be greater than 0 and at most 1", *own.clip_share);
@@ -168,7 +165,7 @@ class ConstantRun final : public OptionsRun<RankRun, ConstantLearnerOptions> {
       const auto shares = constant_class_shares(data, classes, its, releaser);
       for (std::size_t k = 0; k < classes; ++k) {
         const double share = shares[k];
-        const bool is_softmax = parse_classes_by(problem.classes_by) == ClassesBy::softmax;
+        const bool is_softmax = problem.classes_by == ClassScores::softmax;
         weights[(k + 1) * data.features() - 1] = is_softmax ? std::log(share) : std::log(share / (1 - share));
       }
       return std::move(weights);
@@ -197,15 +194,15 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
   std::unique_ptr<TrainingRun> run_of(const ConstantPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     ConstantLearnerOptions settings{.noise_multiplier = NoiseMultiplier{1}, .adjacency = shared.target.adjacency};
     TrainPlan with_clip = shared;
-    if (shared.problem.loss == SquaredLoss::name) {
+    if (shared.problem.loss == Loss::squared) {
       if (const auto labels = label_range(shared.problem)) {
         if (!with_clip.problem.clip) with_clip.problem.clip = labels->bound.value();  // no gradient is taken, so none is clipped
         settings.label_bound = labels->bound;
       }
-    } else if (shared.problem.loss != LogisticLoss::name) {
+    } else if (shared.problem.loss != Loss::logistic) {
       refuse_plan("@loss is {}, must be logistic or squared for {}", shared.problem.loss, name());
     }
-    static_cast<void>(classes_by_of(shared.problem));
+    require_classes_of_softmax(shared.problem);
     const AnyObjective objective = shared.problem.classes.empty() ? any_objective_of(with_clip) : objective_of_classes(shared);
     if (own.public_count) settings.public_count = Count{*own.public_count};
     return std::make_unique<ConstantRun>(settings, own, shared,

@@ -162,8 +162,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
     table.add("label-weight", own.label_weight, "Of the label beside the features, which share one clip", AnyNumber{});
     table.add("ridge", own.ridge, "Ridge over the size of the noise", AnyNumber{});
     table.add("ridge-rule", own.ridge_rule,
-              "fixed; or least-eigenvalue: only what the least eigenvalue of the released matrix lacks of it, without intervals",
-              OneOfWords{{"fixed", "least-eigenvalue"}});
+              "fixed; or least-eigenvalue: only what the least eigenvalue of the released matrix lacks of it, without intervals");
     table.add("confidence", own.confidence, "Of the intervals of all coefficients together, over the noise", AnyNumber{});
     add_threads(table, own.threads);
     add_timeout(table, own);
@@ -172,18 +171,19 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
 
   std::unique_ptr<TrainingRun> run_of(const SufficientStatisticsPlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
-    if (shared.problem.loss != SquaredLoss::name) refuse_plan("@loss is {}, must be squared for {}", shared.problem.loss, name());
+    if (shared.problem.loss != Loss::squared) refuse_plan("@loss is {}, must be squared for {}", shared.problem.loss, name());
     TrainPlan with_clip = shared;
     const auto labels = label_range(shared.problem);
     if (labels) with_clip.problem.clip = labels->bound.value();  // no gradient is taken, so none is clipped
     const AnyObjective objective = any_objective_of(with_clip);
-    SufficientStatisticsOptions settings{.noise_multiplier = NoiseMultiplier{1},
-                                         .label_bound = labels.value().bound,
-                                         .adjacency = shared.target.adjacency,
-                                         .label_weight = LabelWeight{own.label_weight},
-                                         .ridge = RidgeFactor{own.ridge},
-                                         .ridge_rule = own.ridge_rule == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
-                                         .threads = threads_of(own.threads)};
+    SufficientStatisticsOptions settings{
+        .noise_multiplier = NoiseMultiplier{1},
+        .label_bound = labels.value().bound,
+        .adjacency = shared.target.adjacency,
+        .label_weight = LabelWeight{own.label_weight},
+        .ridge = RidgeFactor{own.ridge},
+        .ridge_rule = own.ridge_rule == RidgeChoice::fixed ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
+        .threads = threads_of(own.threads)};
     static_cast<void>(Confidence{own.confidence});
     return std::make_unique<SufficientStatisticsRun>(
         settings, own, shared,

@@ -83,7 +83,7 @@ class Svrg final : public FileAlgorithm<Own> {
     const Target target = shared.target;
     const Count training = training_count(own, shared, own.records);
     const std::uint64_t size = batch_size_of(own.batch_size, training, 400);
-    const std::string sampling = own.sampling.value_or(target.adjacency == Adjacency::replace_one ? "fixed" : "poisson");
+    const Sampling sampling = own.sampling.value_or(target.adjacency == Adjacency::replace_one ? Sampling::fixed : Sampling::poisson);
     SvrgOptions settings{.anchor_multiplier = NoiseMultiplier{1},
                          .noise_multiplier = NoiseMultiplier{1},
                          .sampler = sampler_of(sampling, shared.target.adjacency, training, size),
@@ -95,15 +95,14 @@ class Svrg final : public FileAlgorithm<Own> {
                          .public_count = training,
                          .threads = threads_of(own.threads),
                          .progress = context.progress_of(own.epochs)};
-    if (shared.problem.loss == SquaredLoss::name && !shared.problem.radius) {
+    if (shared.problem.loss == Loss::squared && !shared.problem.radius) {
       // Weights may be anywhere, so the loss has no bound for differences: two gradients that were clipped.
       settings.difference_clip = ClippingNorm{2 * settings.clip->value()};
     }
     if (own.step_size) settings.step_size = StepSize{*own.step_size};
     static_cast<void>(require_smoothness(objective, 1, Own::name));
     const std::uint64_t inner = all_inner_steps(settings).value();
-    if (own.noise == "paper") refuse_printed_svrg_noise(training, Count{inner});
-    if (own.noise != "calibrated") refuse_plan("@noise is '{}', must be calibrated for {}", one_line(own.noise), Own::name);
+    if (own.noise == PaperNoise::paper) refuse_printed_svrg_noise(training, Count{inner});
     return std::make_unique<SvrgRun>(own, shared,
                                      FileNeeds{.objective = objective,
                                                .extent = fmt::format("{} epochs, {} steps of {} records in all", own.epochs, inner, size),

@@ -192,7 +192,7 @@ std::vector<Choice> choices_for_classes(double nu, const PublicNumbers& numbers,
 std::vector<Choice> shapeable_choices(double nu, const PublicNumbers& numbers, const std::string& facts) {
   if (numbers.classes > 0) return choices_for_classes(nu, numbers, facts);
   if (numbers.unit_rows) return choices_for_owners(nu, numbers, facts);
-  if (numbers.loss == SquaredLoss::name) return choices_for_squares(nu, numbers, facts);
+  if (numbers.loss == Loss::squared) return choices_for_squares(nu, numbers, facts);
   std::vector<Choice> found;
   if (nu > nothing_learned) found.push_back(constant(facts));
   found.push_back(shaped(nu, facts));
@@ -200,7 +200,7 @@ std::vector<Choice> shapeable_choices(double nu, const PublicNumbers& numbers, c
 }
 
 double most_noise_for_curves(const PublicNumbers& additive, double nu) {
-  if (additive.classes == 0) return additive.loss == SquaredLoss::name ? most_noise_of_additive_for_squares : most_noise_of_additive;
+  if (additive.classes == 0) return additive.loss == Loss::squared ? most_noise_of_additive_for_squares : most_noise_of_additive;
   const Counted counted{nu, additive.features, additive.linear_features, additive.records};
   return has_curves_of_few_records(counted) ? most_noise_of_additive_for_classes_of_few_records : most_noise_of_additive_for_classes;
 }
@@ -229,7 +229,7 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   const double nu = noise.nu(numbers);
   const std::string facts = facts_of(numbers, nu, false);
 
-  const bool is_hinge = numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name;
+  const bool is_hinge = numbers.loss == Loss::hinge || numbers.loss == Loss::smoothed_hinge;
   if (is_hinge && numbers.classes == 0) {
     return {{.algorithm = "gradient-descent", .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
   }

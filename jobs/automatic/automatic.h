@@ -51,7 +51,7 @@ struct PublicNumbers {
   std::size_t features;
   std::size_t linear_features;  ///< how many they are without hat functions
   Target target;
-  std::string loss;
+  Loss loss;
   std::optional<double> label_bound = {};
   std::optional<Count> unit_rows = {};  ///< K, where neighbours differ in units
   std::size_t classes = 0;              ///< how many are listed, or none

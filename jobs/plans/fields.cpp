@@ -82,7 +82,11 @@ void Field::set(const std::string& text) const {
       *value = text;
     }
   };
-  std::visit(set, value_);
+  std::visit(Overload{set,
+                      [&](const ChoiceField& choice) {
+                        if (!choice.set(text)) refuse_plan("@{} is '{}', must be the name of one", name_, one_line(text));
+                      }},
+             value_);
 }
 
 FieldTable& FieldTable::group(std::string_view heading) {

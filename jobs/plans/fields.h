@@ -8,9 +8,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <surety/jobs/plans/choices.h>
 
 namespace surety::jobs {
 
@@ -38,7 +41,7 @@ class Field {
  public:
   /// Where its value is. What is optional holds nothing until it is said; a list may be said several times.
   using Value = std::variant<bool*, std::string*, double*, std::uint64_t*, std::optional<std::string>*, std::optional<double>*,
-                             std::optional<std::uint64_t>*, std::vector<std::string>*>;
+                             std::optional<std::uint64_t>*, std::vector<std::string>*, ChoiceField>;
 
   Field(std::string name, Value value, std::string help, Constraint constraint)
       : name_{std::move(name)}, value_{value}, help_{std::move(help)}, constraint_{std::move(constraint)} {}
@@ -88,10 +91,28 @@ class FieldTable {
   FieldTable& group(std::string_view heading);
   /// The field stays in place until the next is added.
   template <class Value>
-  Field& add(std::string name, Value& value, std::string help, Constraint constraint = {}) {
+  requires std::is_constructible_v<Field::Value, Value*> Field& add(std::string name, Value& value, std::string help,
+                                                                    Constraint constraint = {}) {
     return add(Field{std::move(name), &value, std::move(help), std::move(constraint)});
   }
   Field& add(Field field);
+  /// A choice of all values that there are, or of some.
+  template <IsChoice Choice>
+  Field& add(std::string name, Choice& value, std::string help) {
+    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{all_names_of<Choice>()}});
+  }
+  template <IsChoice Choice>
+  Field& add(std::string name, std::optional<Choice>& value, std::string help) {
+    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{all_names_of<Choice>()}});
+  }
+  template <IsChoice Choice>
+  Field& add(std::string name, Choice& value, std::string help, const std::vector<Choice>& some) {
+    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(some)}});
+  }
+  template <IsChoice Choice>
+  Field& add(std::string name, std::optional<Choice>& value, std::string help, const std::vector<Choice>& some) {
+    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(some)}});
+  }
 
   [[nodiscard]] const std::vector<Group>& groups() const noexcept { return groups_; }
   /// nullptr where there is none of that name.

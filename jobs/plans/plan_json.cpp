@@ -10,6 +10,7 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>
+#include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/jobs/plans/text_lists.h>
@@ -124,15 +125,17 @@ std::string text_in(const std::string& field, const nlohmann::json& value) {
 }
 
 nlohmann::json held_by(const Field& field) {
-  return std::visit(
-      [](const auto* value) -> nlohmann::json {
-        if constexpr (requires { value->has_value(); }) {
-          return *value ? nlohmann::json(**value) : nlohmann::json{};
-        } else {
-          return *value;
-        }
-      },
-      field.value());
+  return std::visit(Overload{[](const auto* value) -> nlohmann::json {
+                               if constexpr (requires { value->has_value(); }) {
+                                 return *value ? nlohmann::json(**value) : nlohmann::json{};
+                               } else {
+                                 return *value;
+                               }
+                             },
+                             [](const ChoiceField& choice) -> nlohmann::json {
+                               return choice.name() ? nlohmann::json(*choice.name()) : nlohmann::json{};
+                             }},
+                    field.value());
 }
 
 void set_field(const Field& field, const nlohmann::json& value) {

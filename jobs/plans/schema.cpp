@@ -164,8 +164,7 @@ Schema schema_from_json(const nlohmann::json& json) {
       invalid(fmt::format("most of the schema is {}, must be a whole number or null", one_line(most->dump())));
     schema.most = whole_number_of(*most, "most");
   }
-  schema.empty_unit = text_in(json, "empty_unit", what);
-  if (schema.empty_unit) static_cast<void>(parse_empty_unit(*schema.empty_unit));
+  if (const auto empty = text_in(json, "empty_unit", what)) schema.empty_unit = parse_empty_unit(*empty);
   return schema;
 }
 

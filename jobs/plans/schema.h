@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/accounting/events/unit.h>
+
 namespace surety::jobs {
 
 struct SchemaColumn {
@@ -41,7 +43,7 @@ struct Schema {
   std::optional<std::string> label = {};
   std::optional<std::string> unit = {};
   std::optional<std::uint64_t> most = {};
-  std::optional<std::string> empty_unit = {};  ///< one or each
+  std::optional<EmptyUnit> empty_unit = {};
 
   /// nullptr where it says nothing of that column.
   [[nodiscard]] const SchemaColumn* find(std::string_view column) const;

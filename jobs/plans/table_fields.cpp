@@ -41,7 +41,7 @@ std::vector<ColumnPair> pairs_of(const std::vector<std::string>& texts) {
 
 CsvOptions csv_options(const TableFields& said, const TableContext& context, const std::string& label) {
   CsvOptions result{
-      .drop = said.drop, .rows_have_common_scale = said.rows == "scaled", .terms = parse_terms(said.terms), .pairs = pairs_of(said.pairs)};
+      .drop = said.drop, .rows_have_common_scale = said.rows == RowScale::scaled, .terms = said.terms, .pairs = pairs_of(said.pairs)};
   for (const auto& text : said.bounds) {
     const auto [column, ends] = parse_list(text, "bounds", false);
     if (ends.size() != 2) refuse_plan("@bounds is '{}', must be column=lower,upper", one_line(text));
@@ -112,11 +112,11 @@ void require_possible(const LabelRule& label, const Schema* schema) {
 
 }  // namespace
 
-void TableFields::add(FieldTable& table, std::vector<std::string> formats) {
+void TableFields::add(FieldTable& table, const std::vector<DataFormat>& formats) {
   table.add("label", label, "CSV: the label's column, or a comparison with a number or a text, such as 'visits>0' or 'class==yes'");
   const bool knows_record_files = formats.size() > 2;
   table.add("format", format, knows_record_files ? "csv, libsvm, or records for a file that 'surety convert' made" : "csv or libsvm",
-            OneOfWords{std::move(formats)});
+            formats);
   table.add("features", features, "LIBSVM: the number of features", WholeNumber{1, max_features});
   table.add("drop", drop, "CSV: a column that is no feature; may be repeated");
   table.add("bounds", bounds, "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [-1, 1]; may be repeated");
@@ -125,12 +125,10 @@ void TableFields::add(FieldTable& table, std::vector<std::string> formats) {
       "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with a comma stands in quotes");
   table.add(
       "rows", rows,
-      "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the columns, for columns with bounds or categories, whose rows are then no longer than 1",
-      OneOfWords{{"unit", "scaled"}});
+      "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the columns, for columns with bounds or categories, whose rows are then no longer than 1");
   table.add(
       "terms", terms,
-      "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as @algorithm auto chooses, else linear",
-      OneOfWords{{"linear", "additive", "auto"}});
+      "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as @algorithm auto chooses, else linear");
   table.add("pairs", pairs, "CSV: first:second, two columns with bounds whose product is a feature, too; may be repeated");
 }
 
@@ -144,13 +142,14 @@ void TableFields::take_rank(std::size_t rank, std::size_t size) {
 }
 
 void TableFields::take_schema(const Schema& schema) {
-  if (label.empty() && format == "csv") label = schema.label.value_or("");
+  if (label.empty() && format == DataFormat::csv) label = schema.label.value_or("");
 }
 
 TrainingSource source_of(const TableFields& said, const TableContext& context) {
   TrainingSource source{.path = said.data, .paths_of_ranks = said.data_of_ranks};
-  if (context.has_unit && said.format != "csv") refuse_unit(said.format == "libsvm" ? "LIBSVM" : "record", context.has_unit_of_ledger);
-  if (said.format == "csv") {
+  if (context.has_unit && said.format != DataFormat::csv)
+    refuse_unit(said.format == DataFormat::libsvm ? "LIBSVM" : "record", context.has_unit_of_ledger);
+  if (said.format == DataFormat::csv) {
     if (said.label.empty()) refuse_plan("@label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
     if (said.features) refuse_plan("@features is for LIBSVM files, a CSV file has its columns");
     source.reading = context.reading.policy();  // refused before anything is charged
@@ -163,9 +162,9 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     source.label = std::move(label);
     return source;
   }
-  if (said.format == "records") {
+  if (said.format == DataFormat::records) {
     if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
-        said.rows != "unit" || said.terms != "auto" || !said.pairs.empty() || context.reading.is_about_csv()) {
+        said.rows != RowScale::unit || said.terms != Terms::automatic || !said.pairs.empty() || context.reading.is_about_csv()) {
       refuse_plan(
           "@label, @features, @drop, @bounds, @categories, @rows, @terms, @pairs, @delimiter, @decimal, @thousands, @columns, @missing and @schema were said when the record file was converted");
     }
@@ -177,7 +176,7 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     source.inputs = file;
     return source;
   }
-  if (said.terms == "additive" || !said.pairs.empty()) {
+  if (said.terms == Terms::additive || !said.pairs.empty()) {
     refuse_plan("@terms additive and @pairs are for CSV files with bounds, a LIBSVM file has no columns");
   }
   if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty()) {
@@ -192,7 +191,7 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
   }
   source.reading = context.reading.policy();
   source.inputs = SparseFeatures{static_cast<std::uint32_t>(*said.features)};
-  source.rows_have_common_scale = said.rows == "scaled";
+  source.rows_have_common_scale = said.rows == RowScale::scaled;
   return source;
 }
 

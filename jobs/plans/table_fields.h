@@ -17,18 +17,18 @@ namespace surety::jobs {
 struct TableFields {
   std::string data = {};
   std::vector<std::string> data_of_ranks = {};  ///< of all ranks, where each has a file of its own: {rank} in its name
-  std::string format = "csv";
+  DataFormat format = DataFormat::csv;
   std::string label = {};
   std::vector<std::string> drop = {};
   std::vector<std::string> bounds = {};
   std::vector<std::string> categories = {};
-  std::string rows = "unit";
-  std::string terms = "auto";
+  RowScale rows = RowScale::unit;
+  data::Terms terms = data::Terms::automatic;
   std::vector<std::string> pairs = {};
   std::optional<std::uint64_t> features = {};
 
   /// All but `data`. \param formats that are known
-  void add(FieldTable& table, std::vector<std::string> formats);
+  void add(FieldTable& table, const std::vector<DataFormat>& formats);
   /// A file for each rank, where {rank} stands in its name. \throws PlanError for such a name in one process.
   void take_rank(std::size_t rank, std::size_t size);
   /// What a schema says of the label, where no field does.

@@ -20,6 +20,11 @@
 #include <surety/data/record_file.h>
 #include <surety/data/sparse_matrix.h>
 #include <surety/data/unit_selection.h>
+#include <surety/jobs/plans/choices.h>
+
+namespace surety::mechanisms {
+enum class Factorization;
+}
 
 namespace surety::jobs {
 
@@ -80,14 +85,14 @@ struct TrainingSource {
 
 /// What is minimized. An algorithm says which of these it knows.
 struct Problem {
-  std::string loss = "logistic";  ///< logistic, squared, smoothed-hinge or hinge
+  Loss loss = Loss::logistic;
   std::optional<double> label_bound = {};
   std::optional<std::string> label_bounds = {};  ///< "lower,upper", in the place of `label_bound`
   std::optional<double> smoothing = {};
-  std::optional<double> clip = {};                  ///< each algorithm says what holds without it
-  std::optional<double> radius = {};                ///< likewise
-  std::string classes = {};                         ///< several, with commas between
-  std::string classes_by = "one-against-the-rest";  ///< of these, or softmax
+  std::optional<double> clip = {};    ///< each algorithm says what holds without it
+  std::optional<double> radius = {};  ///< likewise
+  std::string classes = {};           ///< several, with commas between
+  ClassScores classes_by = ClassScores::one_against_the_rest;
   /// Of a plan of version 1: the label of two classes is the number of a column, without a comparison, and other numbers than two are damaged.
   bool has_number_of_class = false;
   friend bool operator==(const Problem&, const Problem&) = default;
@@ -95,9 +100,9 @@ struct Problem {
 
 /// A search over candidates, of algorithms whose releases are Gaussian.
 struct SearchPlan {
-  std::optional<std::uint64_t> tune = {};       ///< how many candidates it is expected to run
-  std::vector<std::string> tune_over = {};      ///< what they differ in: "steps=10,30"
-  std::string tune_by = "cheapest";             ///< cheapest, random or split
+  std::optional<std::uint64_t> tune = {};   ///< how many candidates it is expected to run
+  std::vector<std::string> tune_over = {};  ///< what they differ in: "steps=10,30"
+  SearchBy tune_by = SearchBy::cheapest;
   std::optional<std::uint64_t> tune_most = {};  ///< runs that it never goes beyond
   std::optional<std::string> answer_at = {};    ///< when it answers, as it was said
   friend bool operator==(const SearchPlan&, const SearchPlan&) = default;
@@ -114,8 +119,8 @@ struct CountPlan {
 struct SplitPlan : CountPlan {
   double held_out = 0.2;
   std::uint64_t split_seed = 0;
-  std::optional<std::string> score = {};  ///< that is released of the model on that part, or none; by default what suits the loss
-  std::optional<double> timeout = {};     ///< in seconds, for algorithms that run on several ranks
+  std::optional<Score> score = {};     ///< that is released of the model on that part, or none; by default what suits the loss
+  std::optional<double> timeout = {};  ///< in seconds, for algorithms that run on several ranks
   friend bool operator==(const SplitPlan&, const SplitPlan&) = default;
 };
 
@@ -129,7 +134,7 @@ struct FullGradientPlan : SplitPlan {
 struct DescentPlan : FullGradientPlan {
   std::optional<double> step_size = {};
   std::optional<double> l1 = {};
-  std::string iterate = "last";
+  Iterate iterate = Iterate::last;
   friend bool operator==(const DescentPlan&, const DescentPlan&) = default;
 };
 struct GradientDescentPlan : DescentPlan {
@@ -147,7 +152,7 @@ struct MirrorDescentPlan : FullGradientPlan {
     steps = 30;
     regularization = 0;
   }
-  std::string geometry = "l2";
+  Geometry geometry = Geometry::l2;
   friend bool operator==(const MirrorDescentPlan&, const MirrorDescentPlan&) = default;
 };
 
@@ -174,7 +179,7 @@ struct SufficientStatisticsPlan : SplitPlan {
   static constexpr std::string_view name = "sufficient-statistics";
   double label_weight = 0.5;
   double ridge = 0.3;
-  std::string ridge_rule = "fixed";
+  RidgeChoice ridge_rule = RidgeChoice::fixed;
   double confidence = 0.95;
   std::optional<std::uint64_t> threads = {};
   friend bool operator==(const SufficientStatisticsPlan&, const SufficientStatisticsPlan&) = default;
@@ -186,13 +191,13 @@ struct DpSgdPlan : SplitPlan {
   std::optional<std::uint64_t> epochs = {};
   std::optional<std::uint64_t> steps = {};
   std::optional<double> step_size = {};
-  std::string schedule = "inverse";
+  Schedule schedule = Schedule::inverse;
   double momentum = 0;
   double regularization = 1e-4;
   std::optional<double> l1 = {};
-  std::optional<std::string> iterate = {};
-  std::optional<std::string> clip_by = {};
-  std::optional<std::string> sampling = {};
+  std::optional<Iterate> iterate = {};
+  std::optional<ClipBy> clip_by = {};
+  std::optional<Sampling> sampling = {};
   std::optional<std::uint64_t> batch_size = {};
   std::optional<std::uint64_t> largest_batch = {};
   std::uint64_t microbatch = 1;
@@ -208,9 +213,9 @@ struct VarianceReductionPlan : SplitPlan {
   double regularization = 1e-4;
   std::optional<double> l1 = {};
   std::optional<std::uint64_t> threads = {};
-  std::optional<std::string> sampling = {};
+  std::optional<Sampling> sampling = {};
   std::optional<std::uint64_t> batch_size = {};
-  std::string noise = "calibrated";
+  PaperNoise noise = PaperNoise::calibrated;
   friend bool operator==(const VarianceReductionPlan&, const VarianceReductionPlan&) = default;
 };
 struct SvrgPlan : VarianceReductionPlan {
@@ -246,25 +251,25 @@ struct StreamPlan : CountPlan {
   friend bool operator==(const StreamPlan&, const StreamPlan&) = default;
 };
 struct PrefixSumPlan : StreamPlan {
-  std::optional<std::string> factorization = {};
+  std::optional<mechanisms::Factorization> factorization = {};
   friend bool operator==(const PrefixSumPlan&, const PrefixSumPlan&) = default;
 };
 struct OnlineFrankWolfePlan : PrefixSumPlan {
   static constexpr std::string_view name = "online-frank-wolfe";
   std::optional<double> step_scale = {};
   double norm = 2;
-  std::string noise = "calibrated";
+  PaperNoise noise = PaperNoise::calibrated;
   friend bool operator==(const OnlineFrankWolfePlan&, const OnlineFrankWolfePlan&) = default;
 };
 struct PolyhedralFrankWolfePlan : StreamPlan {
   static constexpr std::string_view name = "polyhedral-frank-wolfe";
   std::optional<double> step_scale = {};
-  std::string noise = "gumbel";
+  SelectionNoise noise = SelectionNoise::gumbel;
   friend bool operator==(const PolyhedralFrankWolfePlan&, const PolyhedralFrankWolfePlan&) = default;
 };
 struct OnlineToBatchPlan : PrefixSumPlan {
   static constexpr std::string_view name = "online-to-batch";
-  std::string learner = "subgradient";
+  OnlineLearner learner = OnlineLearner::subgradient;
   friend bool operator==(const OnlineToBatchPlan&, const OnlineToBatchPlan&) = default;
 };
 struct PrivateFtrlPlan : PrefixSumPlan {
@@ -301,15 +306,15 @@ struct GossipPlan : CountPlan {
   static constexpr std::string_view name = "gossip";
   std::optional<std::uint64_t> records = {};
   std::optional<std::uint64_t> learners = {};
-  std::optional<std::string> topology = {};
+  std::optional<Topology> topology = {};
   std::optional<std::string> graph = {};
   std::optional<std::uint64_t> mixing_seed = {};
   std::uint64_t batch_size = 1;
   std::uint64_t passes = 1;
   double step_size = 1;
-  std::optional<std::string> schedule = {};
+  std::optional<Schedule> schedule = {};
   double regularization = 0;
-  std::optional<std::string> noise = {};
+  std::optional<LearnerNoiseKind> noise = {};
   std::optional<double> timeout = {};
   friend bool operator==(const GossipPlan&, const GossipPlan&) = default;
 };

@@ -10,9 +10,9 @@
 namespace surety::jobs {
 namespace {
 
-OwnerRule rule_of(const std::string& column, const std::optional<std::string>& empty, const ReadingFields& reading) {
+OwnerRule rule_of(const std::string& column, std::optional<EmptyUnit> empty, const ReadingFields& reading) {
   const auto policy = reading.policy();
-  OwnerRule rule{.empty = empty ? parse_empty_unit(*empty) : EmptyUnit::one, .delimiter = policy.csv.delimiter};
+  OwnerRule rule{.empty = empty.value_or(EmptyUnit::one), .delimiter = policy.csv.delimiter};
   if (reading.no_limits) rule.record_bytes.reset();
   rule.quoted_lines = policy.csv.quoted_lines;
   const auto& columns = policy.csv.columns;
@@ -41,8 +41,7 @@ void UnitFields::add(FieldTable& table) {
 void UnitFields::add_empty(FieldTable& table) {
   table
       .add("empty-unit", empty,
-           "What records are whose @unit is empty, as in damaged ones: one, all of them are one unit, or each, each is a unit",
-           OneOfWords{{"one", "each"}})
+           "What records are whose @unit is empty, as in damaged ones: one, all of them are one unit, or each, each is a unit")
       .standard("one");
 }
 

@@ -14,7 +14,7 @@ namespace surety::jobs {
 struct UnitFields {
   std::optional<std::string> column = {};
   std::optional<std::uint64_t> most = {};
-  std::optional<std::string> empty = {};
+  std::optional<EmptyUnit> empty = {};
 
   void add(FieldTable& table);
   /// `empty-unit`.

@@ -22,13 +22,18 @@ ReleaseFields::ReleaseFields() {
   table_.add("svg", picture_, "Where to write a picture");
 }
 
+template <>
+struct Choices<NoiseChoice> {
+  static constexpr std::array all{Named{NoiseChoice::best, "best"}, Named{NoiseChoice::laplace, "laplace"},
+                                  Named{NoiseChoice::gaussian, "gaussian"}};
+};
+
 void ReleaseWords::add_confidence(FieldTable& table) {
   table.add("confidence", confidence, "Of the interval that holds the statistic of the clamped records", AnyNumber{});
 }
 
 void ReleaseWords::add_noise(FieldTable& table) {
-  table.add("noise", noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)",
-            OneOfWords{{"best", "laplace", "gaussian"}});
+  table.add("noise", noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)");
 }
 
 WrittenRelease ReleaseFields::written(const Target& target) {
@@ -46,7 +51,7 @@ WrittenRelease ReleaseFields::written(const Target& target) {
                                                              .format = policy.csv,
                                                              .shares_among_columns = queries_.grammar == QueryGrammar::plan_1}),
                          .unit = unit,
-                         .noise = parse_noise_choice(words_.noise),
+                         .noise = words_.noise,
                          .confidence = words_.confidence,
                          .reading = policy,
                          .note = run_.note.value_or("")},

@@ -16,7 +16,7 @@ namespace surety::jobs {
 /// What all queries of a release share, as it is said.
 struct ReleaseWords {
   double confidence = 0.95;
-  std::string noise = "best";
+  NoiseChoice noise = NoiseChoice::best;
 
   void add_confidence(FieldTable& table);
   void add_noise(FieldTable& table);

@@ -250,7 +250,6 @@ constexpr accounting::Words<NoiseChoice, 3> noise_choices{
 }  // namespace
 
 std::string_view name(NoiseChoice noise) { return noise_choices.name(noise); }
-NoiseChoice parse_noise_choice(std::string_view text) { return noise_choices.parse(text); }
 
 CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, const Target& target, NoiseChoice noise, double confidence) {
   const auto with_parts = [&](Solution cost, NoiseFamily family) {

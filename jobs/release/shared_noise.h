@@ -17,8 +17,6 @@ enum class NoiseChoice {
 };
 /// "best", "laplace", "gaussian".
 [[nodiscard]] std::string_view name(NoiseChoice noise);
-/// The inverse. \throws Error{invalid_argument} listing them.
-[[nodiscard]] NoiseChoice parse_noise_choice(std::string_view text);
 
 /// Noise that meets the target, with the parts that it is for.
 struct CalibratedQueries {

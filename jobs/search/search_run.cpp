@@ -84,7 +84,7 @@ class TunedRun final : public TrainingRun {
     }
     order_ = order_for(target);
     auto found = calibrated(order_, target);
-    if (shared_.search.tune_by == "cheapest" && order_ == SearchOrder::at_random && context_.budget_knows &&
+    if (shared_.search.tune_by == SearchBy::cheapest && order_ == SearchOrder::at_random && context_.budget_knows &&
         !context_.budget_knows(found.event)) {
       order_ = SearchOrder::each;
       found = calibrated(order_, target);
@@ -215,8 +215,8 @@ class TunedRun final : public TrainingRun {
   }
   /// What was asked for, or what needs less noise.
   [[nodiscard]] SearchOrder order_for(const Target& target) const {
-    if (shared_.search.tune_by == "random") return SearchOrder::at_random;
-    if (shared_.search.tune_by == "split") return SearchOrder::each;
+    if (shared_.search.tune_by == SearchBy::random) return SearchOrder::at_random;
+    if (shared_.search.tune_by == SearchBy::split) return SearchOrder::each;
     // Less noise than that of the other is enough where that noise is, and only there.
     const double noise = calibrated(SearchOrder::each, target).value.value();
     const auto cost = accounting::delta(accounting::Best{}, plan(options(noise, SearchOrder::at_random)), target.epsilon);
@@ -258,11 +258,11 @@ std::unique_ptr<TrainingRun> tuned(const TrainPlan& shared, std::vector<TunedCan
   if (context.team.size() > 1) refuse(ErrorCode::unsupported, "@tune is for one process, several were started by mpirun");
   if (shared.has_unit()) refuse(ErrorCode::unsupported, "@unit is not for @tune: a score is a sum over rows, of which a unit has several");
   if (!shared.problem.classes.empty()) refuse(ErrorCode::unsupported, "@tune is for one model, @classes makes one for each class");
-  const auto said = [](const auto& own) -> std::optional<std::string> {
+  const auto said = [](const auto& own) -> std::optional<Score> {
     if constexpr (requires { own.score; }) return own.score;
     return std::nullopt;
   };
-  if (const auto score = std::visit(said, shared.algorithm); score && *score != "none")
+  if (const auto score = std::visit(said, shared.algorithm); score && *score != Score::none)
     refuse_plan("@score is {}, must not be said with @tune, which scores its candidates itself", *score);
   const auto counts = [](const auto& own) {
     if constexpr (requires { own.count_records; }) return own.count_records;
@@ -272,7 +272,7 @@ std::unique_ptr<TrainingRun> tuned(const TrainPlan& shared, std::vector<TunedCan
   if (shared.search.tune_most && *shared.search.tune_most <= *shared.search.tune) {
     refuse_plan("@tune-most is {}, must be greater than the {} runs that @tune expects", *shared.search.tune_most, *shared.search.tune);
   }
-  if (shared.search.tune_most && shared.search.tune_by == "split")
+  if (shared.search.tune_most && shared.search.tune_by == SearchBy::split)
     refuse_plan("@tune-most is for a random number of runs, not for @tune-by split");
   if (shared.search.answer_at) require_public_shape(shared);
   return std::make_unique<TunedRun>(shared, std::move(candidates), context);

@@ -6,7 +6,7 @@ TrainFields::TrainFields(const Algorithm& algorithm) {
   plan_.algorithm = algorithm.standard();
   table_.group("Data");
   table_.add("data", records_.data, "A CSV, LIBSVM or record file; may be compressed by gzip, zstd or bzip2; - for standard input");
-  records_.add(table_, {"csv", "libsvm", "records"});
+  records_.add(table_, {DataFormat::csv, DataFormat::libsvm, DataFormat::records});
   reading_.add_missing(table_);
   reading_.add_schema(table_);
   reading_.add_csv(table_);
@@ -22,7 +22,7 @@ TrainFields::TrainFields(const Algorithm& algorithm) {
 }
 
 WrittenTraining TrainFields::written(const Target& target, NamedRecords named) {
-  if (records_.data.empty() && (named == NamedRecords::always || records_.format == "records")) {
+  if (records_.data.empty() && (named == NamedRecords::always || records_.format == DataFormat::records)) {
     refuse_text("options: @data is missing, must name the records");
   }
   reading_.load_schema();

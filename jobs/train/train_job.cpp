@@ -159,12 +159,12 @@ std::vector<double> TrainJob::learn(double noise, accounting::Reservation* reser
 
 optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private) const {
   const auto labels = label_range(plan_->problem);
-  optimizers::Model model{.loss = plan_->problem.loss,
+  optimizers::Model model{.loss = std::string{name_of(plan_->problem.loss)},
                           .label = plan_->source.label,
                           .label_centre = labels ? labels->centre : 0,
                           .features = *features_,
                           .weights = std::move(weights),
-                          .classes_by = optimizers::parse_classes_by(plan_->problem.classes_by),
+                          .classes_by = classes_by_of(plan_->problem),
                           .guarantee = {.target = plan_->target, .event = noise_->event, .not_private = not_private, .unit = plan_->unit}};
   run_->complete(model);
   return model;

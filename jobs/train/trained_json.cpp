@@ -11,7 +11,7 @@ nlohmann::json to_json(const TrainedModel& trained) {
   const auto& [plan, model, noise, released, run, facts] = trained;
   const double delta = plan.target.delta.value();
   nlohmann::json object{{"algorithm", plan.algorithm_name()},
-                        {"loss", plan.problem.loss},
+                        {"loss", name_of(plan.problem.loss)},
                         {"adjacency", name(plan.target.adjacency)},
                         {"promise", {{"epsilon", plan.target.epsilon.value()}, {"delta", delta}}},
                         {"event", released.event},

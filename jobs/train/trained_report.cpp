@@ -40,7 +40,7 @@ namespace {
 std::string clamped_text(const TrainPlan& plan) {
   constexpr std::size_t most = 8;
   std::vector<std::string> parts;
-  if (const auto labels = plan.problem.loss == optimizers::SquaredLoss::name ? label_range(plan.problem) : std::nullopt) {
+  if (const auto labels = plan.problem.loss == Loss::squared ? label_range(plan.problem) : std::nullopt) {
     parts.push_back(fmt::format("labels to [{}, {}]", labels->centre - labels->bound.value(), labels->centre + labels->bound.value()));
   }
   std::size_t columns = 0;

@@ -50,16 +50,19 @@ json value_schema(const Field& field) {
 /// What holds where a field is not said; nothing where that is nothing.
 std::optional<std::string> standard_of(const Field& field) {
   if (field.standard()) return with_marks(*field.standard(), "");
-  return std::visit(
-      [](const auto* value) -> std::optional<std::string> {
-        using Value = std::remove_cvref_t<decltype(*value)>;
-        if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::uint64_t>) return fmt::format("{}", *value);
-        if constexpr (std::is_same_v<Value, std::string>) {
-          if (!value->empty()) return *value;
-        }
-        return std::nullopt;
-      },
-      field.value());
+  return std::visit(Overload{[](const auto* value) -> std::optional<std::string> {
+                               using Value = std::remove_cvref_t<decltype(*value)>;
+                               if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::uint64_t>)
+                                 return fmt::format("{}", *value);
+                               if constexpr (std::is_same_v<Value, std::string>) {
+                                 if (!value->empty()) return *value;
+                               }
+                               return std::nullopt;
+                             },
+                             [](const ChoiceField& choice) -> std::optional<std::string> {
+                               return choice.is_optional() ? std::nullopt : std::optional{std::string{choice.name().value_or("")}};
+                             }},
+                    field.value());
 }
 
 /// A query of a version of plans: as text, or by its function with its column and fractions.

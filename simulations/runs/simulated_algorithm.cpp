@@ -1,5 +1,7 @@
 #include <surety/simulations/runs/simulated_algorithm.h>
 
+#include <surety/jobs/plans/factorization_choice.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,33 +10,35 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/jobs/plans/plan_error.h>
 
+namespace surety::jobs {
+
+template <>
+struct Choices<simulations::LossNoise> {
+  static constexpr std::array all{Named{simulations::LossNoise::gaussian, "gaussian"}, Named{simulations::LossNoise::laplace, "laplace"},
+                                  Named{simulations::LossNoise::paper, "paper"}};
+};
+
+}  // namespace surety::jobs
+
 namespace surety::simulations {
 namespace {
 
 using jobs::AnyNumber;
 using jobs::FieldTable;
-using jobs::OneOfWords;
 using jobs::refuse_plan;
 using jobs::WholeNumber;
 using mechanisms::Factorization;
 
 void add_noise(FieldTable& table, SimulationFields& shared) {
   table.group("Privacy");
-  std::vector<std::string> words;
-  for (const auto one : mechanisms::all_factorizations) words.emplace_back(mechanisms::name(one));
   table
-      .add("factorization", shared.factorization, fmt::format("Of the noisy sums: {}", fmt::join(words, ", ")),
-           OneOfWords{std::move(words)})
+      .add("factorization", shared.factorization,
+           fmt::format("Of the noisy sums: {}", fmt::join(jobs::all_names_of<Factorization>(), ", ")))
       .standard("buffered");
   table.add("without-noise", shared.without_noise, "The same algorithm without noise: NOT PRIVATE");
 }
 
-Factorization factorization_of(const SimulationFields& shared) {
-  for (const auto factorization : mechanisms::all_factorizations) {
-    if (shared.factorization == mechanisms::name(factorization)) return factorization;
-  }
-  return Factorization::buffered;
-}
+Factorization factorization_of(const SimulationFields& shared) { return shared.factorization.value_or(Factorization::buffered); }
 
 // ---- Arms -------------------------------------------------------------------------------------------------------------------------------
 
@@ -177,10 +181,7 @@ class ProjectionFree final : public SimulatedAlgorithm {
     table.group("Instance")
         .add("rank", shared.rank, "uniform-matroid: elements of a base, less than the dimension", WholeNumber{1, 1'000'000});
     add_noise(table, shared);
-    table
-        .add("noise", noise_, "gaussian, laplace on a tree, or paper: what it prints, Laplace for delta 0",
-             OneOfWords{{"gaussian", "laplace", "paper"}})
-        .standard("gaussian");
+    table.add("noise", noise_, "gaussian, laplace on a tree, or paper: what it prints, Laplace for delta 0").standard("gaussian");
   }
 
   std::vector<std::pair<std::string, std::string>> refusals() const override {
@@ -213,9 +214,7 @@ class ProjectionFree final : public SimulatedAlgorithm {
         .steps = Count{shared.steps},
         .dimension = Count{shared.dimension},
         .factorization = factorization_of(shared)};
-    for (const auto noise : {LossNoise::laplace, LossNoise::paper}) {
-      if (noise_ == simulations::name(noise)) simulation.noise = noise;
-    }
+    simulation.noise = noise_.value_or(LossNoise::gaussian);
     if (simulation.noise != LossNoise::gaussian && shared.factorization) {
       refuse_plan("@factorization is for gaussian noise, the others are on a tree");
     }
@@ -229,7 +228,7 @@ class ProjectionFree final : public SimulatedAlgorithm {
     return simulation;
   }
 
-  std::optional<std::string> noise_;
+  std::optional<LossNoise> noise_;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct SimulationFields {
   std::uint64_t arms = 2;
   std::optional<std::uint64_t> rank = {};
   bool without_noise = false;
-  std::optional<std::string> factorization = {};
+  std::optional<mechanisms::Factorization> factorization = {};
 
   /// Whether the instance has loss functions in the place of arms.
   [[nodiscard]] bool has_losses() const;

@@ -29,11 +29,15 @@ Count records_at(double nu, std::size_t features) {
 }
 
 PublicNumbers table(double nu, std::size_t features) {
-  return {.records = records_at(nu, features), .features = features, .linear_features = features, .target = target, .loss = "logistic"};
+  return {.records = records_at(nu, features),
+          .features = features,
+          .linear_features = features,
+          .target = target,
+          .loss = jobs::Loss::logistic};
 }
 PublicNumbers squares(double nu, std::size_t features, RowLength rows = RowLength::unit) {
   auto numbers = table(nu, features);
-  numbers.loss = "squared";
+  numbers.loss = jobs::Loss::squared;
   numbers.label_bound = 1;
   numbers.rows = rows;
   return numbers;
@@ -152,7 +156,7 @@ TEST(RuleOfAuto, OfOwnersTakesAsManyStepsAsTheNoiseOfTheirMeansAllows) {
   EXPECT_EQ(taken(owners), "shaped-descent steps 10 ridge 0.3 clip-share 0.075");
   owners.records = records_at(2.04, 20);
   EXPECT_EQ(taken(owners), "constant");
-  owners.loss = "squared";
+  owners.loss = jobs::Loss::squared;
   owners.label_bound = 3;
   EXPECT_EQ(taken(owners), "shaped-descent steps 10 ridge 0.3 clip-share 0.075 clip 1.5");
 }

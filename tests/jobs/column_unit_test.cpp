@@ -46,7 +46,7 @@ std::vector<double> weights(const jobs::Algorithm& algorithm, double unit, bool 
                        .algorithm = algorithm.standard()};
   if (algorithm.name() == jobs::SufficientStatisticsPlan::name) {
     plan.source.label = data::parse_label_rule("y");
-    plan.problem = {.loss = "squared", .label_bound = 1};
+    plan.problem = {.loss = jobs::Loss::squared, .label_bound = 1};
   }
   jobs::FieldTable fields;
   algorithm.add_fields(fields, plan.algorithm, plan);

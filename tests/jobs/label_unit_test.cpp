@@ -47,7 +47,7 @@ struct Table {
   [[nodiscard]] jobs::TrainPlan plan(jobs::AlgorithmPlan algorithm, int power) const {
     return {.target = {Epsilon{1}, Delta{1e-5}, Adjacency::replace_one},
             .source = {.path = path.string(), .label = data::parse_label_rule("y"), .inputs = data::CsvOptions{}},
-            .problem = {.loss = "squared", .label_bound = std::ldexp(2.75, power)},
+            .problem = {.loss = jobs::Loss::squared, .label_bound = std::ldexp(2.75, power)},
             .algorithm = std::move(algorithm)};
   }
 
@@ -142,7 +142,7 @@ TEST(LabelBounds, AroundZeroAreALabelBound) {
 }
 
 TEST(LabelBounds, ThatAreNoneAreRefused) {
-  const auto refusal = [](const std::string& bounds, std::optional<double> bound, const std::string& loss) {
+  const auto refusal = [](const std::string& bounds, std::optional<double> bound, jobs::Loss loss) {
     jobs::Problem problem{.loss = loss, .label_bound = bound, .label_bounds = bounds};
     try {
       const Table table{0};
@@ -156,11 +156,11 @@ TEST(LabelBounds, ThatAreNoneAreRefused) {
     return std::string{};
   };
   for (const char* wrong : {"2,1", "1,1", "nan,1", "1,inf", "-inf,1", "1", "1,2,3", "a,b", ""}) {
-    EXPECT_NE(refusal(wrong, std::nullopt, "squared"), "") << wrong;
+    EXPECT_NE(refusal(wrong, std::nullopt, jobs::Loss::squared), "") << wrong;
   }
-  EXPECT_EQ(refusal("2,1", std::nullopt, "squared"), "label-bounds is 2,1, must be two finite numbers, the lower one first");
-  EXPECT_EQ(refusal("1,2", 3, "squared"), "label-bound and label-bounds are both given, must be one of them");
-  EXPECT_EQ(refusal("1,2", std::nullopt, "logistic"), "label-bounds is for squared loss, labels of logistic loss are classes");
+  EXPECT_EQ(refusal("2,1", std::nullopt, jobs::Loss::squared), "label-bounds is 2,1, must be two finite numbers, the lower one first");
+  EXPECT_EQ(refusal("1,2", 3, jobs::Loss::squared), "label-bound and label-bounds are both given, must be one of them");
+  EXPECT_EQ(refusal("1,2", std::nullopt, jobs::Loss::logistic), "label-bounds is for squared loss, labels of logistic loss are classes");
 }
 
 /// What the rule chooses of `inputs` at three budgets has the same weights, in the label's unit; of each \return whether rows have one scale, and how many weights.

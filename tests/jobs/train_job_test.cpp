@@ -57,7 +57,7 @@ class TrainJob : public ::testing::Test {
     testing::say_what_is_needed(fields, people);
     if (const auto* radius = fields.find("radius"); radius != nullptr && radius->standard() == "needed") radius->set("2");
     if (algorithm.name() == "sufficient-statistics") {
-      plan.problem.loss = "squared";
+      plan.problem.loss = jobs::Loss::squared;
       plan.problem.label_bound = 1;
       plan.source.label = data::parse_label_rule("y");
     }
@@ -324,7 +324,7 @@ TEST_F(TrainJob, ASearchReadsTheRecordsThatItsJobIsGiven) {
   const SameTable same{folder_};
   auto plan = plan_of(jobs::GradientDescentPlan{});
   plan.source = same.source();
-  plan.search = {.tune = 3, .tune_over = {"steps=3,5", "clip=0.2,1"}, .tune_by = "split"};
+  plan.search = {.tune = 3, .tune_over = {"steps=3,5", "clip=0.2,1"}, .tune_by = jobs::SearchBy::split};
   const auto weights = run(plan).model.weights;
   const std::string path = plan.source.path;
   plan.source.path = folder_ / "none.csv";
@@ -502,7 +502,7 @@ TEST_F(TrainJob, TellsWeightsOfAStream) {
 TEST_F(TrainJob, SearchesOverPlans) {
   auto plan = plan_of(jobs::ShapedDescentPlan{});
   plan.search.tune = 4;
-  plan.search.tune_by = "random";
+  plan.search.tune_by = jobs::SearchBy::random;
   auto ledger = this->ledger(plan);
   const auto found = run(plan, ledger);
   EXPECT_EQ(ledger.runs().at(0).plan.note, "shaped-descent, logistic loss, tuned");
@@ -525,7 +525,7 @@ TEST_F(TrainJob, WhoSaysHowASearchIsDoneIsNotLeftWithoutOne) {
     EXPECT_TRUE(found.says(ErrorCode::invalid_argument, field)) << found;
   };
   refused("tune-over", [](jobs::SearchPlan& search) { search.tune_over = {"steps=10,30"}; });
-  refused("tune-by", [](jobs::SearchPlan& search) { search.tune_by = "split"; });
+  refused("tune-by", [](jobs::SearchPlan& search) { search.tune_by = jobs::SearchBy::split; });
   refused("tune-most", [](jobs::SearchPlan& search) { search.tune_most = 7; });
   refused("answer-at", [](jobs::SearchPlan& search) { search.answer_at = "soon"; });
   // What is said as it is anyway is said.

@@ -115,7 +115,7 @@ TEST(WrittenPlanText, SaysWhereRecordsComeFromAndWhomItProtects) {
   EXPECT_EQ(plan.unit.most().value(), 3U);
   EXPECT_EQ(plan.unit.rule().empty, EmptyUnit::each);
   EXPECT_FALSE(plan.unit.rule().record_bytes.has_value());
-  EXPECT_EQ(plan.problem.loss, "squared");
+  EXPECT_EQ(plan.problem.loss, jobs::Loss::squared);
   EXPECT_EQ(plan.problem.label_bound, 2.5);
   EXPECT_EQ(written.ledger, "run.db");
   EXPECT_TRUE(written.ledger_must_exist);

@@ -42,14 +42,14 @@ const OfferedAlgorithm& TrainState::chosen() const {
   return *std::find_if(algorithms.begin(), algorithms.end(), [&](const auto& one) { return one.its().name() == options.algorithm; });
 }
 
-void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std::string> formats) {
+void add_data_options(OptionTable& table, TrainOptions& options, const std::vector<jobs::DataFormat>& formats) {
   table.group("Data");
   table
       .add("data", options.table.data,
            "A CSV file with a header, or a LIBSVM file; may be compressed by gzip, zstd or bzip2; - for standard input")
       .required()
       .essential();
-  table.add_fields([&](auto& fields) { options.table.add(fields, std::move(formats)); });
+  table.add_fields([&](auto& fields) { options.table.add(fields, formats); });
   for (const char* name : {"--label", "--format", "--features"}) table.find(name)->essential();
   table.add_fields([&](auto& fields) {
     options.reading.add_missing(fields);
@@ -60,7 +60,7 @@ void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std
 }
 
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
-  add_data_options(table, options, {"csv", "libsvm", "records"});
+  add_data_options(table, options, {jobs::DataFormat::csv, jobs::DataFormat::libsvm, jobs::DataFormat::records});
   table.group("Problem and algorithm");
   table.add_fields([&](auto& fields) { jobs::add_problem(fields, options.plan.problem); });
   for (const char* name : {"--loss", "--label-bound"}) table.find(name)->essential();

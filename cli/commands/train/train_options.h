@@ -65,7 +65,7 @@ struct TrainState {
 };
 
 /// How a file of records is read, but for --form-is-public.
-void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std::string> formats);
+void add_data_options(OptionTable& table, TrainOptions& options, const std::vector<jobs::DataFormat>& formats);
 /// The options above, but for those that an algorithm words by itself: --clip, --radius and --form-is-public.
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms);
 
