@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/laws/pairs/transform_errors.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
@@ -26,7 +27,6 @@ namespace {
 
 // Proved: docs/proofs/allocated.md#cells
 using Complex = std::complex<long double>;
-constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
 constexpr long double pi = std::numbers::pi_v<long double>;
 constexpr long double inverse_sqrt_two_pi = std::numbers::inv_sqrtpi_v<long double> * std::numbers::sqrt2_v<long double> / 2;
 constexpr Lower pi_below = Lower::rounded(std::numbers::pi);
@@ -41,6 +41,8 @@ constexpr std::array log_masses_beyond_table{-33.0, -29.0, -25.0};
 /// Tails are bounded down to e^this.
 constexpr double least_log_mass = -100;
 constexpr double most_nodes = 0x1p17;
+/// Units of a node of the Laplace transform: of its functions and of its sum.
+constexpr long double units_of_node = 50;
 /// Units of the sum of a panel's coefficients, for Horner's rule and for nodes and weights of Gauss.
 constexpr double units_of_horner = 32;
 /// Beyond this mu neither the density nor the ratios of the rounds have digits, and the sums for the tails take mu^2 cells.
@@ -59,7 +61,7 @@ constexpr std::array<GaussNode, 8> gauss{{{-0.96028985649753623168, 0.1012285362
                                           {0.79666647741362673959, 0.22238103445337447054},
                                           {0.96028985649753623168, 0.10122853629037625915}}};
 
-/// Sums of all[k] e^(2 pi i j k / size), in place. Each term passes log2(size) butterflies, whose rounding is at most 8 u of the moduli.
+/// Sums of all[k] e^(2 pi i j k / size), in place. Each term passes log2(size) butterflies, whose rounding is at most 8 units of the moduli.
 class Transform {
  public:
   explicit Transform(std::size_t size) : roots_(size) {
@@ -124,7 +126,7 @@ class LogNormalTransform {
       const long double modulus = h * inverse_sqrt_two_pi * std::exp(0.5L * (b - g) * (b + g));
       const long double y = std::exp(mu * (g - 0.5L * mu));
       nodes_.push_back({{modulus * std::cos(b * g), modulus * std::sin(b * g)}, {y * std::cos(mu * b), -y * std::sin(mu * b)}});
-      rounding += modulus * y * u * (50 + 2 * (b * b + g * g + std::abs(b * g) + mu * std::abs(g) + mu * mu + mu * b));
+      rounding += modulus * y * rounding_of_node(mu, b, g, units_of_node);
     }
     // Both edges of the strip of half-width b around the line, at most |s| and |s| e^(2 b^2); 2 pi b / h = 16 pi.
     const long double strip = (1 + std::exp(2 * b * b)) / std::expm1(16 * pi);
@@ -192,25 +194,6 @@ class LogNormalTransform {
   std::vector<Node> nodes_;
   long double error_ = 0;
 };
-
-/// The values of t log(1 + d) with the error that one of d makes.
-struct Power {
-  Complex log;
-  long double error;  // of the logarithm
-  long double most;   // bound on the modulus of the power
-};
-Power power(const Complex& d, long double d_error, long double t) {
-  const long double size = std::abs(d);
-  const Complex value{1 + d.real(), d.imag()};
-  const long double modulus = std::abs(value);
-  const long double real = modulus > 0.7L ? 0.5L * std::log1p(2 * d.real() + size * size) : std::log(modulus);
-  const Complex exponent{t * real, t * std::atan2(value.imag(), value.real())};
-  const long double spread = modulus > 4 * d_error ? d_error / (modulus - d_error) : 1;
-  const long double error = t * (spread + u * size * (40 + 8 * std::abs(real)) / std::min(1.0L, modulus)) + 4 * u * std::abs(exponent);
-  // The modulus is rounded four times, and a root.
-  const LongUpper most = LongUpper::within(modulus, 4) + LongExact{d_error};
-  return {exponent, error, exp(LongExact{t} * log(most)).value()};
-}
 
 }  // namespace
 
@@ -553,15 +536,14 @@ class AllocatedEpoch::Numbers {
       poll();
       const Complex s{c, h * static_cast<long double>(k)};
       const Complex at{s.real() / t, s.imag() / t};
-      const Power found = power(values[k], laplace.error() * std::abs(at), t);
+      const auto log = log_one_plus(values[k], laplace.error() * std::abs(at));
       const long double share = (k == 0 ? 0.5L : 1.0L) * h / pi;
-      const long double modulus = std::exp(found.log.real());
-      weights[k] = {share * modulus * std::cos(found.log.imag()), share * modulus * std::sin(found.log.imag())};
+      const long double modulus = std::exp(t * log.real);
+      const long double angle = t * log.angle;
+      weights[k] = {share * modulus * std::cos(angle), share * modulus * std::sin(angle)};
       steps[k] = {s.real() * spacing, s.imag() * spacing};
       const long double reach = std::abs(steps[k]);
-      // Relative, of the power, e^error - 1 <= error + error^2; where it has no digits, the whole power.
-      const long double off = found.error < 0.01L ? found.error * (1 + found.error) * modulus : modulus + found.most;
-      rounding += share * (off + 8 * u * modulus) * std::exp(0.5L * reach);
+      rounding += share * (error_of_power(log, t, modulus) + few_operations * modulus) * std::exp(0.5L * reach);
       long double term = share * modulus;
       for (std::size_t n = 0; n <= terms_of_panel; ++n) {
         moduli[n] += term;
@@ -590,7 +572,7 @@ class AllocatedEpoch::Numbers {
         weights[k] = second * steps[k] / static_cast<long double>(n + 2);
       }
       transform(work);
-      rounding += u * (8 * passes + 16 * static_cast<long double>(n + 2)) * (moduli[n] + moduli[n + 1]) *
+      rounding += rounding_of_coefficient(passes, static_cast<long double>(n + 2)) * (moduli[n] + moduli[n + 1]) *
                   (std::ldexp(1.0L, -static_cast<int>(n)) + std::ldexp(1.0L, -static_cast<int>(n) - 1));
       for (std::size_t i = 0; i < count; ++i) {
         poll();
@@ -625,6 +607,10 @@ class AllocatedEpoch::Numbers {
     table_.terms.tilt = c;
     table_.terms.nodes = static_cast<double>(nodes);
   }
+
+  /// Of the n-th coefficient of a panel, as a share of the sum of the moduli of its terms: each passes so many butterflies of 8 units, and 16 units for
+  /// each of n steps of a recurrence, a complex product and a quotient.
+  static long double rounding_of_coefficient(long double passes, long double n) { return share_of_units(8 * passes + 16 * n); }
 
   double t_;
   double multiplier_;

@@ -12,6 +12,7 @@
 
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
 #include <surety/accounting/laws/pairs/replaced_frequencies.h>
+#include <surety/accounting/laws/pairs/transform_errors.h>
 #include <surety/accounting/laws/pairs/turned_numbers.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
@@ -26,13 +27,14 @@ namespace surety::accounting {
 namespace {
 
 using Complex = std::complex<long double>;
-constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
 constexpr long double pi = std::numbers::pi_v<long double>;
 /// What lies beyond half a period has at most e^this of the mass.
 constexpr double log_alias = -34;
 constexpr double most_nodes = 0x1p16;
 /// Steps of a node's exponential between two that are computed afresh.
 constexpr std::size_t restart = 32;
+/// Units of a node: of its functions and of its sum, and of each of these steps.
+constexpr long double units_of_node = 60 + 8 * restart;
 /// Units of a term of the transform's sums, all of whose operations are on numbers that are not negative.
 constexpr long double units_of_error = 64;
 /// Cells of a law on either side of 0, and the mass that may be left beyond them.
@@ -102,10 +104,10 @@ class ReplacedEpoch::Numbers {
       const long double a = std::exp(mu * (g - 0.5L * mu));
       const long double other = std::exp(-mu * (g + 0.5L * mu));
       // i A and -i B on the line: e^(i w (A - a B)) = e^(w (this))
-      nodes_.push_back({{modulus * std::cos(b * g), -modulus * std::sin(b * g)},
-                        {-a * std::sin(mu * b), a * std::cos(mu * b)},
-                        {-other * std::sin(mu * b), -other * std::cos(mu * b)}});
-      const long double each = u * (60 + 8 * restart + 2 * (b * b + g * g + std::abs(b * g) + mu * std::abs(g) + mu * mu + mu * b));
+      nodes_.push_back({.weight = {modulus * std::cos(b * g), -modulus * std::sin(b * g)},
+                        .a = {-a * std::sin(mu * b), a * std::cos(mu * b)},
+                        .b = {-other * std::sin(mu * b), -other * std::cos(mu * b)}});
+      const long double each = rounding_of_node(mu, b, g, units_of_node);
       a_rounding_ += modulus * a * each;
       b_rounding_ += modulus * other * each;
     }
@@ -162,15 +164,15 @@ class ReplacedEpoch::Numbers {
     const Ball curve = shortened(middle + LongBall::around(0, ((LongUpper{LongExact{most}} - LongExact{least}) / LongExact{2}).value()));
     const Ball beyond_p = shortened(p);
     const Ball beyond_other = shortened(other);
-    return {beyond_p.value(),
-            beyond_other.value(),
-            curve.value(),
-            beyond_p.radius(),
-            beyond_other.radius(),
-            curve.radius(),
-            shortened(tails.ends).value(),
-            shortened(tails.rule).value(),
-            static_cast<double>(tails.count)};
+    return {.p = beyond_p.value(),
+            .other = beyond_other.value(),
+            .delta = curve.value(),
+            .p_error = beyond_p.radius(),
+            .other_error = beyond_other.radius(),
+            .delta_error = curve.radius(),
+            .line = shortened(tails.ends).value(),
+            .alias = shortened(tails.rule).value(),
+            .nodes = static_cast<double>(tails.count)};
   }
   [[nodiscard]] Beyond by_multiples(double x, KeptLaplace& laplace) const {
     const long double ratio = std::exp(static_cast<long double>(x));
@@ -188,56 +190,33 @@ class ReplacedEpoch::Numbers {
     const long double t = t_;
     const auto transform = transforms(ratio, h / t, count);
     // n = 2 k + 1: |D| = L / 2 - (4 L / pi^2) sum cos(n pi D / L) / n^2, sign D = (4 / pi) sum sin(n pi D / L) / n for |D| < L.
-    // From the smallest terms on: an addition errs by its partial sum times u / 2 at most, and all partial sums are added up.
-    long double cosines = 0;
-    long double sines = 0;
-    long double cosine_error = 0;
-    long double sine_error = 0;
+    // From the smallest terms on, since the error of a sum counts all its partial sums.
+    SumWithError cosines;
+    SumWithError sines;
     PollNowAndThen poll;
     for (std::size_t k = count; k-- > 0;) {
       poll();
       const auto n = static_cast<long double>(2 * k + 1);
       const long double w = n * h / t;
-      const Complex& less = transform[k].less_one;
-      const long double off = w * (a_rounding_ + ratio * b_rounding_ + (1 + ratio) * outside_);
-      const Complex value{1 + less.real(), less.imag()};
-      const long double modulus = std::abs(value);
-      const long double size = std::abs(less);
-      const long double real = modulus > 0.7L ? 0.5L * std::log1p(2 * less.real() + size * size) : std::log(std::max(modulus, 1e-4000L));
-      const long double angle = std::atan2(value.imag(), value.real());
-      const auto power = [&](long double exponent, long double& error) {
-        const long double found = std::exp(exponent * real);
-        const long double spread = modulus > 4 * off ? off / (modulus - off) : 1;
-        const long double relative = exponent * (spread + u * size * (40 + 8 * std::abs(real)) / std::min(1.0L, modulus)) +
-                                     4 * u * exponent * (std::abs(real) + std::abs(angle)) + 8 * u;
-        // e^relative - 1 is at most relative + relative^2 there.
-        error = relative < 0.01L ? (relative + relative * relative) * found : found + power_at_most(exponent, modulus, off);
-        return Complex{found * std::cos(exponent * angle), found * std::sin(exponent * angle)};
-      };
-      long double all_error = 0;
-      long double rest_error = 0;
-      const Complex all = power(t, all_error);
-      const Complex rest = power(t - 1, rest_error);
-      cosines += all.real() / (n * n);
-      cosine_error += (all_error + 4 * u) / (n * n) + u * std::abs(cosines);
+      const auto log = log_one_plus(transform[k].less_one, w * (a_rounding_ + ratio * b_rounding_ + (1 + ratio) * outside_));
+      const PowerOfTransform all = power(log, t);
+      const PowerOfTransform rest = power(log, t - 1);
+      cosines.add(all.value.real() / (n * n), (all.error + few_operations) / (n * n));
       const Complex& own = transform[k].with_b;
-      const Complex both = times(own, rest);
       const long double own_error = 4 * (b_rounding_ + outside_);
-      sines += both.imag() / n;
-      sine_error +=
-          (std::abs(own) * rest_error + own_error * (std::abs(rest) + rest_error) + 8 * u * std::abs(both)) / n + u * std::abs(sines);
+      sines.add(times(own, rest.value).imag() / n, error_of_product(std::abs(own), own_error, rest.modulus, rest.error) / n);
     }
     const long double scale = 4 * half_period / (pi * pi);
-    const long double modulus = half_period / 2 - scale * cosines;
-    const long double modulus_error = alias_of_modulus + scale * (cosine_error + line.cosines) + 64 * u * half_period;
-    const long double sign = 4 / pi * sines;
-    const long double sign_error = alias_of_sign + 4 / pi * (sine_error + line.sines) + 64 * u;
+    const long double modulus = half_period / 2 - scale * cosines.value;
+    const long double modulus_error = alias_of_modulus + scale * (cosines.error + line.cosines) + rounding_of_inversion * half_period;
+    const long double sign = 4 / pi * sines.value;
+    const long double sign_error = alias_of_sign + 4 / pi * (sines.error + line.sines) + rounding_of_inversion;
     const long double delta = 0.5L * ((1 - ratio) + modulus);
-    const long double delta_error = 0.5L * modulus_error + 8 * u * ratio;
+    const long double delta_error = 0.5L * modulus_error + few_operations * ratio;
     const long double other = 0.5L * (1 + sign);
-    const long double other_error = 0.5L * sign_error + 8 * u;
+    const long double other_error = 0.5L * sign_error + few_operations;
     const long double p = delta + ratio * other;
-    const long double p_error = delta_error + ratio * other_error + 8 * u * ratio;
+    const long double p_error = delta_error + ratio * other_error + few_operations * ratio;
     const auto ended = [&](long double value, long double error) {
       const auto most_error = LongUpper::within(error, static_cast<long double>(count) + units_of_error);
       return shortened(LongBall::around(value, most_error.value()));
@@ -245,15 +224,15 @@ class ReplacedEpoch::Numbers {
     const Ball beyond_p = ended(p, p_error);
     const Ball beyond_other = ended(other, other_error);
     const Ball curve = ended(delta, delta_error);
-    return {beyond_p.value(),
-            beyond_other.value(),
-            curve.value(),
-            beyond_p.radius(),
-            beyond_other.radius(),
-            curve.radius(),
-            static_cast<double>(scale * line.cosines + ratio * line.sines),
-            static_cast<double>(alias_of_modulus + ratio * alias_of_sign),
-            static_cast<double>(count)};
+    return {.p = beyond_p.value(),
+            .other = beyond_other.value(),
+            .delta = curve.value(),
+            .p_error = beyond_p.radius(),
+            .other_error = beyond_other.radius(),
+            .delta_error = curve.radius(),
+            .line = static_cast<double>(scale * line.cosines + ratio * line.sines),
+            .alias = static_cast<double>(alias_of_modulus + ratio * alias_of_sign),
+            .nodes = static_cast<double>(count)};
   }
 
  public:
@@ -310,11 +289,6 @@ class ReplacedEpoch::Numbers {
         fmt::format(
             "allocated({}, record_sum({})) under replace-one has too little noise, or too few rounds, for its losses to be computed", t_,
             multiplier_)};
-  }
-
-  /// At least (modulus + off)^exponent, the modulus rounded four times and a root.
-  static long double power_at_most(long double exponent, long double modulus, long double off) {
-    return exp(LongExact{exponent} * log(LongUpper::within(modulus, 4) + LongExact{off})).value();
   }
 
   /// At the odd multiples of h.
@@ -450,8 +424,12 @@ class ReplacedEpoch::Numbers {
     for (std::size_t i = 1; i < places.size(); ++i) {
       const Beyond& from = tails[i - 1];
       const Beyond& to = tails[i];
-      law_.cells.push_back(
-          {places[i - 1], places[i], from.p - to.p, from.other - to.other, from.p_error + to.p_error, from.other_error + to.other_error});
+      law_.cells.push_back({.from = places[i - 1],
+                            .to = places[i],
+                            .p = from.p - to.p,
+                            .other = from.other - to.other,
+                            .p_error = from.p_error + to.p_error,
+                            .other_error = from.other_error + to.other_error});
     }
     law_.beyond = std::max(0.0, tails.back().p) + tails.back().p_error;
   }
@@ -505,8 +483,12 @@ void place(std::vector<LossCell>& out, const Masses& cell, bool from_above, doub
     if (!(mass > 1e-300)) return;
     const double index = std::floor(loss / step);
     const double above = std::max(0.0, loss - index * step);
-    out.push_back({checked_cast<std::int64_t>(index), 0, mass, units_of_mass, -std::expm1(-above),
-                   Ball::within(2 + std::abs(loss) + step, 4).radius()});
+    out.push_back({.index = checked_cast<std::int64_t>(index),
+                   .log_scale = 0,
+                   .mass = mass,
+                   .mass_error = units_of_mass,
+                   .excess = -std::expm1(-above),
+                   .excess_error = Ball::within(2 + std::abs(loss) + step, 4).radius()});
   };
   const Ball width = -expm1(Ball{Exact{cell.least}} - Exact{cell.most});
   const Ball mass = Ball::around(std::max(cell.p, 0.0), cell.p_error);
@@ -531,8 +513,11 @@ LossCells ReplacedEpoch::cells(bool from_above, double step) const {
   if (!(law.most / step < 0x1p40)) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
   LossCells found{{}, 0, step, Ball::within(1 + law.most + step, 8).radius(), 0, 0};
   for (const auto& cell : law.cells) {
-    place(found.cells, {cell.from, cell.to, cell.p, cell.other, cell.p_error, cell.other_error}, from_above, step);
-    place(found.cells, {-cell.to, -cell.from, cell.other, cell.p, cell.other_error, cell.p_error}, from_above, step);
+    const Masses own{
+        .least = cell.from, .most = cell.to, .p = cell.p, .other = cell.other, .p_error = cell.p_error, .other_error = cell.other_error};
+    const Masses mirrored{
+        .least = -cell.to, .most = -cell.from, .p = cell.other, .other = cell.p, .p_error = cell.other_error, .other_error = cell.p_error};
+    for (const Masses& masses : {own, mirrored}) place(found.cells, masses, from_above, step);
   }
   std::stable_sort(found.cells.begin(), found.cells.end(),
                    [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; });

@@ -7,17 +7,16 @@
 #include <numbers>
 #include <utility>
 
+#include <surety/accounting/laws/pairs/transform_errors.h>
 #include <surety/accounting/laws/pairs/turned_numbers.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
-#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
 using Complex = std::complex<long double>;
 using Short = std::complex<double>;
-constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
 constexpr long double pi = std::numbers::pi_v<long double>;
 constexpr long double reach = 10;
 /// The integral's rule, and either end of the frequencies, leave a few times e^-this.
@@ -37,6 +36,9 @@ constexpr long double most_nodes = 4096;
 constexpr long double least_turn = 0.1L;
 /// Units of what is summed as an error, all of whose operations are on numbers that are not negative.
 constexpr long double units_of_error = 64;
+
+/// Units of a node: of its functions and of its frequency.
+constexpr long double units_of_node = 101;
 
 Complex scaled(const Complex& z, long double w) { return {w * z.real(), w * z.imag()}; }
 Complex turned(long double size, long double angle) { return {size * std::cos(angle), size * std::sin(angle)}; }
@@ -62,11 +64,9 @@ struct ReplacedFrequencies::Loss {
   long double plain_rounding = 0;
   long double a_rounding = 0;
   long double b_rounding = 0;
-  // Sums over the frequencies, and their errors.
-  long double p = 0;
-  long double other = 0;
-  long double p_error = 0;
-  long double other_error = 0;
+  // Sums over the frequencies.
+  SumWithError p;
+  SumWithError other;
 };
 
 struct ReplacedFrequencies::Frequencies {
@@ -129,9 +129,8 @@ ReplacedFrequencies::Loss ReplacedFrequencies::weights_of(double x, const Lattic
     found.with_b.push_back(turned(other, -b_ * (mu_ + g)));
     found.short_plain.push_back(shortened_to_double(found.plain.back()));
     // Of exponents and angles, of the place and of c in them, of the frequency, and of the sum over the nodes.
-    const long double each =
-        u * (100 + nodes / 2 + 2 * (b_ * b_ + g * g + std::abs(b_ * g) + mu_ * (std::abs(g) + std::abs(*place) + b_) + mu_ * mu_) +
-             2 * (std::abs(g) + b_ + mu_) * (std::abs(*place) + c));
+    const long double of_place = mu_ * std::abs(*place) + (std::abs(g) + b_ + mu_) * (std::abs(*place) + c);
+    const long double each = rounding_of_node(mu_, b_, g, units_of_node + nodes / 2 + 2 * of_place);
     found.plain_rounding += modulus * std::cosh(mu_ * *place) * each;
     found.a_rounding += a * each;
     found.b_rounding += other * each;
@@ -222,7 +221,13 @@ std::optional<ReplacedFrequencies::Frequencies> ReplacedFrequencies::frequencies
     std::vector<LongUpper> edges = edges_of(losses, lattice, edge);
     long double log_edges = 0;
     for (const auto& one : edges) log_edges = std::max(log_edges, std::log(one.value()));
-    return Frequencies{2 * pi * edge / (digits + log_edges), 0, 0, at.high, edge, log_edges, std::move(edges)};
+    return Frequencies{.step = 2 * pi * edge / (digits + log_edges),
+                       .least = 0,
+                       .count = 0,
+                       .high = at.high,
+                       .edge = edge,
+                       .log_edges = log_edges,
+                       .edges = std::move(edges)};
   };
   // Wider strips need fewer frequencies, but for large losses the modulus grows within them, its logarithm about as the square of the width.
   const auto most_counted = static_cast<long double>(most);
@@ -253,30 +258,14 @@ void ReplacedFrequencies::add(Loss& loss, long double w, const std::vector<Compl
     with_a += times(loss.with_a[j], at[j]);
     with_b += times(loss.with_b[j], at[j]);
   }
-  const long double off = w * (loss.plain_rounding + loss.mean_cosh.value() * outside_.value());
-  const Complex value{1 + plain.real(), plain.imag()};
-  const long double modulus = std::abs(value);
-  const long double size = std::abs(plain);
-  const long double real = modulus > 0.7L ? 0.5L * std::log1p(2 * plain.real() + size * size) : std::log(std::max(modulus, 1e-4000L));
-  const long double angle = std::atan2(value.imag(), value.real());
-  const long double exponent = t_ - 1;
-  const long double found = std::exp(exponent * real);
-  const long double spread = modulus > 4 * off ? off / (modulus - off) : 1;
-  const long double relative = exponent * (spread + u * size * (40 + 8 * std::abs(real)) / std::min(1.0L, modulus)) +
-                               4 * u * exponent * (std::abs(real) + std::abs(angle)) + 8 * u;
-  // e^relative - 1 is at most relative + relative^2 there; elsewhere at most both moduli, the exact one by four roundings and a root.
-  const long double rest_error = relative < 0.01L
-                                     ? (relative + relative * relative) * found
-                                     : found + exp(LongExact{exponent} * log(LongUpper::within(modulus, 4) + LongExact{off})).value();
-  const Complex rest{found * std::cos(exponent * angle), found * std::sin(exponent * angle)};
-  const auto gather = [&](const Complex& sum, long double own_error, long double& all, long double& error) {
+  const auto log = log_one_plus(plain, w * (loss.plain_rounding + loss.mean_cosh.value() * outside_.value()));
+  const PowerOfTransform rest = power(log, t_ - 1);
+  const auto gather = [&](const Complex& sum, long double own_error, SumWithError& all) {
     const Complex own{1 + sum.real(), sum.imag()};  // E A and E B are 1
-    all += times(own, rest).imag();
-    const long double own_size = std::abs(own);
-    error += own_size * rest_error + own_error * (found + rest_error) + 8 * u * own_size * found + u * std::abs(all);
+    all.add(times(own, rest.value).imag(), error_of_product(std::abs(own), own_error, rest.modulus, rest.error));
   };
-  gather(with_a, 4 * (loss.a_rounding + outside_.value()), loss.p, loss.p_error);
-  gather(with_b, 4 * (loss.b_rounding + outside_.value()), loss.other, loss.other_error);
+  gather(with_a, 4 * (loss.a_rounding + outside_.value()), loss.p);
+  gather(with_b, 4 * (loss.b_rounding + outside_.value()), loss.other);
 }
 
 ReplacedFrequencies::Tails ReplacedFrequencies::tails(const Loss& loss, LongUpper edges, const Frequencies& at) const {
@@ -285,18 +274,24 @@ ReplacedFrequencies::Tails ReplacedFrequencies::tails(const Loss& loss, LongUppe
   const long double below = at.step * at.least / std::expm1(at.step);
   const long double others = -(t_ - 1) * grown * std::sinh(0.5L * loss.x);
   const long double scale = at.step / pi;
-  const long double p = 0.5L + scale * loss.p + below / pi * (others + grown * std::sinh(mu_ * mu_ - 0.5L * loss.x));
-  const long double other = 0.5L + scale * loss.other + below / pi * (others - grown * std::sinh(mu_ * mu_ + 0.5L * loss.x));
+  const long double p = 0.5L + scale * loss.p.value + below / pi * (others + grown * std::sinh(mu_ * mu_ - 0.5L * loss.x));
+  const long double other = 0.5L + scale * loss.other.value + below / pi * (others - grown * std::sinh(mu_ * mu_ + 0.5L * loss.x));
   const LongUpper mu = LongUpper{1} / LongExact{multiplier_};
   const LongUpper w{LongExact{at.least}};
   const LongUpper third = LongExact{t_} * w * (LongExact{t_} * w) * (LongExact{t_} * w) * exp(LongExact{4.5L} * (mu * mu)) *
                           cosh(3 * (mu * mu + LongUpper{LongExact{loss.x}} / LongExact{2}));
   const LongUpper rule = edges / expm1(LongLower::within(2 * pi * at.edge / at.step, 4));
-  const LongUpper ends = third / LongExact{18} + at.high + LongExact{below * 64 * u} * mean_on_edge(loss);
-  const LongUpper rounding{LongExact{64 * u}};
+  const LongUpper ends = third / LongExact{18} + at.high + LongExact{below * rounding_of_inversion} * mean_on_edge(loss);
+  const LongUpper rounding{LongExact{rounding_of_inversion}};
   const auto terms = static_cast<long double>(at.count + loss.plain.size()) + units_of_error;
   const auto all = [&](long double error) { return LongUpper::within(scale * error, terms) + rule + ends + rounding; };
-  return {p, other, all(loss.p_error), all(loss.other_error), rule, ends, at.count};
+  return {.p = p,
+          .other = other,
+          .p_error = all(loss.p.error),
+          .other_error = all(loss.other.error),
+          .rule = rule,
+          .ends = ends,
+          .count = at.count};
 }
 
 std::vector<ReplacedFrequencies::Tails> ReplacedFrequencies::beyond(std::span<const double> xs, std::size_t most) const {
