@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -15,7 +16,6 @@
 namespace surety::accounting {
 namespace {
 
-constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
 /// Orders up to this one more are known.
 constexpr std::size_t most_moments = 128;
 /// From here on no negative moment is computed: their time grows with mu^2, and what they save over one round is below 0.6 percent.
@@ -23,6 +23,20 @@ constexpr double largest_mu = 32;
 constexpr double largest_exponent = 11000;
 
 using Moments = std::vector<long double>;
+
+/// Of E R^k, as a share of it, after so many levels of joining. The exponent mu^2 k (k - 1) / 2 is rounded four times and its exponential within 4 units;
+/// each of 2 levels a binary digit adds 6 k + 8 units, at most 14 k. \source docs/proofs/allocated.md#divergences
+long double rounding_of_moment(long double k, long double mu, long double levels) {
+  return share_of_units(3 * k * k * mu * mu + 4 + 14 * levels * k);
+}
+/// Of one node of L(s) - 1 at the place g of the normal variable, as a share of its weight times s Y: 20 units of its functions and products, and two
+/// roundings of each term of the exponents g^2 / 2 and mu (g - mu / 2).
+long double rounding_of_node(long double mu, long double g) { return share_of_units(20 + g * g + 2 * mu * std::abs(g) + mu * mu); }
+/// Of the mass of a cell under the shape b + 1, from the mass under b and the terms v^b e^-v / b! of both ends: one rounding of each mass, and of a term
+/// 2 b of its b quotients and products, 2 v of the exponent -v, and 8 of the exponential and the differences.
+long double rounding_of_mass(long double mass, long double next, long double both_terms, long double b, long double right) {
+  return share_of_units(std::abs(mass) + std::abs(next) + both_terms * (2 * b + 2 * right + 8));
+}
 
 /// E Y^k = e^(mu^2 k (k - 1) / 2), as long as that is a long double.
 Moments of_one_round(double mu) {
@@ -73,9 +87,9 @@ std::vector<double> log_positive(double rounds, double mu) {
   }
   std::vector<double> logs{0, 0};
   for (std::size_t k = 2; k < found.size(); ++k) {
-    const auto order = static_cast<long double>(k);
-    const long double relative = (3 * order * order * mu * mu + 4 + 14 * levels * order) * u;
-    logs.push_back(round_up(std::log(found[k]) * (1 + 4 * u) + 2 * relative));
+    // -log(1 - x) is at most 2 x up to x = 1/2.
+    const LongUpper rounding{LongExact{2 * rounding_of_moment(static_cast<long double>(k), mu, levels)}};
+    logs.push_back(shortened(log(LongUpper{LongExact{found[k]}}) + rounding).value());
   }
   return logs;
 }
@@ -110,13 +124,13 @@ Excess excess_of(double rounds, double mu) {
     const long double g = i * h;
     const Node node{h * inverse_sqrt_two_pi * std::exp(-0.5L * g * g), std::exp(mu * (g - 0.5L * mu))};
     nodes.push_back(node);
-    rounding += node.weight * node.y * u * (20 + g * g + 2 * mu * std::abs(g) + static_cast<long double>(mu) * mu);
+    rounding += node.weight * node.y * rounding_of_node(mu, g);
   }
   const auto count = static_cast<long double>(nodes.size());
   const long double strip = 2 * std::exp(0.5L * b * b) / std::expm1(16 * pi);
   const long double cut = 2 * (1 + h) * std::exp(-0.5L * reach * reach);
   // Of L - 1, as a share of s; the sum of the nodes' shares is about 1.
-  const long double error = strip + cut + rounding + 2 * count * u;
+  const long double error = strip + cut + rounding + share_of_units(2 * count);
 
   // Where E e^(-v R) is smaller than what the sum may be wrong by, the bounds by powers say more.
   std::vector<std::pair<double, double>> bounds;  // c, and what it says
@@ -128,11 +142,20 @@ Excess excess_of(double rounds, double mu) {
     const long double s = v / rounds;
     long double less_one = 0;
     for (const auto& [weight, y] : nodes) less_one += weight * std::expm1(-s * y);
-    long double log_power = rounds * std::log1p(less_one + s * error);
-    const long double log_v = std::log(v) * (1 - 4 * u * (v > 1 ? 1 : -1));
-    for (const auto& [c, bound] : bounds) log_power = std::min(log_power, bound - c * log_v);
+    // It lies between -v and 0 (Jensen), so its logarithm and products are within 8 units of v, which are added below.
+    const LongUpper log_power = LongUpper::claim(rounds * std::log1p(less_one + s * error));
+    // Every c gives a bound: that of the c that gives the least one, but for roundings.
+    const LongLower log_v = log(LongLower{LongExact{v}});
+    const auto* best = &bounds.front();
+    long double least = std::numeric_limits<long double>::infinity();
+    for (const auto& power : bounds) {
+      const long double at_v = power.second - power.first * log_v.value();
+      if (at_v < least) best = &power;
+      least = std::min(least, at_v);
+    }
+    const LongUpper by_power = LongExact{best->second} - LongExact{best->first} * log_v;
     found.at.push_back(v);
-    found.value.push_back(std::expm1(v + log_power + 8 * u * v) * (1 + 4 * u));
+    found.value.push_back(expm1(LongUpper::within(v, 8) + min(log_power, by_power)).value());
   }
   return found;
 }
@@ -160,7 +183,8 @@ std::vector<double> log_negative(double rounds, double mu) {
   for (std::size_t i = 0; i <= cells; ++i) term[i] = std::exp(-excess.at[i]);
   for (std::size_t i = 0; i < cells; ++i) {
     mass[i] = term[i] * -std::expm1(excess.at[i] - excess.at[i + 1]);
-    wrong[i] = mass[i] * u * (8 + excess.at[i + 1] * 2 * excess.at[i + 1] / (excess.at[i + 1] - excess.at[i]));
+    // Two functions and their product, and the difference in the exponent, by far.
+    wrong[i] = mass[i] * share_of_units(8 + excess.at[i + 1] * 2 * excess.at[i + 1] / (excess.at[i + 1] - excess.at[i]));
   }
   std::vector<double> logs{0};
   LongLower log_gamma{0};  // of b
@@ -174,17 +198,17 @@ std::vector<double> log_negative(double rounds, double mu) {
       const long double left = excess.at[i];
       const long double right = excess.at[i + 1];
       const long double next = mass[i] + (term[i] - term[i + 1]);
-      const long double next_wrong =
-          wrong[i] + u * (std::abs(mass[i]) + std::abs(next) + (term[i] + term[i + 1]) * (2 * b + 2 * right + 8));
-      // W is convex, so at most its chord; the mean of V over the cell is b next.
-      const long double spread = 4 * u * (right * std::abs(mass[i]) + b * std::abs(next)) + right * wrong[i] + b * next_wrong;
+      const long double next_wrong = wrong[i] + rounding_of_mass(mass[i], next, term[i] + term[i + 1], b, right);
+      // W is convex, so at most its chord; the mean of V over the cell is b next. Two products and their difference are within 4 units of both.
+      const long double spread = share_of_units(4 * (right * std::abs(mass[i]) + b * std::abs(next))) + right * wrong[i] + b * next_wrong;
       const long double low = std::max(right * mass[i] - b * next, 0.0L) + spread;
       const long double high = std::max(b * next - left * mass[i], 0.0L) + spread;
-      sum += (excess.value[i] * low + excess.value[i + 1] * high) / (right - left) * (1 + 8 * u);
+      sum += (excess.value[i] * low + excess.value[i + 1] * high) / (right - left);
       mass[i] = next;
       wrong[i] = next_wrong;
     }
-    const LongUpper in_cells = LongUpper::of_sum(sum, static_cast<long double>(cells));
+    // Of a term six operations on numbers that are not negative, and a difference.
+    const LongUpper in_cells = LongUpper::within(sum, static_cast<long double>(cells) + 9);
     const double end = shortened(LongLower{LongExact{excess.at.back()}}).value();
     const double tail = log_tail(rounds, mu, static_cast<double>(b), shortened(log_gamma), end).value();
     if (!std::isfinite(sum) || tail > 11000) break;

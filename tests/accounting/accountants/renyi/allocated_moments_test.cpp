@@ -238,6 +238,22 @@ TEST(AllocatedMoments, OfManyRoundsAreTheClosedForms) {
   }
 }
 
+// Of so many rounds E R^2 - 1 = (e^(mu^2) - 1) / t and E R^-1 - 1, between (Jensen) 0 and little more than that, are not much more than the roundings of
+// long doubles, which are counted.
+TEST(AllocatedMoments, AreNotBelowTheClosedFormOfVeryManyRounds) {
+  for (const double t : {0x1p46, 1e15, 0x1p53}) {
+    for (const double mu : {0.05, 0.1, 0.23, 0.5, 0.8, 1.0}) {
+      const AllocatedMoments moments{t, mu};
+      const long double mu_squared = static_cast<long double>(mu) * mu;
+      const long double second = std::log1p(std::expm1(mu_squared) / t);
+      EXPECT_GE(moments.log_moments()[2], second) << t << ' ' << mu;
+      EXPECT_LE(moments.log_moments()[2], second + 6e-16L) << t << ' ' << mu;
+      EXPECT_GE(moments.log_negative_moments()[1], second * (1 - 1e-9L)) << t << ' ' << mu;
+      EXPECT_LE(moments.log_negative_moments()[1], second * 1.001L + 6e-16L) << t << ' ' << mu;
+    }
+  }
+}
+
 // The time of the negative moments grows with mu^2: where they say next to nothing more than one round, they are left out.
 TEST(AllocatedMoments, OfLittleNoiseAreOneRound) {
   for (const double mu : {33.0, 221.7, 1e6, 1e150}) {
