@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/base/numbers/limit.h>
@@ -175,7 +176,7 @@ Enclosure concave_supremum(const Concave& g, double first, double last, double n
 /// Encloses Phi^-1(p).
 Interval normal_quantile(double p) {
   const double near = boost::math::quantile(boost::math::normal_distribution<double>{}, p);
-  const double unit = std::max(std::abs(near), 1e-3) * 0x1p-52;
+  const double unit = share_of_units(std::max(std::abs(near), 1e-3));
   double low = near;
   double high = near;
   for (double margin = unit; normal_cdf(number(low)).compare(p) >= 0; margin *= 2) low = near - margin;

@@ -1,5 +1,6 @@
 // The promises that the releases of an event make.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <variant>
 
@@ -10,7 +11,6 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
-#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 
@@ -102,7 +102,7 @@ struct PromisesOf {
     if (q == 1 || event.adjacency() != Adjacency::add_or_remove_one || !(epsilon.enclosure().upper < 1e6)) return inner;
     const Interval delta = number(q) * sum_of_deltas(*inner);
     return Promises{
-        {Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - unit_roundoff)}}};
+        {Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, std::nextafter(1.0, 0.0))}}};
   }
   /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
   Result operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }

@@ -68,7 +68,7 @@ class Rotations {
   /// Bound on the absolute error of a sum, but for those of the terms and of log r.
   [[nodiscard]] double rounding() const {
     const auto nodes = static_cast<double>(terms_.f.size());
-    const double sums = stride_ == 1 ? nodes * sum_unit : share_of_units(nodes / 8 + 2);
+    const double sums = stride_ == 1 ? rounding_of_sum(nodes) : share_of_units(nodes / 8 + 2);
     const double turns = share_of_units(per_turn_ / 2 * static_cast<double>(stride_ - 1));
     return terms_.modulus * covered(sums + turns + share_of_units(1.5 * library + 5)).value();
   }
@@ -270,7 +270,7 @@ Line::Value Line::at(double epsilon) const {
     rounding += point.size * (point.rounding + share_of_units(1.5 * (std::abs(point.phase) + point.t * epsilon)));
     quadrature += point.size * point.quadrature;
   }
-  const double of_sums = magnitude * (static_cast<double>(points_.size()) * sum_unit + share_of_units(12.0));
+  const double of_sums = magnitude * (rounding_of_sum(static_cast<double>(points_.size())) + share_of_units(12.0));
   return {.log_scale = at_s_.value - s_ * epsilon,
           .log_scale_error = covered(at_s_.error + share_of_units(2.5) * (std::abs(at_s_.value) + s_ * epsilon)).value(),
           .sum = static_cast<double>(sum) * scale,
@@ -451,7 +451,7 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
     point.phase = angle;
     point.weight = {factor * real, -factor * imaginary};
     point.size = covered(2 * std::exp(log_of_size) / std::sqrt(square)).value();
-    const double adding = (parts + 2) * sum_unit * sum.magnitude + share_of_units(2.0) * (std::abs(log_of_size) + std::abs(angle));
+    const double adding = rounding_of_sum(parts + 2) * sum.magnitude + share_of_units(2.0) * (std::abs(log_of_size) + std::abs(angle));
     const auto relative = [](double of_logarithm) { return covered(std::expm1(covered(of_logarithm).value())).value(); };
     const double relative_rounding = relative(sum.rounding + adding);
     const double with_quadrature = relative(sum.rounding + adding + sum.quadrature);

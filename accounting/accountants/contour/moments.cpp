@@ -218,7 +218,7 @@ Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f) {
   const double square = grid.farthest * grid.farthest;
   result.worst = std::abs(w) * grid.worst_loss + share_of_units(square + (std::abs(shift) + library) / 2 + 2 * std::abs(w) * grid.largest);
   result.log_moment = std::log(total * (grid.step / std::sqrt(2 * pi))) + shift;
-  result.rounding = covered(error * scale * over_one_less(result.worst) + static_cast<double>(nodes) * sum_unit +
+  result.rounding = covered(error * scale * over_one_less(result.worst) + rounding_of_sum(static_cast<double>(nodes)) +
                             share_of_units(4 + ((library + 1) * std::abs(result.log_moment) + std::abs(shift)) / 2))
                         .value();
   result.loss_error = covered(loss_error * scale).value();

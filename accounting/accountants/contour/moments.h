@@ -18,9 +18,11 @@
 
 namespace surety::accounting::contour {
 
-/// Unit roundoff of the accumulators of long sums: at most that of double, `unit_roundoff`.
-inline constexpr double sum_unit = static_cast<double>(std::numeric_limits<long double>::epsilon());
-/// Bound on the relative error of exp, expm1, log, log1p, sin, cos, atan2 of the C library, in units of `unit_roundoff`.
+/// What a long sum of so many terms errs by, as a share of the sum of their sizes: its accumulators are long doubles.
+[[nodiscard]] constexpr double rounding_of_sum(double terms) {
+  return static_cast<double>(share_of_units(static_cast<long double>(terms)));
+}
+/// Bound on the relative error of exp, expm1, log, log1p, sin, cos, atan2 of the C library, in units of what one operation errs by.
 inline constexpr double library =
     2 * std::max({LibraryError<double>::exp, LibraryError<double>::expm1, LibraryError<double>::log, LibraryError<double>::log1p,
                   LibraryError<double>::sin, LibraryError<double>::cos, LibraryError<double>::atan2});

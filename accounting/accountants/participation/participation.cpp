@@ -130,7 +130,7 @@ Enclosure certified(const GaussianCurve& gaussian, const Enclosure& mu, const En
     if (m == 0 || e == infinity) return 0.0;
     const double x = m / 2 - e / m;
     const double margin = 1e-14 * (m + e / m);
-    if (x - margin > 9) return upper ? 1 : 1 - unit_roundoff;
+    if (x - margin > 9) return upper ? 1 : std::nextafter(1.0, 0.0);
     if (x + margin < -39) return upper ? smallest : 0;
     const auto exact = gaussian.delta(Mu{m}, Epsilon{e});
     return upper ? exact.upper : exact.lower;

@@ -431,7 +431,7 @@ struct CurveOf {
     const auto records = static_cast<double>(e.batches.records().value());
     const auto size = static_cast<double>(e.batches.size().value());
     // The rate, rounded up: the cost grows with it.
-    const double q = size == records ? 1 : std::min((Upper{Exact{size}} / Exact{records}).value(), 1 - unit_roundoff);
+    const double q = size == records ? 1 : std::min((Upper{Exact{size}} / Exact{records}).value(), std::nextafter(1.0, 0.0));
     return fixed_size_curve(q, e.event);
   }
   /// The moments are those of batches that hold the record in every slot.

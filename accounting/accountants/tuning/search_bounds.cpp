@@ -167,8 +167,8 @@ std::vector<Edge> edges_of_curve(const Slope& slope, const CurveOfPoints& curve,
     const double u = (from.delta * to.odds - to.delta * from.odds) / (to.odds - from.odds);
     return std::clamp(1 - u, 0.0, 1.0);
   };
-  corners.push_back({slope.below(1), slope.above(std::max(0.0, 1 - points[last].delta - ulp))});
-  double bar = std::max(0.0, 1 - points[last].delta - ulp);
+  corners.push_back({slope.below(1), slope.above(std::max(0.0, 1 - points[last].delta - share_of_units(1.0)))});
+  double bar = std::max(0.0, 1 - points[last].delta - share_of_units(1.0));
   for (std::size_t i = last; i >= 1; --i) {
     poll_limit();
     const double until = i == 1 ? 0 : std::min(bar, meet(i - 1));
@@ -264,7 +264,7 @@ class GaussianSearch::Tables {
       const double a = slope_.below(rank.u_most + p_most);
       if (!(a > last_a)) continue;
       // What is rejected may be more than what the rank has below it.
-      if (last_a == 0) least_b = slope_.above(std::max(0.0, 1 - q_most - ulp));
+      if (last_a == 0) least_b = slope_.above(std::max(0.0, 1 - q_most - share_of_units(1.0)));
       const double b = std::max(rank.b, least_b);
       gain += (a - last_a) * p;
       loss += (b - last_b) * q_most;

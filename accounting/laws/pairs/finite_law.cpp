@@ -291,7 +291,7 @@ LossLaw finite_law(const LawAtoms& atoms, bool reversed, int direction) {
   std::erase_if(shares, [](const auto& one) { return one.second.value() < least_mass; });
   LossLaw law{AtomsBase{{}, given.moved(), 0, false}};
   if (infinite.value() > 0) {
-    law.infinite_mass = direction > 0 ? std::min(shortened(infinite.upper()).value(), 1 - unit_roundoff)
+    law.infinite_mass = direction > 0 ? std::min(shortened(infinite.upper()).value(), std::nextafter(1.0, 0.0))
                                       : std::max(shortened(infinite.lower()).value(), 0.0);
   }
   // Masses are given as shares of what is finite.

@@ -197,8 +197,8 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
       std::vector<LossLaw> curves{poisson};
       for (const auto& crowd : crowds) {
         const LossLaw crowded{GaussianBase{multiplier->lower / 2}, mixing, crowd.largest_rate};
-        const Enclosure room = {std::max(0.0, 1 - crowd.weight.upper - unit_roundoff),
-                                std::min(1.0, 1 - crowd.weight.lower + unit_roundoff)};
+        const Enclosure room = {std::max(0.0, 1 - crowd.weight.upper - share_of_units(0.5)),
+                                std::min(1.0, 1 - crowd.weight.lower + share_of_units(0.5))};
         curves.push_back(public_mixture({{poisson, room}, {crowded, crowd.weight}}, Side::upper));
       }
       LossLaw lower = batch(multiplier->upper, mixing, rate);

@@ -14,7 +14,6 @@ namespace surety::accounting {
 namespace {
 
 using Library = LibraryError<long double>;
-constexpr long double unit = share_of_units(1.0L);
 
 /// A positive number within a relative `error`. Each operation of it rounds once or twice, half a unit each.
 struct Measured {
@@ -23,16 +22,16 @@ struct Measured {
 };
 Measured operator-(const Measured& a, const Measured& b) {
   const long double apart = a.value - b.value;
-  return {apart, apart > 0 ? (a.value * a.error + b.value * b.error) / apart + unit : 1};
+  return {apart, apart > 0 ? (a.value * a.error + b.value * b.error) / apart + share_of_units(1.0L) : 1};
 }
 
 /// -log Phi(x) without cancellation in either tail; x is within `shift` of what is meant.
 Measured log_normal_cdf(long double x, long double shift) {
   const long double tail = 0.5L * std::erfc(std::abs(x) * (std::numbers::sqrt2_v<long double> / 2));
   // The tail's density is at most (|x| + 1) times the tail; x is multiplied within a unit of itself.
-  const long double error = unit * (Library::erfc + std::abs(x) * (std::abs(x) + 1)) + shift * (std::abs(x) + 1);
+  const long double error = share_of_units(Library::erfc + std::abs(x) * (std::abs(x) + 1)) + shift * (std::abs(x) + 1);
   // Both logarithms magnify a relative error less than twofold, since the tail is at most 1/2.
-  return {x < 0 ? -std::log(tail) : -std::log1p(-tail), 2 * error + Library::log1p * unit};
+  return {x < 0 ? -std::log(tail) : -std::log1p(-tail), 2 * error + share_of_units(Library::log1p)};
 }
 
 /// A probability and what it leaves, each with all its digits.
@@ -42,12 +41,14 @@ struct Split {
 };
 /// Of e^-x.
 Split split(const Measured& x) {
-  return {{std::exp(-x.value), x.value * x.error + (Library::exp + 1) * unit},
-          {-std::expm1(-x.value), x.error + (Library::expm1 + 1) * unit}};
+  return {{std::exp(-x.value), x.value * x.error + share_of_units(Library::exp + 1)},
+          {-std::expm1(-x.value), x.error + share_of_units(Library::expm1 + 1)}};
 }
 
-Measured operator+(const Measured& a, const Measured& b) { return {a.value + b.value, std::max(a.error, b.error) + unit}; }
-Measured operator*(const Measured& weight, const Measured& a) { return {weight.value * a.value, weight.error + a.error + unit}; }
+Measured operator+(const Measured& a, const Measured& b) { return {a.value + b.value, std::max(a.error, b.error) + share_of_units(1.0L)}; }
+Measured operator*(const Measured& weight, const Measured& a) {
+  return {weight.value * a.value, weight.error + a.error + share_of_units(1.0L)};
+}
 
 /// One way in which records take part, with its probability: how many times in each batch that they are in.
 struct Shares {
@@ -63,13 +64,13 @@ struct Threshold {
 Threshold at(double c, long double mu, long double batches, const std::vector<Shares>& all) {
   const Measured each = log_normal_cdf(c, 0);
   std::vector<Measured> moved;  // so many times
-  Threshold found{{{0, 0}, {0, 0}}, split({batches * each.value, each.error + unit})};
+  Threshold found{{{0, 0}, {0, 0}}, split({batches * each.value, each.error + share_of_units(1.0L)})};
   for (const auto& shares : all) {
-    Measured sum{(batches - static_cast<long double>(shares.times.size())) * each.value, each.error + unit};
+    Measured sum{(batches - static_cast<long double>(shares.times.size())) * each.value, each.error + share_of_units(1.0L)};
     for (const auto times : shares.times) {
       while (moved.size() < times) {
         const long double shift = mu * static_cast<long double>(moved.size() + 1);
-        moved.push_back(log_normal_cdf(c - shift, unit * (std::abs(c) + 2 * shift)));
+        moved.push_back(log_normal_cdf(c - shift, share_of_units(std::abs(c) + 2 * shift)));
       }
       sum = sum + moved[times - 1];
     }
@@ -96,7 +97,7 @@ std::optional<Cell> cell(const Measured& p, const Measured& q) {
   // A logarithm moves by less than the share and its square; the quotient is within half a unit, the logarithm and the double within one of its own.
   const long double error = p.error + q.error;
   return Cell{{loss, static_cast<double>(p.value)},
-              static_cast<double>(error + error * error + unit) + share_of_units(std::abs(loss)),
+              static_cast<double>(error + error * error + share_of_units(1.0L)) + share_of_units(std::abs(loss)),
               static_cast<double>(p.error) + share_of_units(1.0)};
 }
 
@@ -152,10 +153,12 @@ void add_partitions(std::uint64_t left, std::uint64_t most, std::uint64_t alike,
     const auto same = !before.times.empty() && before.times.back() == part ? alike + 1 : 1;
     shares = before;
     for (std::uint64_t i = 0; i < part; ++i) {
-      shares.weight = Measured{static_cast<long double>(left - i) / static_cast<long double>(i + 1) / batches, unit} * shares.weight;
+      shares.weight =
+          Measured{static_cast<long double>(left - i) / static_cast<long double>(i + 1) / batches, share_of_units(1.0L)} * shares.weight;
     }
     shares.weight =
-        Measured{(batches - static_cast<long double>(before.times.size())) / static_cast<long double>(same), unit} * shares.weight;
+        Measured{(batches - static_cast<long double>(before.times.size())) / static_cast<long double>(same), share_of_units(1.0L)} *
+        shares.weight;
     if (!(shares.weight.value > 0)) continue;
     shares.times.push_back(part);
     add_partitions(left - part, part, same, batches, shares, all);
