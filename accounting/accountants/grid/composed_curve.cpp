@@ -92,12 +92,12 @@ Placed place(const Side& side, std::vector<double> entries, const Window& window
   const LongUpper log_left = side.left + LongUpper{LongExact{window.left_tilt}} * LongExact{skipped - 1} * LongExact{step};
   const LongUpper log_faded = -(LongLower{LongExact{window.s}} * LongExact{span});
   constexpr LongUpper nothing{0};
-  return {std::move(entries),
-          first + skipped * step,
-          first + ends * step,
-          cut_right ? exp(log_right) : nothing,
-          cut_left ? exp(log_left) : nothing,
-          cut_left ? exp(log_faded) : nothing};
+  return {.entries = std::move(entries),
+          .start = first + skipped * step,
+          .end = first + ends * step,
+          .right = cut_right ? exp(log_right) : nothing,
+          .left = cut_left ? exp(log_left) : nothing,
+          .faded = cut_left ? exp(log_faded) : nothing};
 }
 
 /// Bounds on the mass at infinite loss, from the logarithms of what stays finite.

@@ -245,8 +245,13 @@ GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape
   const double span = shape.largest - shape.least;
   if (!(span / shape.step >= 4))
     throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
-  const privacy_loss::Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(size_of(span / shape.step)),
-                                    shape.tilt,  shape.right_tilt, shape.left_tilt};
+  const privacy_loss::Window window{.least = shape.least,
+                                    .largest = shape.largest,
+                                    .step = shape.step,
+                                    .size = std::bit_floor(size_of(span / shape.step)),
+                                    .s = shape.tilt,
+                                    .right_tilt = shape.right_tilt,
+                                    .left_tilt = shape.left_tilt};
   const auto pair = privacy_loss::compose(shape.direction == Direction::remove ? directions.remove : directions.add, window,
                                           {shape.log_cut, shape.log_cut});
   const auto at = [&](const privacy_loss::ComposedCurve& curve) {

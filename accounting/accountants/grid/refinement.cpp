@@ -149,7 +149,8 @@ class Run {
   /// \throws Error{memory} where such a step takes more than is allowed.
   [[nodiscard]] Window window_of(const Task& task, double step) const {
     step = std::min(step, most_tilt_per_step / task.saddle.s);
-    Window window{0, 0, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
+    Window window{
+        .least = 0, .largest = 0, .step = step, .size = 4, .s = task.saddle.s, .right_tilt = task.right_tilt, .left_tilt = task.left_tilt};
     if (task.distance > 0) {
       // The cells between two atoms are merged in pairs.
       const double pairs = std::ceil(task.distance / step / 2);

@@ -76,7 +76,7 @@ double tilt_of(const ApproximateCumulants& k, double most) {
 Window window_of(const Task& task, const ApproximateCumulants& k, double s) {
   constexpr double most_tilt_per_step = 40;
   constexpr double most_end_tilt_per_step = 8;
-  Window window{0, 0, std::min(task.needed, task.coarse), 4, s, 0, 0};
+  Window window{.least = 0, .largest = 0, .step = std::min(task.needed, task.coarse), .size = 4, .s = s, .right_tilt = 0, .left_tilt = 0};
   choose_ends(window, k);
   const double releases = privacy_loss::count_of(task.parts);
   const auto within_support = [&] {

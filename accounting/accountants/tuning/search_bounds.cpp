@@ -65,7 +65,11 @@ struct Cell {
 
 /// \param from where u is less; slopes du/dv of the ranks in the cell are between e^least and e^most, where `most` is that at `from`
 Cell cell_of(const Slope& slope, const End& from, const End& to, double most, double least) {
-  Cell cell{{slope.below(from.v_most), slope.above(from.u_least)}, {slope.below(to.v_most), slope.above(to.u_least)}, {0, 0}, 0, 0};
+  Cell cell{.from = {slope.below(from.v_most), slope.above(from.u_least)},
+            .to = {slope.below(to.v_most), slope.above(to.u_least)},
+            .between = {0, 0},
+            .least = 0,
+            .most = 0};
   // u - v is a concave function of u, with the derivative 1 - e^-loss.
   const auto distances = [](const End& end) { return std::pair{end.v_least - end.u_most, end.v_most - end.u_least}; };
   const auto [least_from, most_from] = distances(from);

@@ -365,13 +365,26 @@ class Game {
   /// Every move lies between two of `moves`.
   void bound_above(const KnownChoice& kind, const double* from, const std::vector<std::size_t>& moves, double* into) const {
     Tile best;
-    start({from, from + kind.choice.cells, kind.above.hit[0], kind.above.miss[0], kind.kept, 0, 0}, best);
+    start({.after_hit = from,
+           .after_miss = from + kind.choice.cells,
+           .hit = kind.above.hit[0],
+           .miss = kind.above.miss[0],
+           .kept = kind.kept,
+           .bend = 0,
+           .doubt = 0},
+          best);
     for (std::size_t k = 1; k < moves.size(); ++k) {
       const std::size_t j = moves[k];
       const std::size_t apart = j - moves[k - 1];
       const double bend = terms_.between ? kind.bend[log2_up(apart)] : 0;
       const double* hit = from - j;
-      const Move move{hit, hit + kind.choice.cells, kind.above.hit[j], kind.above.miss[j], kind.kept, bend, move_rounding * bend};
+      const Move move{.after_hit = hit,
+                      .after_miss = hit + kind.choice.cells,
+                      .hit = kind.above.hit[j],
+                      .miss = kind.above.miss[j],
+                      .kept = kind.kept,
+                      .bend = bend,
+                      .doubt = move_rounding * bend};
       apart == 1 ? look_near(move, best) : look_far(move, best);
     }
     for (std::size_t l = 0; l < tile; ++l) into[l] = std::max(into[l], best.best[l]);
@@ -381,7 +394,14 @@ class Game {
     Tile best;
     for (std::size_t j = first; j <= last; ++j) {
       const double* hit = from - j;
-      look_below({hit, hit + kind.choice.cells, kind.below.hit[j], kind.below.miss[j], 0, 0, 0}, best);
+      look_below({.after_hit = hit,
+                  .after_miss = hit + kind.choice.cells,
+                  .hit = kind.below.hit[j],
+                  .miss = kind.below.miss[j],
+                  .kept = 0,
+                  .bend = 0,
+                  .doubt = 0},
+                 best);
     }
     for (std::size_t l = 0; l < tile; ++l) into[l] = std::max(into[l], best.best[l]);
   }

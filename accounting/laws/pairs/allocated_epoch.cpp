@@ -222,8 +222,11 @@ class AllocatedEpoch::Numbers {
       const Ball end = Exact{last ? farthest : to};
       const Ball y_to = exp(mu * (end - mu * Exact{0.5}));
       const Ball q_mass = normal_mass(from, end);
-      parts_.push_back({y_from, last ? infinity : y_to.upper().value(), std::max(0.0, q_mass.upper().value()),
-                        std::max(0.0, q_mass.lower().value()), std::max(0.0, normal_mass(from - mu, end - mu).upper().value())});
+      parts_.push_back({.low = y_from,
+                        .high = last ? infinity : y_to.upper().value(),
+                        .q_mass = std::max(0.0, q_mass.upper().value()),
+                        .q_least = std::max(0.0, q_mass.lower().value()),
+                        .p_mass = std::max(0.0, normal_mass(from - mu, end - mu).upper().value())});
       if (last) break;
       from = end;
       y_from = y_to.lower().value();
@@ -501,12 +504,12 @@ class AllocatedEpoch::Numbers {
       const double h = 2 * std::numbers::pi / period;
       if (!(far->w / h < most_nodes)) continue;
       // Nodes beyond are counted from the first one on: an integral of a bound that falls holds their sum, but for that first one.
-      plan_ = Plan{log_beyond,
-                   top,
-                   period,
-                   std::ldexp(1.0, 1 - exponent),
-                   size_of(std::ceil(far->w / h)) + 1,
-                   (Upper{Exact{far->beyond}} + Upper::within(h, 2) / 3 * Exact{far->modulus}).value()};
+      plan_ = Plan{.log_beyond = log_beyond,
+                   .largest = top,
+                   .period = period,
+                   .tilt = std::ldexp(1.0, 1 - exponent),
+                   .nodes = size_of(std::ceil(far->w / h)) + 1,
+                   .line_error = (Upper{Exact{far->beyond}} + Upper::within(h, 2) / 3 * Exact{far->modulus}).value()};
       return;
     }
   }
@@ -655,7 +658,7 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
   const auto first = checked_cast<std::int64_t>(std::floor(std::log(low) / step)) - 1;
   const auto last = checked_cast<std::int64_t>(std::ceil(std::log(high) / step)) + 1;
 
-  LossCells found{{}, 0, step, share_of_units(4 + most), 0, 0};
+  LossCells found{.cells = {}, .anchor = 0, .step = step, .loss_error = share_of_units(4 + most), .cut_above = 0, .cut_below = 0};
   const double rounding = share_of_units(100 + 2 * most);
   const double width = -std::expm1(-step);
   double from = low;
@@ -675,7 +678,12 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
     const double excess = reversed ? masses.below / x1 / mass : masses.above / mass;
     const double span = reversed ? (x1 - x0) / x1 : x1 - x0;
     const double excess_error = (masses.error * span / mass + std::abs(excess) * share) / (1 - share) + rounding;
-    LossCell cell{reversed ? -j - 1 : j, 0, mass, share + rounding, excess, excess_error};
+    LossCell cell{.index = reversed ? -j - 1 : j,
+                  .log_scale = 0,
+                  .mass = mass,
+                  .mass_error = share + rounding,
+                  .excess = excess,
+                  .excess_error = excess_error};
     if (!(cell.mass_error < 0.5)) {
       // No digits: its mass lies between 0 and what is found and the error, and may be anywhere in the cell.
       cell.mass = 0.5 * (std::max(mass, 0.0) + error);

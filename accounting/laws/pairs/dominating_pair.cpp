@@ -187,7 +187,12 @@ struct DiscreteLaplaceShape {
 // ---- mixing ----
 
 LossCell cell(std::int64_t index, Ball log_scale, Ball mass, Ball excess) {
-  return {index, log_scale.value(), mass.value(), mass.widened(log_scale.radius()).share(), excess.value(), excess.radius()};
+  return {.index = index,
+          .log_scale = log_scale.value(),
+          .mass = mass.value(),
+          .mass_error = mass.widened(log_scale.radius()).share(),
+          .excess = excess.value(),
+          .excess_error = excess.radius()};
 }
 /// Appends the cells of one monotone continuous part. `reversed`: the loss of the pair is minus the mixed loss.
 template <class Shape>
@@ -206,12 +211,21 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
     const double error = piece.ratio_error + share_of_units(units);
     if (reversed) {
       const double w = mix.rest * std::exp(l) + mix.rate * piece.ratio * std::exp(piece.loss + l);
-      out.push_back({i, piece.log_scale, piece.mass, piece.mass_error, 1 - w, error * w + share_of_units(1.0)});
+      out.push_back({.index = i,
+                     .log_scale = piece.log_scale,
+                     .mass = piece.mass,
+                     .mass_error = piece.mass_error,
+                     .excess = 1 - w,
+                     .excess_error = error * w + share_of_units(1.0)});
     } else {
       const double w = mix.rest * std::exp(-l) + mix.rate * piece.ratio * std::exp(piece.loss - l);
       const double scale = piece.log_scale + l;
-      out.push_back({i, scale, piece.mass * w, piece.mass_error + error + share_of_units(1 + std::abs(scale)), 1 - 1 / w,
-                     2 * error / w + share_of_units(1.0)});
+      out.push_back({.index = i,
+                     .log_scale = scale,
+                     .mass = piece.mass * w,
+                     .mass_error = piece.mass_error + error + share_of_units(1 + std::abs(scale)),
+                     .excess = 1 - 1 / w,
+                     .excess_error = 2 * error / w + share_of_units(1.0)});
     }
   };
   if (reversed) {
@@ -275,8 +289,12 @@ void add_opposite(std::vector<LossCell>& out, const OppositeShape& pair, double 
     const double y = q.value / p.value * std::exp(l + q.scale - p.scale);
     const double error = p.error + q.error + share_of_units(8 + 2 * (std::abs(l) + q.scale + p.scale));
     const double scale = piece.log_scale + p.scale;
-    out.push_back({i, scale, piece.mass * p.value, piece.mass_error + p.error + share_of_units(1 + std::abs(scale)), 1 - y,
-                   error * y + share_of_units(1.0)});
+    out.push_back({.index = i,
+                   .log_scale = scale,
+                   .mass = piece.mass * p.value,
+                   .mass_error = piece.mass_error + p.error + share_of_units(1 + std::abs(scale)),
+                   .excess = 1 - y,
+                   .excess_error = error * y + share_of_units(1.0)});
   };
   sweep(
       out, 0, step, pair.loss(t_low), pair.loss(t_high), t_low, t_high, [&](double l) { return pair.coordinate(l); }, add_cell);
@@ -449,7 +467,7 @@ double grid_error(double anchor, double largest) { return Ball::within(std::abs(
 
 /// The cells of a law whose base is not Gaussian.
 LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, double largest, double mixing_error) {
-  LossCells found{{}, 0, step, 0, 0, 0};
+  LossCells found{.cells = {}, .anchor = 0, .step = step, .loss_error = 0, .cut_above = 0, .cut_below = 0};
   const Mix mix{law.rate};
   const bool reversed = law.mixing == Mixing::add;
   const bool symmetric = law.mixing == Mixing::symmetric;
@@ -566,7 +584,7 @@ void scale_mass(LossCell& cell, Ball share) {
 
 /// The cells of all laws, each with its share of the mass.
 LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut& cut) {
-  LossCells found{{}, 0, step, 0, 0, 0};
+  LossCells found{.cells = {}, .anchor = 0, .step = step, .loss_error = 0, .cut_above = 0, .cut_below = 0};
   for (std::size_t i = 0; i < mixture.laws->size(); ++i) {
     if (mixture.weights[i] == 0) continue;
     const LossCells one = cells((*mixture.laws)[i], step, cut);
@@ -739,7 +757,7 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   if (const auto* replaced = std::get_if<ReplacedBase>(&law.base)) return replaced->epoch->cells(replaced->from_above, step);
   if (const auto* allocated = std::get_if<AllocatedRatioBase>(&law.base))
     return ratio_cells(*allocated, law.mixing == Mixing::add, step, cut);
-  LossCells found{{}, 0, step, 0, 0, 0};
+  LossCells found{.cells = {}, .anchor = 0, .step = step, .loss_error = 0, .cut_above = 0, .cut_below = 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);
   const double largest = std::max(std::abs(bounds.least), std::abs(bounds.largest)) + step;

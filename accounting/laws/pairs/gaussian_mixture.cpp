@@ -297,7 +297,7 @@ LossRange mixture_range(const GaussianMixtureBase& base, Mixing mixing, const Cu
 }
 
 LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double step, const Cut& cut) {
-  LossCells found{{}, 0, step, 0, 0, 0};
+  LossCells found{.cells = {}, .anchor = 0, .step = step, .loss_error = 0, .cut_above = 0, .cut_below = 0};
   MixtureShape shape{base};
   const auto kept = kept_of(base, mixing, cut);
   shape.look_between(mixing == Mixing::opposite ? std::min(kept.low, -kept.high) : kept.low,
@@ -318,7 +318,12 @@ LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double s
     const Ball log_scale = Exact{q.log_scale} + log_factor;
     Ball mass = (Ball::of_share(q.mass, q.mass_error) * factor).widened(log_scale.radius());
     if (base.density_error > 0) mass = mass.widened(base.density_error);
-    found.cells.push_back({i, log_scale.value(), mass.value(), mass.share(), excess.value(), excess.radius()});
+    found.cells.push_back({.index = i,
+                           .log_scale = log_scale.value(),
+                           .mass = mass.value(),
+                           .mass_error = mass.share(),
+                           .excess = excess.value(),
+                           .excess_error = excess.radius()});
   };
   // A grid point is a product that is rounded.
   if (mixing == Mixing::add) {

@@ -208,13 +208,13 @@ class Cells {
     // p (1 - p) rises up to p = 1/2 and falls from there on.
     const Upper most_variance =
         from.is_past_the_peak != to.is_past_the_peak ? Upper{Exact{0.25}} : max(from.variance.upper(), to.variance.upper());
-    return {mass.upper(),
-            (mass * term).upper(),
-            (term * exp(-Ball{Exact{least.value()}})).upper(),
-            least,
-            to.log_term.upper(),
-            max(Lower{0}, min(from.variance.lower(), to.variance.lower())),
-            min(most_variance, Upper{Exact{0.25}})};
+    return {.mass = mass.upper(),
+            .drawn = (mass * term).upper(),
+            .mean = (term * exp(-Ball{Exact{least.value()}})).upper(),
+            .least = least,
+            .most = to.log_term.upper(),
+            .variance = max(Lower{0}, min(from.variance.lower(), to.variance.lower())),
+            .variance_up = min(most_variance, Upper{Exact{0.25}})};
   }
 
   GaussianShape shape_;

@@ -245,10 +245,20 @@ class Polygon {
       const long double mass = after - before + (std::abs(before) * rounding_of_slope + std::abs(after) * rounding_of_rise);
       if (!(mass > 0)) continue;
       if (mass > 1e-290L) {
-        found.push_back({corners_[j].index, 0, static_cast<double>(mass), share_of_units(1.0), 0, 0});
+        found.push_back({.index = corners_[j].index,
+                         .log_scale = 0,
+                         .mass = static_cast<double>(mass),
+                         .mass_error = share_of_units(1.0),
+                         .excess = 0,
+                         .excess_error = 0});
       } else {
         const auto log_mass = static_cast<double>(std::log(mass));
-        found.push_back({corners_[j].index, log_mass, 1, share_of_units(1 + std::abs(log_mass)), 0, 0});
+        found.push_back({.index = corners_[j].index,
+                         .log_scale = log_mass,
+                         .mass = 1,
+                         .mass_error = share_of_units(1 + std::abs(log_mass)),
+                         .excess = 0,
+                         .excess_error = 0});
       }
     }
     return found;
@@ -291,7 +301,7 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
   SpreadLaws spread{laws, step, cut, cells_of};
   std::vector<Curve> curves;
   for (const auto& law : laws) curves.emplace_back(spread.parts(law), step);
-  LossCells found{{}, 0, step, 0, 0, 0};
+  LossCells found{.cells = {}, .anchor = 0, .step = step, .loss_error = 0, .cut_above = 0, .cut_below = 0};
   long double least = curves.front().least;
   long double largest = curves.front().largest;
   long double infinite = 0;

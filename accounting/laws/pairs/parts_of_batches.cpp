@@ -110,7 +110,7 @@ LossLaw PartsOfEvent::slots_from_above(const Event& inner, const DrawnSlots& slo
     if (one.second.value() < least_mass) infinite += one.second;
   }
   const double outside = std::min(1.0, shortened(infinite).value());
-  AtomsBase all{{}, 0, mass_error, false, true};
+  AtomsBase all{.atoms = {}, .loss_error = 0, .mass_error = mass_error, .mirrors = false, .has_tails = true};
   for (const auto& [loss, mass] : merged) {
     if (mass.value() >= least_mass) all.atoms.push_back({loss, shortened(mass / (LongLower{1} - LongExact{outside})).value()});
   }
@@ -230,7 +230,7 @@ void PartsOfEvent::operator()(const Event::TruncatedPoisson& e) {
       lower = public_mixture(shares, Side::lower);
     }
     if (full) lower = larger(lower, LossLaw{*full, Mixing::remove});
-    return ReleaseLaws{upper, lower, false, count_, other_upper};
+    return ReleaseLaws{.upper = upper, .lower = lower, .same = false, .count = count_, .other_upper = other_upper};
   };
   if (is_replaced) return add(part(Mixing::opposite), part(Mixing::opposite));
   out_.symmetric = false;

@@ -307,8 +307,10 @@ void PartsOfEvent::users_of_epoch(std::uint64_t records, const Event::Allocated&
   const std::uint64_t rounds = e.rounds.value();
   const std::uint64_t times = e.participations.value();
   if (times == 1 && records <= most_sharing_records) {
-    const LossLaw removed{AllocatedRatioBase{multiplier->lower, rounds, records, true, tilt_}};
-    const LossLaw added{AllocatedRatioBase{multiplier->lower, rounds, records, true}, Mixing::add};
+    const LossLaw removed{
+        AllocatedRatioBase{.multiplier = multiplier->lower, .rounds = rounds, .records = records, .from_above = true, .tilt = tilt_}};
+    const LossLaw added{AllocatedRatioBase{.multiplier = multiplier->lower, .rounds = rounds, .records = records, .from_above = true},
+                        Mixing::add};
     add({removed, std::nullopt, false, count_}, {added, std::nullopt, false, count_});
   } else {
     const double each = (Lower{Exact{multiplier->lower}} / sqrt(Upper{Exact{static_cast<double>(records)}})).value();

@@ -204,7 +204,8 @@ void PartsOfEvent::in_either_order(const LawAtoms& atoms) {
   const LossLaw one = finite_law(atoms, false, -1);
   const LossLaw other = finite_law(atoms, true, -1);
   const LossLaw last = larger_of_orders(atoms, -1);
-  add({upper, one, false, count_, {}, other, last}, {upper, other, false, count_, {}, one, last});
+  add({.upper = upper, .lower = one, .same = false, .count = count_, .other_upper = {}, .other_order = other, .last_order = last},
+      {.upper = upper, .lower = other, .same = false, .count = count_, .other_upper = {}, .other_order = one, .last_order = last});
 }
 // Proved so far.
 

@@ -63,12 +63,12 @@ Piece GaussianShape::piece(double t0, double t1) const {
   const double units_of_p = units_of_shape + d * (std::abs(m) + inverse);
   if (size <= narrow) {
     const double shape = interval_shape(m, d);
-    return {-0.5 * m * m,
-            d * inverse_root_of_two_pi * shape,
-            share_of_units(units_of_shape + 5 + units_of_middle),
-            u,
-            interval_shape(m - inverse, d) / shape,
-            share_of_units(units_of_shape + units_of_p + 1 + units_of_loss)};
+    return {.log_scale = -0.5 * m * m,
+            .mass = d * inverse_root_of_two_pi * shape,
+            .mass_error = share_of_units(units_of_shape + 5 + units_of_middle),
+            .loss = u,
+            .ratio = interval_shape(m - inverse, d) / shape,
+            .ratio_error = share_of_units(units_of_shape + units_of_p + 1 + units_of_loss)};
   }
   if (size <= 24 * narrow) {
     const int parts = checked_cast<int>(std::ceil(size / narrow * 1.3));
@@ -84,12 +84,12 @@ Piece GaussianShape::piece(double t0, double t1) const {
     }
     // At most 32 terms. The exponents are at most 1 and within 3 units each, so a term is within 20 besides its series.
     constexpr double units_of_sum = 36;
-    return {-0.5 * m * m,
-            width * inverse_root_of_two_pi * q_mass,
-            share_of_units(units_of_sum + units_of_shape + 5 + units_of_middle),
-            u,
-            p_mass / q_mass,
-            share_of_units(2 * units_of_sum + units_of_shape + units_of_p + 1 + units_of_loss)};
+    return {.log_scale = -0.5 * m * m,
+            .mass = width * inverse_root_of_two_pi * q_mass,
+            .mass_error = share_of_units(units_of_sum + units_of_shape + 5 + units_of_middle),
+            .loss = u,
+            .ratio = p_mass / q_mass,
+            .ratio_error = share_of_units(2 * units_of_sum + units_of_shape + units_of_p + 1 + units_of_loss)};
   }
   const Ball shift = Ball{1} / Exact{multiplier};
   const TailMass q = wide_mass(Exact{t0}, Exact{t1});

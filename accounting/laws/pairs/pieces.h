@@ -27,8 +27,12 @@ struct Piece {
   double ratio_error;
 };
 [[nodiscard]] inline Piece piece_of(Ball log_scale, Ball mass, Ball loss, Ball ratio) {
-  return {log_scale.value(), mass.value(),  mass.widened(log_scale.radius()).share(),
-          loss.value(),      ratio.value(), ratio.widened(loss.radius()).share()};
+  return {.log_scale = log_scale.value(),
+          .mass = mass.value(),
+          .mass_error = mass.widened(log_scale.radius()).share(),
+          .loss = loss.value(),
+          .ratio = ratio.value(),
+          .ratio_error = ratio.widened(loss.radius()).share()};
 }
 
 /// \throws Error{unsupported}: a loss has no grid index, also because the losses of other parts have put the anchor beyond double.

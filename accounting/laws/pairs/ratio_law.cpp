@@ -401,7 +401,8 @@ void RatioLaw::put_in_order() {
 LossCells RatioLaw::cells(bool reversed) const {
   const StandardFloatingPoint environment;
   const double most = (std::abs(static_cast<double>(first_)) + static_cast<double>(mass_.size())) * step_;
-  LossCells found{{}, 0, step_, (shift_ + units(8 + 2 * most)).value(), 0, 0};
+  LossCells found{
+      .cells = {}, .anchor = 0, .step = step_, .loss_error = (shift_ + units(8 + 2 * most)).value(), .cut_above = 0, .cut_below = 0};
   const double error = of_product(of_product(error_, shift_), units(16 + 2 * most)).value();
   const double shrunk = std::exp(-step_);
   for (std::size_t at = 0; at < mass_.size(); ++at) {
@@ -410,14 +411,21 @@ LossCells RatioLaw::cells(bool reversed) const {
     if (!(q > 0)) continue;
     const double scale = static_cast<double>(i) * step_;
     if (bound_ == Bound::above) {
-      found.cells.push_back({reversed ? -i : i, reversed ? 0 : scale, q, error, 0, share_of_units(2.0)});
+      found.cells.push_back({.index = reversed ? -i : i,
+                             .log_scale = reversed ? 0 : scale,
+                             .mass = q,
+                             .mass_error = error,
+                             .excess = 0,
+                             .excess_error = share_of_units(2.0)});
       continue;
     }
     const double mean = mean_[at];
     if (reversed) {
-      found.cells.push_back({-i - 1, 0, q, error, 1 - shrunk * mean / q, 2 * error});
+      found.cells.push_back(
+          {.index = -i - 1, .log_scale = 0, .mass = q, .mass_error = error, .excess = 1 - shrunk * mean / q, .excess_error = 2 * error});
     } else {
-      found.cells.push_back({i, scale, mean, error, 1 - q / mean, 2 * error});
+      found.cells.push_back(
+          {.index = i, .log_scale = scale, .mass = mean, .mass_error = error, .excess = 1 - q / mean, .excess_error = 2 * error});
     }
   }
   if (reversed) std::reverse(found.cells.begin(), found.cells.end());

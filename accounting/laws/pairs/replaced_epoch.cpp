@@ -199,8 +199,8 @@ class ReplacedEpoch::Numbers {
       const auto n = static_cast<long double>(2 * k + 1);
       const long double w = n * h / t;
       const auto log = log_one_plus(transform[k].less_one, w * (a_rounding_ + ratio * b_rounding_ + (1 + ratio) * outside_));
-      const PowerOfTransform all = power(log, t);
-      const PowerOfTransform rest = power(log, t - 1);
+      const PowerOfTransform all = power_of(log, t);
+      const PowerOfTransform rest = power_of(log, t - 1);
       cosines.add(all.value.real() / (n * n), (all.error + few_operations) / (n * n));
       const Complex& own = transform[k].with_b;
       const long double own_error = 4 * (b_rounding_ + outside_);
@@ -511,7 +511,8 @@ LossCells ReplacedEpoch::cells(bool from_above, double step) const {
   const StandardFloatingPoint environment;
   const auto& law = numbers_->law();
   if (!(law.most / step < 0x1p40)) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
-  LossCells found{{}, 0, step, Ball::within(1 + law.most + step, 8).radius(), 0, 0};
+  LossCells found{
+      .cells = {}, .anchor = 0, .step = step, .loss_error = Ball::within(1 + law.most + step, 8).radius(), .cut_above = 0, .cut_below = 0};
   for (const auto& cell : law.cells) {
     const Masses own{
         .least = cell.from, .most = cell.to, .p = cell.p, .other = cell.other, .p_error = cell.p_error, .other_error = cell.other_error};

@@ -259,7 +259,7 @@ void ReplacedFrequencies::add(Loss& loss, long double w, const std::vector<Compl
     with_b += times(loss.with_b[j], at[j]);
   }
   const auto log = log_one_plus(plain, w * (loss.plain_rounding + loss.mean_cosh.value() * outside_.value()));
-  const PowerOfTransform rest = power(log, t_ - 1);
+  const PowerOfTransform rest = power_of(log, t_ - 1);
   const auto gather = [&](const Complex& sum, long double own_error, SumWithError& all) {
     const Complex own{1 + sum.real(), sum.imag()};  // E A and E B are 1
     all.add(times(own, rest.value).imag(), error_of_product(std::abs(own), own_error, rest.modulus, rest.error));

@@ -127,8 +127,11 @@ class MixedVariances {
       places_.push_back(where);
       for (const auto& known : tilts_) {
         const double place = known.tilt * where;
-        touches_.push_back({&known, where, std::expm1(known.log_mean.value() - place) / known.tilt, std::expm1(-place) / known.tilt,
-                            place * where + 0.5 * where});
+        touches_.push_back({.tilt = &known,
+                            .where = where,
+                            .grown = std::expm1(known.log_mean.value() - place) / known.tilt,
+                            .at_nothing = std::expm1(-place) / known.tilt,
+                            .crossed = place * where + 0.5 * where});
       }
     }
   }

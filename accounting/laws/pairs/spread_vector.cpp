@@ -52,7 +52,13 @@ Place place_of(double r, double dimension, double first, double last, double mas
   const auto share_below = [&](double u) { return power(left_below(u), r - 1, r); };
   const auto share_above = [&](double u) { return power(left_above(u), r - 1, r); };
   const double middle = first + (last - first) / 2;
-  Place place{mass, 0, slope(Upper{Exact{last}}).value(), 0, 0, share_above(first).value(), 0};
+  Place place{.mass = mass,
+              .least_slope = 0,
+              .most_slope = slope(Upper{Exact{last}}).value(),
+              .bend = 0,
+              .least_left = 0,
+              .most_left = share_above(first).value(),
+              .bend_of_left = 0};
   place.bend = power(Upper{Exact{last}}, r - 2, 1).value();
   place.bend_of_left = power(left_above(first), r - 2, r).value();
   const Lower at_middle = slope(Lower{Exact{middle}}) - Exact{share_of_units(8.0)};

@@ -70,7 +70,7 @@ struct PowerOfTransform {
   long double modulus;
   long double error;
 };
-[[nodiscard]] inline PowerOfTransform power(const LogOfTransform& of, long double exponent) {
+[[nodiscard]] inline PowerOfTransform power_of(const LogOfTransform& of, long double exponent) {
   const long double modulus = std::exp(exponent * of.real);
   return {.value = {modulus * std::cos(exponent * of.angle), modulus * std::sin(exponent * of.angle)},
           .modulus = modulus,

@@ -108,7 +108,7 @@ Shares shares_of_drawn(const Drawn& drawn, double largest) {
     // C(others, N) / (N + 1) = C(others + 1, N + 1) / (others + 1): that many times q is a chance among one more.
     kept = exactly(largest) * (above - drawn.left_out * drawn.at(largest)) / (exactly(others + 1) * drawn.q);
     const Interval drawn_last = drawn.q * kept;
-    return {below, at + drawn_last, drawn_last, at, above, roomiest};
+    return {.roomy = below, .last = at + drawn_last, .drawn_last = drawn_last, .at = at, .crowded = above, .roomiest = roomiest};
   }
   double n = largest;
   double place = largest;
@@ -119,7 +119,12 @@ Shares shares_of_drawn(const Drawn& drawn, double largest) {
         ++place;
       });
   const Interval drawn_last = drawn.q * kept;  // drawn, and one of `largest` that stay of more
-  return {roomy_by_rest ? one - at - above : sum_below(), at + drawn_last, drawn_last, at, above, roomiest};
+  return {.roomy = roomy_by_rest ? one - at - above : sum_below(),
+          .last = at + drawn_last,
+          .drawn_last = drawn_last,
+          .at = at,
+          .crowded = above,
+          .roomiest = roomiest};
 }
 
 /// \pre largest <= others, or q = 1
@@ -133,8 +138,12 @@ Shares made_shares(SamplingRate rate, Batches batches) {
     const Interval all = exactly(1);
     const Interval kept = others >= largest ? exactly(largest) / exactly(others + 1) : none;
     const bool is_last = others == largest - 1;
-    return {
-        others < largest - 1 ? all : none, (is_last ? all : none) + kept, kept, is_last ? all : none, others >= largest ? all : none, none};
+    return {.roomy = others < largest - 1 ? all : none,
+            .last = (is_last ? all : none) + kept,
+            .drawn_last = kept,
+            .at = is_last ? all : none,
+            .crowded = others >= largest ? all : none,
+            .roomiest = none};
   }
   // The terms that matter lie within some 15 deviations of the mean.
   if (!(20 * std::sqrt(others * q * (1 - q)) + few_terms <= most_terms)) {

@@ -91,7 +91,7 @@ TEST(TransformErrors, CoverAPower) {
     for (const long double size : {1e-9L, 1e-4L, 0.1L, 0.5L, 0.9L, 1.3L}) {
       for (const long double angle : {1.58L, 2.0L, 2.7L, 3.1L}) {
         const Complex d = std::polar(size, angle);
-        const auto found = power(log_one_plus(d, 0), exponent);
+        const auto found = power_of(log_one_plus(d, 0), exponent);
         EXPECT_LE(distance_from_power(found.value, d, 0, exponent), found.error) << exponent << ' ' << size << ' ' << angle;
       }
     }
@@ -104,7 +104,7 @@ TEST(TransformErrors, CoverWhatAPowerIsTakenOf) {
     for (const long double share : {1e-12L, 1e-5L, 1e-3L, 0.1L, 0.9L}) {
       const Complex d = std::polar(1e-3L, 2.5L);
       const long double error = share * 1e-3L;
-      const auto found = power(log_one_plus(d, error), exponent);
+      const auto found = power_of(log_one_plus(d, error), exponent);
       for (const long double angle : {0.0L, 1.3L, 2.5L, 4.0L, 5.5L})
         EXPECT_LE(distance_from_power(found.value, d, std::polar(0.999999L * error, angle), exponent), found.error)
             << exponent << ' ' << share << ' ' << angle;
