@@ -50,7 +50,7 @@ class UsableCount {
   [[nodiscard]] CountQuery query(std::uint64_t usable) const;
 
   /// Keeps a released count. \param released summed over the parts. \param known how many records there are, a public number
-  /// \throws Error{bad_data} where with confidence .999 fewer than half of `known` are usable.
+  /// \throws Error{bad_data} where with confidence .999 fewer than half of `known` are usable, unless the noise may hide half of them.
   void keep(double released, std::uint64_t known);
   /// What there is to say once `keep` was called; nothing before.
   void add_to(TrainingFacts& facts) const;

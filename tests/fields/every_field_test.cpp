@@ -374,7 +374,7 @@ class EveryFieldOfTrainings : public EveryField {
     if (field == "answer-at") return "answer-at is 'one', must be";
     if (field == "tune-most") return "tune-most is for a random number of runs, not for ";
     if (field == "largest-batch") return "largest-batch is ";
-    if (algorithm.starts_with("svrg") && field == "noise") return "noise is 'one', must be calibrated";
+    if (algorithm.starts_with("svrg") && field == "noise") return "noise is 'one', must be calibrated or paper";
     return {};
   }
 

@@ -69,6 +69,18 @@ TEST(UsableCount, IsTakenByDefaultWhereItsNoiseHidesLessThanHalfOfAPublicNumber)
   EXPECT_FALSE(is_counted({}, Adjacency::replace_one, {.no_count_records = true}));
 }
 
+TEST(UsableCount, StopsOnlyWhereItsNoiseHidesLessThanHalf) {
+  const auto plan = plan_of(Adjacency::replace_one);
+  UsableCount count{{}, plan, {}};
+  // The noise is beyond 115.3 in one direction with probability .001.
+  EXPECT_NO_THROW(count.keep(-1000, 48));
+  EXPECT_NO_THROW(count.keep(-1000, 230));
+  EXPECT_THROW(count.keep(-1000, 231), Error);
+  EXPECT_NO_THROW(count.keep(400, 1000));
+  EXPECT_THROW(count.keep(380, 1000), Error);
+  EXPECT_THROW(count.keep(0, 231), Error);
+}
+
 TEST(UsableCount, MovesByOneAndCostsAHundredth) {
   const auto plan = plan_of(Adjacency::zero_out);
   const UsableCount gaussian_noise{{}, plan, {}};

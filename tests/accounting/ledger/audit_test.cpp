@@ -74,7 +74,7 @@ TEST_F(AuditTest, NothingReleasedCostsNothingAndIsKept) {
 /// What a training that was calibrated to epsilon 1 charged; all accountants at their default width end above 1.
 TEST_F(AuditTest, KnowsAllRunsAsWellAsTheirPromise) {
   const Target promise{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::add_or_remove_one};
-  const auto event = parse_event("allocated(24, gaussian(1.283072834960885))", promise.adjacency);
+  const auto event = parse_event("allocated(24, gaussian(1.283073))", promise.adjacency);
   Ledger ledger = Ledger::create(folder_ / "allocated.db", promise.adjacency);
   auto reservation = ledger.reserve({.event = event, .promise = promise});
   reservation.spend(event);
