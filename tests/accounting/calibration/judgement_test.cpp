@@ -38,10 +38,10 @@ bool decided_at_first(const Event& event, const Target& claim) {
          best_epsilon(event, claim.delta).value.upper <= claim.epsilon.value();
 }
 
-/// What calibration returned once, and all accountants at their default width leave open.
+/// What may be calibrated, and all accountants at their default width leave open.
 TEST(Judgement, LooksCloserThanAnAnswerDoes) {
   const auto claim = target(1, 1e-6);
-  const Event event = parse_event("allocated(24, gaussian(1.283072834960885))", adjacency);
+  const Event event = parse_event("allocated(24, gaussian(1.283073))", adjacency);
   EXPECT_FALSE(decided_at_first(event, claim));
   const auto found = judge(event, claim);
   EXPECT_TRUE(found.kept);
@@ -225,7 +225,7 @@ TEST(Judgement, KeepsWhatCalibrationReturns) {
 /// What is told beside a promise is asked as hard as the calibration asked, and a promise that is far says nothing.
 TEST(Judgement, TellsACostBesideItsPromise) {
   const auto promise = target(1, 1e-6);
-  const Event event = parse_event("allocated(24, gaussian(1.283072834960885))", adjacency);
+  const Event event = parse_event("allocated(24, gaussian(1.283073))", adjacency);
   EXPECT_GT(quick_epsilon(event, promise.delta).upper, 1);
   const auto beside = epsilon_beside(event, promise);
   EXPECT_LT(beside.upper, 1) << "the number, not the promise in its place";
