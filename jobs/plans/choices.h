@@ -44,6 +44,9 @@ struct Named {
   Choice value;
   std::string_view name;
 };
+/// Clang makes none for an aggregate.
+template <class Choice>
+Named(Choice, std::string_view) -> Named<Choice>;
 
 /// All values of a choice with their names, in the order of the help.
 template <class Choice>
