@@ -153,6 +153,17 @@ class ReplacedEpoch::Numbers {
     });
     return is_long_;
   }
+  static Beyond beyond_of(Ball p, Ball other, Ball curve) {
+    return {.p = p.value(),
+            .other = other.value(),
+            .delta = curve.value(),
+            .p_error = p.radius(),
+            .other_error = other.radius(),
+            .delta_error = curve.radius(),
+            .line = 0,
+            .alias = 0,
+            .nodes = 0};
+  }
   static Beyond from_tails(double x, const ReplacedFrequencies::Tails& tails) {
     const auto p = LongBall::around(tails.p, tails.p_error.value());
     const auto other = LongBall::around(tails.other, tails.other_error.value());
@@ -162,17 +173,11 @@ class ReplacedEpoch::Numbers {
     const long double least = std::clamp(difference.lower().value(), 0.0L, most);
     const LongBall middle = (LongBall{LongExact{least}} + LongBall{LongExact{most}}) * LongExact{0.5L};
     const Ball curve = shortened(middle + LongBall::around(0, ((LongUpper{LongExact{most}} - LongExact{least}) / LongExact{2}).value()));
-    const Ball beyond_p = shortened(p);
-    const Ball beyond_other = shortened(other);
-    return {.p = beyond_p.value(),
-            .other = beyond_other.value(),
-            .delta = curve.value(),
-            .p_error = beyond_p.radius(),
-            .other_error = beyond_other.radius(),
-            .delta_error = curve.radius(),
-            .line = shortened(tails.ends).value(),
-            .alias = shortened(tails.rule).value(),
-            .nodes = static_cast<double>(tails.count)};
+    Beyond found = beyond_of(shortened(p), shortened(other), curve);
+    found.line = shortened(tails.ends).value();
+    found.alias = shortened(tails.rule).value();
+    found.nodes = static_cast<double>(tails.count);
+    return found;
   }
   [[nodiscard]] Beyond by_multiples(double x, KeptLaplace& laplace) const {
     const long double ratio = std::exp(static_cast<long double>(x));
@@ -221,18 +226,11 @@ class ReplacedEpoch::Numbers {
       const auto most_error = LongUpper::within(error, static_cast<long double>(count) + units_of_error);
       return shortened(LongBall::around(value, most_error.value()));
     };
-    const Ball beyond_p = ended(p, p_error);
-    const Ball beyond_other = ended(other, other_error);
-    const Ball curve = ended(delta, delta_error);
-    return {.p = beyond_p.value(),
-            .other = beyond_other.value(),
-            .delta = curve.value(),
-            .p_error = beyond_p.radius(),
-            .other_error = beyond_other.radius(),
-            .delta_error = curve.radius(),
-            .line = static_cast<double>(scale * line.cosines + ratio * line.sines),
-            .alias = static_cast<double>(alias_of_modulus + ratio * alias_of_sign),
-            .nodes = static_cast<double>(count)};
+    Beyond found = beyond_of(ended(p, p_error), ended(other, other_error), ended(delta, delta_error));
+    found.line = static_cast<double>(scale * line.cosines + ratio * line.sines);
+    found.alias = static_cast<double>(alias_of_modulus + ratio * alias_of_sign);
+    found.nodes = static_cast<double>(count);
+    return found;
   }
 
  public:

@@ -1,8 +1,8 @@
 // Rounding errors of Fourier and Laplace transforms: of their nodes, their powers, and products and sums of these.
 //
 // A transform is a trapezoid sum over nodes g - i b of a rotated line, less one, and its logarithm is multiplied by a number of rounds. All functions
-// return bounds in plain long double: sums, products and quotients of numbers that are not negative, of fewer than 64 roundings. The caller adds
-// these 64 units once, where its sum ends. A unit is the last place of a long double, twice what one operation errs by.
+// return bounds in plain long double: sums, products and quotients of numbers that are not negative, of fewer than 128 roundings. The
+// caller adds these 64 units once, where its sum ends. A unit is the last place of a long double, twice what one operation errs by.
 // \source docs/proofs/allocated.md#rounding
 #pragma once
 
