@@ -81,18 +81,17 @@ class OptionTable {
   /// What is added from now on stands under this heading; one that was there is taken up again.
   OptionTable& group(std::string_view heading);
   /// The option stays in place until the next is added.
-  template <class Value>
-  requires std::is_constructible_v<jobs::Field::Value, Value*> Option& add(const std::string& name, Value& target, std::string help,
-                                                                           jobs::Constraint constraint = {}) {
+  template <jobs::IsFieldValue Value>
+  Option& add(const std::string& name, Value& target, std::string help, jobs::Constraint constraint = {}) {
     const bool is_positional = !name.starts_with("--");
     return add(Option{{is_positional ? name : name.substr(2), &target, std::move(help), std::move(constraint)}, is_positional});
   }
   template <jobs::IsChoice Choice>
   Option& add(const std::string& name, Choice& target, std::string help) {
     const bool is_positional = !name.starts_with("--");
-    return add(Option{{is_positional ? name : name.substr(2), jobs::ChoiceField{&target}, std::move(help),
-                       jobs::OneOfWords{jobs::all_names_of<Choice>()}},
-                      is_positional});
+    return add(Option{
+        {is_positional ? name : name.substr(2), jobs::ChoiceField{&target}, std::move(help), jobs::OneOfWords{jobs::names_of<Choice>()}},
+        is_positional});
   }
   Option& add(Option option);
   /// Fields of a plan as options of the same names, under the same headings.

@@ -214,6 +214,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
                                .progress = context.progress_of(steps)};
     if (own.step_size) settings.step_size = StepSize{*own.step_size};
     if (!settings.step_size) require_default_step(objective);
+    if (own.iterate == Iterate::random) refuse_plan("@iterate is random, must be last or average for {}", DpSgdPlan::name);
     if (own.iterate)
       settings.returned = *own.iterate == Iterate::average ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
     static_cast<void>(plan(settings));  // refuses microbatches and samplers under adjacencies that have no theorem for them

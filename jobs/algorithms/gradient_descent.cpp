@@ -163,6 +163,7 @@ class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDesce
 
   std::unique_ptr<TrainingRun> run_of(const AcceleratedGradientDescentPlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
+    if (own.iterate == Iterate::random) refuse_plan("@iterate is random, must be last or average for {}", own.name);
     const AnyObjective objective = any_objective_of(shared);
     return std::make_unique<AcceleratedRun>(descent_settings<AcceleratedGradientDescentOptions>(own, shared, context, objective), own,
                                             shared, context.team, objective);

@@ -13,7 +13,7 @@ void add_factorization(FieldTable& table, PrefixSumPlan& own) {
   table.group("Privacy");
   table
       .add("factorization", own.factorization,
-           fmt::format("How prefix sums are made private: {}", fmt::join(all_names_of<Factorization>(), ", ")))
+           fmt::format("How prefix sums are made private: {}", fmt::join(names_of<Factorization>(), ", ")))
       .standard("buffered");
 }
 

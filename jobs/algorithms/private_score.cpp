@@ -48,6 +48,16 @@ std::string warning_of(ScoreKind kind, double worst) {
       name(kind), worst);
 }
 
+/// \pre it is a score
+ScoreKind kind_of(Score score) {
+  switch (score) {
+    case Score::log_loss: return ScoreKind::log_loss;
+    case Score::error_rate: return ScoreKind::error_rate;
+    case Score::squared_error: return ScoreKind::squared_error;
+    default: return ScoreKind::brier;
+  }
+}
+
 nlohmann::json ends_of(const std::optional<Enclosure>& found) {
   if (!found) return {{"from", nullptr}, {"to", nullptr}};
   return {{"from", found->lower}, {"to", found->upper}};
@@ -62,7 +72,7 @@ PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan
     return;
   }
   const auto kinds = kinds_of(shared);
-  kind_ = own.score ? parse_score_kind(name_of(*own.score)) : kinds.front();
+  kind_ = own.score ? kind_of(*own.score) : kinds.front();
   if (std::find(kinds.begin(), kinds.end(), *kind_) != kinds.end()) return;
   std::string known;
   for (const auto kind : kinds) known += fmt::format("{}, ", name(kind));

@@ -29,6 +29,7 @@ IndependentSampler sampler_of(Sampling sampling, Adjacency adjacency, Count unit
     }
     return FixedSizeBatches{Batches{units, Count{size}}};
   }
+  if (sampling != Sampling::poisson) refuse_plan("@sampling is {}, must be poisson or fixed", sampling);
   return PoissonBatches{SamplingRate{static_cast<double>(size) / static_cast<double>(units.value())}};
 }
 

@@ -1,5 +1,5 @@
-// Choices: enumerations that fields of plans are of, each with the names by which plans, options and other languages write its values. A list below is
-// the only place of its names: options, JSON, its schema and the reference read it.
+// Choices: enumerations that fields of plans are of, each with the names by which plans, options and other languages write its values. Options, JSON and its
+// schema read these lists. A list names its values, or holds them alone where their own module names them by name(value).
 #pragma once
 
 #include <array>
@@ -119,12 +119,11 @@ struct Choices<Topology> {
 };
 template <>
 struct Choices<EmptyUnit> {
-  static constexpr std::array all{Named{EmptyUnit::one, "one"}, Named{EmptyUnit::each, "each"}};
+  static constexpr std::array all{EmptyUnit::one, EmptyUnit::each};
 };
 template <>
 struct Choices<data::Terms> {
-  static constexpr std::array all{Named{data::Terms::linear, "linear"}, Named{data::Terms::additive, "additive"},
-                                  Named{data::Terms::automatic, "auto"}};
+  static constexpr std::array all{data::Terms::linear, data::Terms::additive, data::Terms::automatic};
 };
 template <>
 struct Choices<ClassScores> {
@@ -146,31 +145,40 @@ concept IsChoice = requires {
 };
 
 template <IsChoice Choice>
-[[nodiscard]] constexpr std::string_view name_of(Choice choice) {
+[[nodiscard]] std::vector<Choice> all_of() {
+  std::vector<Choice> values;
   for (const auto& one : Choices<Choice>::all) {
-    if (one.value == choice) return one.name;
+    if constexpr (requires { one.value; }) {
+      values.push_back(one.value);
+    } else {
+      values.push_back(one);
+    }
   }
-  return {};
+  return values;
+}
+template <IsChoice Choice>
+[[nodiscard]] std::string_view name_of(Choice choice) {
+  if constexpr (requires { Choices<Choice>::all.front().name; }) {
+    for (const auto& one : Choices<Choice>::all) {
+      if (one.value == choice) return one.name;
+    }
+    return {};
+  } else {
+    return name(choice);
+  }
 }
 /// nullopt for a text that names none.
 template <IsChoice Choice>
-[[nodiscard]] constexpr std::optional<Choice> choice_of(std::string_view name) {
-  for (const auto& one : Choices<Choice>::all) {
-    if (one.name == name) return one.value;
+[[nodiscard]] std::optional<Choice> choice_of(std::string_view name) {
+  for (const auto one : all_of<Choice>()) {
+    if (name_of(one) == name) return one;
   }
   return std::nullopt;
 }
-/// Of some values, or of all.
 template <IsChoice Choice>
-[[nodiscard]] std::vector<std::string> names_of(const std::vector<Choice>& choices) {
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<Choice>& choices = all_of<Choice>()) {
   std::vector<std::string> names;
   for (const auto choice : choices) names.emplace_back(name_of(choice));
-  return names;
-}
-template <IsChoice Choice>
-[[nodiscard]] std::vector<std::string> all_names_of() {
-  std::vector<std::string> names;
-  for (const auto& one : Choices<Choice>::all) names.emplace_back(one.name);
   return names;
 }
 

@@ -1,8 +1,6 @@
 // Factorizations of prefix sums, as plans and simulations write them.
 #pragma once
 
-#include <array>
-
 #include <surety/jobs/plans/choices.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 
@@ -10,9 +8,7 @@ namespace surety::jobs {
 
 template <>
 struct Choices<mechanisms::Factorization> {
-  static constexpr std::array all{
-      Named{mechanisms::Factorization::tree, "tree"}, Named{mechanisms::Factorization::streaming_tree, "streaming-tree"},
-      Named{mechanisms::Factorization::toeplitz, "toeplitz"}, Named{mechanisms::Factorization::buffered, "buffered"}};
+  static constexpr auto& all = mechanisms::all_factorizations;
 };
 
 }  // namespace surety::jobs

@@ -76,6 +76,10 @@ class Field {
   bool is_of_values_ = false;
 };
 
+/// What a field holds but for choices.
+template <class Value>
+concept IsFieldValue = std::is_constructible_v<Field::Value, Value*>;
+
 /// Names of fields that were said of a plan.
 using SaidFields = std::set<std::string, std::less<>>;
 
@@ -90,28 +94,19 @@ class FieldTable {
   /// What is added from now on stands under this heading; one that was there is taken up again.
   FieldTable& group(std::string_view heading);
   /// The field stays in place until the next is added.
-  template <class Value>
-  requires std::is_constructible_v<Field::Value, Value*> Field& add(std::string name, Value& value, std::string help,
-                                                                    Constraint constraint = {}) {
+  template <IsFieldValue Value>
+  Field& add(std::string name, Value& value, std::string help, Constraint constraint = {}) {
     return add(Field{std::move(name), &value, std::move(help), std::move(constraint)});
   }
   Field& add(Field field);
-  /// A choice of all values that there are, or of some.
+  /// A choice of these values.
   template <IsChoice Choice>
-  Field& add(std::string name, Choice& value, std::string help) {
-    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{all_names_of<Choice>()}});
+  Field& add(std::string name, Choice& value, std::string help, const std::vector<Choice>& of = all_of<Choice>()) {
+    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(of)}});
   }
   template <IsChoice Choice>
-  Field& add(std::string name, std::optional<Choice>& value, std::string help) {
-    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{all_names_of<Choice>()}});
-  }
-  template <IsChoice Choice>
-  Field& add(std::string name, Choice& value, std::string help, const std::vector<Choice>& some) {
-    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(some)}});
-  }
-  template <IsChoice Choice>
-  Field& add(std::string name, std::optional<Choice>& value, std::string help, const std::vector<Choice>& some) {
-    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(some)}});
+  Field& add(std::string name, std::optional<Choice>& value, std::string help, const std::vector<Choice>& of = all_of<Choice>()) {
+    return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(of)}});
   }
 
   [[nodiscard]] const std::vector<Group>& groups() const noexcept { return groups_; }

@@ -2,6 +2,11 @@
 
 namespace surety::jobs {
 
+template <>
+struct Choices<NoiseChoice> {
+  static constexpr std::array all{NoiseChoice::best, NoiseChoice::laplace, NoiseChoice::gaussian};
+};
+
 ReleaseFields::ReleaseFields() {
   table_.group("Data");
   table_.add("data", data_, "A CSV file, plain or compressed by gzip, zstd or bzip2");
@@ -21,12 +26,6 @@ ReleaseFields::ReleaseFields() {
   table_.group("Output");
   table_.add("svg", picture_, "Where to write a picture");
 }
-
-template <>
-struct Choices<NoiseChoice> {
-  static constexpr std::array all{Named{NoiseChoice::best, "best"}, Named{NoiseChoice::laplace, "laplace"},
-                                  Named{NoiseChoice::gaussian, "gaussian"}};
-};
 
 void ReleaseWords::add_confidence(FieldTable& table) {
   table.add("confidence", confidence, "Of the interval that holds the statistic of the clamped records", AnyNumber{});

@@ -14,8 +14,7 @@ namespace surety::jobs {
 
 template <>
 struct Choices<simulations::LossNoise> {
-  static constexpr std::array all{Named{simulations::LossNoise::gaussian, "gaussian"}, Named{simulations::LossNoise::laplace, "laplace"},
-                                  Named{simulations::LossNoise::paper, "paper"}};
+  static constexpr std::array all{simulations::LossNoise::gaussian, simulations::LossNoise::laplace, simulations::LossNoise::paper};
 };
 
 }  // namespace surety::jobs
@@ -31,9 +30,7 @@ using mechanisms::Factorization;
 
 void add_noise(FieldTable& table, SimulationFields& shared) {
   table.group("Privacy");
-  table
-      .add("factorization", shared.factorization,
-           fmt::format("Of the noisy sums: {}", fmt::join(jobs::all_names_of<Factorization>(), ", ")))
+  table.add("factorization", shared.factorization, fmt::format("Of the noisy sums: {}", fmt::join(jobs::names_of<Factorization>(), ", ")))
       .standard("buffered");
   table.add("without-noise", shared.without_noise, "The same algorithm without noise: NOT PRIVATE");
 }

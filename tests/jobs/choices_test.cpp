@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <surety/accounting/events/unit.h>
 #include <surety/base/text/error.h>
@@ -18,13 +20,13 @@ namespace {
 
 template <class Choice>
 void expect_round_trips() {
-  std::set<std::string> names;
-  for (const auto& one : jobs::Choices<Choice>::all) {
-    EXPECT_EQ(jobs::choice_of<Choice>(one.name), one.value);
-    EXPECT_EQ(jobs::name_of(one.value), one.name);
-    names.emplace(one.name);
+  std::set<std::string_view> names;
+  for (const auto value : jobs::all_of<Choice>()) {
+    EXPECT_EQ(jobs::choice_of<Choice>(jobs::name_of(value)), value);
+    names.insert(jobs::name_of(value));
   }
   EXPECT_EQ(names.size(), jobs::Choices<Choice>::all.size());
+  EXPECT_FALSE(names.contains(""));
   EXPECT_EQ(jobs::choice_of<Choice>("frobnicate"), std::nullopt);
 }
 
@@ -39,10 +41,10 @@ TEST(Choices, HaveNamesThatTellThemApart) {
 }
 
 TEST(Choices, AreNamedAsElsewhere) {
-  for (const auto& one : jobs::Choices<mechanisms::Factorization>::all) EXPECT_EQ(mechanisms::name(one.value), one.name);
-  EXPECT_EQ(jobs::Choices<mechanisms::Factorization>::all.size(), mechanisms::all_factorizations.size());
-  for (const auto& one : jobs::Choices<EmptyUnit>::all) EXPECT_EQ(name(one.value), one.name);
-  for (const auto& one : jobs::Choices<data::Terms>::all) EXPECT_EQ(data::name(one.value), one.name);
+  const auto names = [](auto choice) { return jobs::names_of<decltype(choice)>(); };
+  EXPECT_EQ(names(mechanisms::Factorization{}), (std::vector<std::string>{"tree", "streaming-tree", "toeplitz", "buffered"}));
+  EXPECT_EQ(names(EmptyUnit{}), (std::vector<std::string>{"one", "each"}));
+  EXPECT_EQ(names(data::Terms{}), (std::vector<std::string>{"linear", "additive", "auto"}));
   EXPECT_EQ(jobs::name_of(jobs::Loss::logistic), optimizers::LogisticLoss::name);
   EXPECT_EQ(jobs::name_of(jobs::Loss::squared), optimizers::SquaredLoss::name);
   EXPECT_EQ(jobs::name_of(jobs::Loss::smoothed_hinge), optimizers::SmoothedHingeLoss::name);

@@ -516,6 +516,25 @@ TEST_F(TrainJob, SearchesOverPlans) {
   EXPECT_TRUE(refused.says(ErrorCode::invalid_argument, "tune-over is missing")) << refused;
 }
 
+// Of a choice that several algorithms share, a program can name a value that one of them does not have.
+TEST_F(TrainJob, RefusesValuesOfAChoiceThatItsAlgorithmLacks) {
+  const auto refused = [&](auto own, const std::string& text) {
+    const auto found = refusal_of([&] { return jobs::TrainJob{plan_of(own)}; });
+    EXPECT_TRUE(found.says(ErrorCode::invalid_argument, text)) << found;
+  };
+  jobs::AcceleratedGradientDescentPlan accelerated;
+  accelerated.iterate = jobs::Iterate::random;
+  refused(accelerated, "iterate is random, must be last or average");
+  jobs::DpSgdPlan sgd;
+  sgd.records = 60;
+  sgd.iterate = jobs::Iterate::random;
+  refused(sgd, "iterate is random, must be last or average");
+  jobs::SvrgPlan svrg;
+  svrg.records = 60;
+  svrg.sampling = jobs::Sampling::allocated;
+  refused(svrg, "sampling is allocated, must be poisson or fixed");
+}
+
 TEST_F(TrainJob, WhoSaysHowASearchIsDoneIsNotLeftWithoutOne) {
   const auto refused = [&](const std::string& field, const auto& say) {
     auto plan = plan_of(jobs::ShapedDescentPlan{});

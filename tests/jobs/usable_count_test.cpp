@@ -40,6 +40,7 @@ TEST(UsableCount, ReachesAsFarAsTheNoiseDoesOnceInAThousand) {
     const double reach = laplace_reach(parts);
     EXPECT_LE(laplace_tail(parts, reach), 0.001) << parts;
     EXPECT_GT(laplace_tail(parts, 0.999 * reach), 0.001) << parts;
+    EXPECT_LE(laplace_tail(parts, 2 * reach), 2e-6 * (1 + 1e-9)) << "with which all usable records stop a training";
   }
   // Beyond it a bound: above the quantile of a normal number of the same variance, and within a third of it.
   for (const std::uint64_t parts : {257, 10'000}) {
