@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <type_traits>
 
@@ -13,25 +14,6 @@
 
 namespace surety::python {
 namespace {
-
-/// A field as a keyword of Python: "empty_unit".
-std::string keyword(std::string field) {
-  for (char& c : field) {
-    if (c == '-') c = '_';
-  }
-  return field;
-}
-
-/// A help with names of fields as keywords.
-std::string help_in_keywords(const std::string& help) {
-  std::string text;
-  bool is_name = false;
-  for (const char c : help) {
-    is_name = c == '@' || (is_name && (c == '-' || (c >= 'a' && c <= 'z')));
-    if (c != '@') text += is_name && c == '-' ? '_' : c;
-  }
-  return text;
-}
 
 std::string kind_of(const jobs::Field& field) {
   return std::visit(
@@ -54,14 +36,19 @@ std::string kind_of(const jobs::Field& field) {
 
 }  // namespace
 
+std::string keyword(std::string field) {
+  std::replace(field.begin(), field.end(), '-', '_');
+  return field;
+}
+
 FieldRow row_of(const jobs::Field& field) {
-  auto standard = field.standard();
-  if (standard) {
-    standard = help_in_keywords(*standard);
+  std::optional<std::string> standard;
+  if (field.standard()) {
+    standard = field.standard()->printed(keyword);
   } else if (const auto held = jobs::held_by(field); held.is_string() || held.is_number()) {
     standard = held.is_string() ? accounting::text_of(held, field.name()) : held.dump();
   }
-  return {keyword(field.name()), help_in_keywords(field.help()), standard, kind_of(field)};
+  return {keyword(field.name()), field.help().printed(keyword), standard, kind_of(field)};
 }
 
 std::vector<FieldRow> rows_of(const jobs::FieldTable& table) {
@@ -72,12 +59,9 @@ std::vector<FieldRow> rows_of(const jobs::FieldTable& table) {
   return rows;
 }
 
-Error in_keywords(const jobs::PlanError& error) {
-  const std::string_view text = error.in_keywords();
+Error in_keywords(const jobs::Refusal& refusal) {
   // The text of the plan was made of arguments.
-  constexpr std::string_view of_text{"options: "};
-  if (!text.starts_with(of_text)) return {error.code(), std::string{text}};
-  return {ErrorCode::invalid_argument, std::string{text.substr(of_text.size())}};
+  return {refusal.is_of_plan_text ? ErrorCode::invalid_argument : refusal.code, refusal.text.printed(keyword)};
 }
 
 void require_said_unit(const jobs::WrittenPlan& written, const UnitOfPrivacy& unit) {

@@ -35,8 +35,10 @@ using FieldRow = std::tuple<std::string, std::string, std::optional<std::string>
 /// Of every field.
 [[nodiscard]] std::vector<FieldRow> rows_of(const jobs::FieldTable& table);
 
+/// A field as a keyword of Python: "empty_unit".
+[[nodiscard]] std::string keyword(std::string field);
 /// What is wrong with a plan, with its fields as keywords.
-[[nodiscard]] Error in_keywords(const jobs::PlanError& error);
+[[nodiscard]] Error in_keywords(const jobs::Refusal& refusal);
 
 /// `work` as the library does all of its work, with refusals in words of Python.
 template <class Work>
@@ -45,7 +47,7 @@ auto in_order(const Work& work) {
   try {
     return work();
   } catch (const jobs::PlanError& error) {
-    throw in_keywords(error);
+    throw in_keywords(error.refusal());
   }
 }
 

@@ -107,7 +107,7 @@ class PlannedTraining {
   PlannedTraining(const PlannedTraining&) = delete;
 
   /// \param text a plan whose algorithm is named. \param chosen by the rule, if it was
-  PlannedTraining(std::string_view text, std::string chosen)
+  PlannedTraining(std::string_view text, jobs::FieldText chosen)
       : written_{std::make_unique<jobs::WrittenTraining>(jobs::read_train_plan(text, jobs::NamedRecords::or_given_later))},
         chosen_{std::move(chosen)} {
     require_said_unit(*written_, written_->plan.unit);
@@ -122,7 +122,7 @@ class PlannedTraining {
   }
 
   [[nodiscard]] const jobs::WrittenTraining& written() const { return *written_; }
-  [[nodiscard]] const std::string& chosen() const { return chosen_; }
+  [[nodiscard]] const jobs::FieldText& chosen() const { return chosen_; }
   [[nodiscard]] const jobs::CalibratedNoise& noise() const { return noise_.value(); }
   [[nodiscard]] std::string text() const { return text_with(*written_, written_->plan.unit, noise().event, noise().value); }
   /// What runs next: the same again. \pre with the interpreter's lock, which keeps threads apart
@@ -135,7 +135,7 @@ class PlannedTraining {
 
  private:
   void prepare(PreparedTraining& prepared, const std::shared_ptr<ChargedLedger>& ledger) const {
-    jobs::TrainContext context{.team = *prepared.alone};
+    jobs::TrainContext context{.team = *prepared.alone, .print_name = keyword};
     context.run.should_stop = [listener = prepared.listener] { return listener->is_called_off(); };
     if (ledger != nullptr) {
       context.budget_knows = [unit = written_->plan.unit, target = written_->plan.target, ledger](const Event& event) {
@@ -151,7 +151,7 @@ class PlannedTraining {
   }
 
   std::unique_ptr<jobs::WrittenTraining> written_;
-  std::string chosen_;
+  jobs::FieldText chosen_;
   std::optional<PreparedTraining> ready_;  ///< of the run to come
   std::optional<jobs::CalibratedNoise> noise_;
 };
@@ -202,12 +202,12 @@ struct ResultOfTraining {
   std::string ledger;
   bool ledger_is_new;
   std::optional<std::string> model;  ///< the path of its file
-  std::string chosen;
+  jobs::FieldText chosen;
 
   [[nodiscard]] std::string json() const {
     auto object = jobs::to_json(trained);
     if (model) object["model"] = *model;
-    if (!chosen.empty()) object["chosen"] = chosen;
+    if (!chosen.empty()) object["chosen"] = chosen.plain();
     if (const auto& missing = trained.plan.source.reading.csv.missing; !missing.empty()) object["missing"] = missing;
     object["ledger"] = ledger;
     object["ledger_is_new"] = ledger_is_new;
@@ -215,7 +215,8 @@ struct ResultOfTraining {
   }
   [[nodiscard]] std::string text() const {
     const auto place = (ledger.empty() ? "memory" : ledger) + ", run " + std::to_string(trained.run.value);
-    return jobs::report_text(trained, {.ledger = place, .model = model ? std::string_view{*model} : "in memory", .chosen = chosen});
+    return jobs::report_text(trained,
+                             {.ledger = place, .model = model ? std::string_view{*model} : "in memory", .chosen = chosen.printed(keyword)});
   }
 };
 
@@ -284,7 +285,7 @@ class RunOfTraining final {
   std::optional<std::uint64_t> replay_seed_;
   std::string note_;
   std::optional<std::string> model_;
-  std::string chosen_;
+  jobs::FieldText chosen_;
   ChargedLedger ledger_;
 };
 
@@ -303,7 +304,7 @@ void add_trainings(nb::module_& module) {
            })
       .def("unit", [](const PlannedTraining& plan) { return describe(plan.written().plan.unit); })
       .def("algorithm", [](const PlannedTraining& plan) { return std::string{plan.written().plan.algorithm_name()}; })
-      .def("chosen", [](const PlannedTraining& plan) { return plan.chosen(); })
+      .def("chosen", [](const PlannedTraining& plan) { return plan.chosen().printed(keyword); })
       .def("text", [](const PlannedTraining& plan) { return unlocked([&] { return plan.text(); }); });
   module.def("plan_training", &plan_training, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "ledger"_a.none(),
              "ledger_must_exist"_a);

@@ -26,7 +26,7 @@ template <class A>
   AlgorithmOptions own{.algorithm = algorithm.name(), .summary = algorithm.summary(), .options = std::move(options)};
   own.options.add(fields);
   for (const auto& [field, reason] : algorithm.refusals()) {
-    own.refusals.emplace_back(std::string{mark_of_options} + field, jobs::with_marks(reason, mark_of_options));
+    own.refusals.emplace_back(option_name(field), reason.printed(option_name));
   }
   return own;
 }

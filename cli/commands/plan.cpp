@@ -49,7 +49,7 @@ constexpr std::array asking_flags{"print-plan", "json", "list-algorithms"};
 /// Refuses a value of another type than the field has: where options are parsed, a flag takes the texts yes and no. Unknown fields are refused there.
 void require_type(std::string_view command, const std::string& name, const nlohmann::json& value) {
   if (std::find(asking_flags.begin(), asking_flags.end(), name) != asking_flags.end() && !value.is_boolean()) {
-    jobs::refuse_text("options: @{} is {}, must be true or false", name, one_line(value.dump()));
+    jobs::refuse_option("{} is {}, must be true or false", jobs::FieldName{name}, one_line(value.dump()));
   }
   const auto check = [&](jobs::FieldTable& table) {
     const auto* const field = table.find(name);
@@ -67,7 +67,7 @@ void require_type(std::string_view command, const std::string& name, const nlohm
     }
   }
   // Fields that are in no table, such as the algorithm and files, take one value.
-  if (value.is_array()) jobs::refuse_text("options: @{} is a list, must be one value", name);
+  if (value.is_array()) jobs::refuse_option("{} is a list, must be one value", jobs::FieldName{name});
 }
 
 /// "--steps=3"

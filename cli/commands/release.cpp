@@ -56,10 +56,10 @@ void print_report(const ReleaseOptions& options, const jobs::ReleasedStatistics&
     if (options.asked.grammar == jobs::QueryGrammar::plan_1) object["notes"].push_back(jobs::note_of_version_1);
     print(object);
   } else if (options.format == ReleaseFormat::csv) {
-    say_lines(jobs::csv(released));
+    say_lines(jobs::csv(released, option_name));
   } else {
     if (options.asked.grammar == jobs::QueryGrammar::plan_1) say_line("note", jobs::note_of_version_1);
-    say_lines(jobs::report_text(released, options.run.ledger_and(released.run)));
+    say_lines(jobs::report_text(released, options.run.ledger_and(released.run), option_name));
   }
 }
 

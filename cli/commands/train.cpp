@@ -58,13 +58,14 @@ jobs::SaidFields fields_of(const OptionTable& given) {
 
 void print_report(const TrainOptions& options, const jobs::TrainedModel& trained) {
   if (!options.json) {
-    say_lines(jobs::report_text(trained,
-                                {.ledger = options.run.ledger_and(trained.run), .model = shown(options.model), .chosen = options.chosen}));
+    say_lines(jobs::report_text(
+        trained,
+        {.ledger = options.run.ledger_and(trained.run), .model = shown(options.model), .chosen = options.chosen.printed(option_name)}));
     return;
   }
   auto object = jobs::to_json(trained);
   object["model"] = options.model;
-  if (!options.chosen.empty()) object["chosen"] = options.chosen;
+  if (!options.chosen.empty()) object["chosen"] = options.chosen.plain();
   if (auto missing = options.reading.csv().missing; !missing.empty()) object["missing"] = std::move(missing);
   object.update(options.run.charge_json(trained.run));
   trained.facts->has_told_weights ? print_line(object) : print(object);
@@ -153,7 +154,7 @@ std::vector<NamedFile> inputs_of(const TrainState& state) {
   plan.source.paths_of_ranks = options.table.data_of_ranks;
   plan.algorithm = state.chosen().own();
   std::vector<NamedFile> files;
-  for (const auto& [what, path] : state.chosen().its().inputs(plan)) files.push_back({jobs::with_marks(what, mark_of_options), path});
+  for (const auto& [what, path] : state.chosen().its().inputs(plan)) files.push_back({what.printed(option_name), path});
   return files;
 }
 
@@ -179,13 +180,14 @@ int train(const TrainState& state, const OptionTable& given, Team& team) {
   const TrainOptions& options = state.options;
   const jobs::Algorithm& its = state.chosen().its();
   const jobs::TrainPlan plan = plan_of(options, state.chosen().own());
-  if (const auto why = plan.has_unit() ? its.why_no_units(plan) : ""; !why.empty()) {
+  if (const auto why = plan.has_unit() ? its.why_no_units(plan) : jobs::FieldText{}; !why.empty()) {
     throw Error{ErrorCode::unsupported,
-                fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), jobs::with_marks(why, mark_of_options))};
+                fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), why.printed(option_name))};
   }
   const bool shows_progress = isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   const jobs::TrainContext context{.team = team,
                                    .run = {.progress = shows_progress ? show_progress : nullptr},
+                                   .print_name = option_name,
                                    .weights = print_weights,
                                    .budget_knows = [&run = options.run](const Event& event) { return budget_knows(run, event); }};
   jobs::TrainJob job{plan, context, fields_of(given)};

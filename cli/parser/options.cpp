@@ -24,7 +24,7 @@ std::string standard_of(const Value& target) {
 
 Option::Option(jobs::Field field, bool is_positional)
     : name_{is_positional ? field.name() : fmt::format("{}{}", mark_of_options, field.name())}, field_{std::move(field)} {
-  standard_ = field_.standard() ? jobs::with_marks(*field_.standard(), mark_of_options)
+  standard_ = field_.standard() ? field_.standard()->printed(option_name)
                                 : std::visit(Overload{[](const auto* value) { return standard_of(*value); },
                                                       [](const jobs::ChoiceField& choice) {
                                                         return std::string{choice.is_optional() ? "" : choice.name().value_or("")};

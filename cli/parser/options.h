@@ -18,6 +18,8 @@ namespace surety::cli {
 
 /// What stands before the name of a field where it is an option.
 inline constexpr std::string_view mark_of_options = "--";
+/// The option of a field.
+[[nodiscard]] inline std::string option_name(const std::string& field) { return std::string{mark_of_options} + field; }
 
 /// What the text of an option must be: a number as C++ writes it (also nan and inf, which the quantity behind the option refuses by its own name),
 /// decimal digits, one of the words.
@@ -34,7 +36,7 @@ class Option {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const jobs::Field& field() const noexcept { return field_; }
-  [[nodiscard]] std::string help() const { return jobs::with_marks(field_.help(), mark_of_options); }
+  [[nodiscard]] std::string help() const { return field_.help().printed(option_name); }
   /// What holds where it is not given, as a text; empty for nothing.
   [[nodiscard]] const std::string& standard() const noexcept { return standard_; }
   [[nodiscard]] bool is_required() const noexcept { return is_required_; }

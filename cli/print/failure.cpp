@@ -4,10 +4,19 @@
 #include <system_error>
 
 #include <surety/accounting/ledger/beyond_reservation.h>
+#include <surety/cli/parser/options.h>
 #include <surety/cli/print/output.h>
 #include <surety/jobs/plans/plan_error.h>
 
 namespace surety::cli {
+
+namespace {
+
+std::string message_of(const jobs::Refusal& refusal) {
+  return (refusal.is_of_plan_text ? "options: " : "") + refusal.text.printed(option_name);
+}
+
+}  // namespace
 
 int exit_code_of(ErrorCode code) {
   switch (code) {
@@ -38,7 +47,7 @@ Failure failure_of(const std::exception_ptr& error) {
   } catch (const accounting::BeyondReservation& defect) {  // of a plan that the command itself has made
     return {exit_code::internal, defect.what()};
   } catch (const jobs::PlanError& refusal) {
-    return {exit_code_of(refusal.code()), refusal.in_options()};
+    return {exit_code_of(refusal.code()), message_of(refusal.refusal())};
   } catch (const Error& refusal) {
     return {exit_code_of(refusal.code()), refusal.what()};
   } catch (const std::bad_alloc&) {

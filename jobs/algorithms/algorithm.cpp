@@ -46,13 +46,14 @@ AnyObjective any_objective_of(const TrainPlan& plan) {
 AnyConvexObjective smooth_objective_of(const TrainPlan& plan) {
   if (plan.problem.loss != Loss::hinge) return named_objective<ConvexObjectiveRef>(plan);
   require_options_of_loss(plan);
-  refuse_plan("@loss is {}, must be smooth for {}", plan.problem.loss, plan.algorithm_name());
+  refuse_plan("{} is {}, must be smooth for {}", "loss"_field, plan.problem.loss, plan.algorithm_name());
 }
 
 void require_default_step(ObjectiveRef objective) {
   const double smoothness = objective.smoothness(1);
   if (std::isfinite(smoothness)) return;
-  refuse(ErrorCode::unsupported, "smoothness of {} loss is {}, must be finite for the default @step-size", objective.name(), smoothness);
+  refuse(ErrorCode::unsupported, "smoothness of {} loss is {}, must be finite for the default {}", objective.name(), smoothness,
+         "step-size"_field);
 }
 
 double label_unit(const TrainPlan& plan) {
@@ -69,7 +70,7 @@ std::chrono::milliseconds timeout_of(const std::optional<double>& seconds) {
   if (!seconds) return default_timeout;
   constexpr double most = 86'400;
   if (!(*seconds >= 0.001 && *seconds <= most)) {
-    refuse_plan("@timeout is {}, must be at least 0.001 and at most {} seconds", *seconds, most);
+    refuse_plan("{} is {}, must be at least 0.001 and at most {} seconds", "timeout"_field, *seconds, most);
   }
   return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*seconds * 1000))};
 }
@@ -77,19 +78,19 @@ std::chrono::milliseconds timeout_of(const std::optional<double>& seconds) {
 void require_options_of_loss(const TrainPlan& plan) {
   const bool is_squared = plan.problem.loss == Loss::squared;
   if (plan.problem.label_bound && !is_squared)
-    refuse_plan("@label-bound is for squared loss, labels of {} loss are classes", plan.problem.loss);
+    refuse_plan("{} is for squared loss, labels of {} loss are classes", "label-bound"_field, plan.problem.loss);
   if (plan.problem.label_bounds && !is_squared)
-    refuse_plan("@label-bounds is for squared loss, labels of {} loss are classes", plan.problem.loss);
+    refuse_plan("{} is for squared loss, labels of {} loss are classes", "label-bounds"_field, plan.problem.loss);
   if (plan.problem.smoothing && plan.problem.loss != Loss::smoothed_hinge) {
-    refuse_plan("@smoothing is for smoothed-hinge loss, not for {} loss", plan.problem.loss);
+    refuse_plan("{} is for smoothed-hinge loss, not for {} loss", "smoothing"_field, plan.problem.loss);
   }
   if (!is_squared) return;
   if (!label_range(plan.problem)) {
-    refuse_plan(
-        "@label-bound is missing: squared loss needs a public bound on the labels' magnitude, or @label-bounds, from where to where they lie");
+    refuse_plan("{} is missing: squared loss needs a public bound on the labels' magnitude, or {}, from where to where they lie",
+                "label-bound"_field, "label-bounds"_field);
   }
   if (!plan.problem.radius && !plan.problem.clip)
-    refuse_plan("@radius or @clip is missing: the gradient of squared loss is bounded only where the weights are");
+    refuse_plan("{} or {} is missing: the gradient of squared loss is bounded only where the weights are", "radius"_field, "clip"_field);
 }
 
 bool has_number_for_two_classes(const TrainPlan& plan) {
@@ -109,8 +110,8 @@ void require_label_of_loss(const TrainPlan& plan) {
         one_line(name), loss, one_line(name), one_line(name));
   }
   refuse_plan(
-      "@label is {}, a column without a comparison, but {} loss has two classes: must be a comparison such as '{}>0' or '{}==yes', or @classes must list them, such as 0,1 (with @algorithm auto or shaped-descent)",
-      one_line(name), loss, one_line(name), one_line(name));
+      "{} is {}, a column without a comparison, but {} loss has two classes: must be a comparison such as '{}>0' or '{}==yes', or {} must list them, such as 0,1 (with {} auto or shaped-descent)",
+      "label"_field, one_line(name), loss, one_line(name), one_line(name), "classes"_field, "algorithm"_field);
 }
 
 namespace {
@@ -147,12 +148,12 @@ std::optional<LabelRange> label_range(const Problem& problem) {
     if (!problem.label_bound) return std::nullopt;
     return LabelRange{.bound = LabelBound{*problem.label_bound}};
   }
-  if (problem.label_bound) refuse_plan("@label-bound and @label-bounds are both given, must be one of them");
+  if (problem.label_bound) refuse_plan("{} and {} are both given, must be one of them", "label-bound"_field, "label-bounds"_field);
   const auto [lower, upper] = parse_ends(*problem.label_bounds, "label-bounds");
   const double centre = lower / 2 + upper / 2;
   const double bound = std::max(upper - centre, centre - lower);
   if (!(lower < upper && bound > 0 && std::isfinite(bound))) {
-    refuse_plan("@label-bounds is {},{}, must be two finite numbers, the lower one first", lower, upper);
+    refuse_plan("{} is {},{}, must be two finite numbers, the lower one first", "label-bounds"_field, lower, upper);
   }
   return LabelRange{.bound = LabelBound{bound}, .centre = centre};
 }
@@ -163,12 +164,12 @@ void require_lengths_of_a_grid(const Problem& problem) {
   // Those that are no lengths at all are refused by who makes them of these numbers.
   const auto is_length = [](double value) { return value > 0 && std::isfinite(value); };
   if (problem.label_bounds && !has_grid(label_range(problem)->bound.value())) {
-    refuse_plan("@label-bounds is {}, must be two numbers at least 2^-{} and at most 2^{} apart", *problem.label_bounds, power - 1,
-                power + 1);
+    refuse_plan("{} is {}, must be two numbers at least 2^-{} and at most 2^{} apart", "label-bounds"_field, *problem.label_bounds,
+                power - 1, power + 1);
   }
   for (const auto& [field, value] : {std::pair{"label-bound", problem.label_bound}, {"clip", problem.clip}, {"radius", problem.radius}}) {
     if (value && is_length(*value) && !has_grid(*value)) {
-      refuse_plan("@{} is {}, must be at least 2^-{} and at most 2^{}", field, *value, power, power);
+      refuse_plan("{} is {}, must be at least 2^-{} and at most 2^{}", FieldName{field}, *value, power, power);
     }
   }
 }
@@ -197,15 +198,15 @@ void add_problem(FieldTable& table, Problem& problem) {
 
 void add_form(FieldTable& table, bool& form_is_public) { table.add("form-is-public", form_is_public, std::string{form_is_public_help}); }
 
-void add_clip(FieldTable& table, TrainPlan& shared, std::string standard) {
+void add_clip(FieldTable& table, TrainPlan& shared, FieldText standard) {
   table.add("clip", shared.problem.clip, "What one record adds is clipped to this norm", AnyNumber{}).standard(std::move(standard));
 }
 
-void add_radius(FieldTable& table, TrainPlan& shared, std::string standard) {
+void add_radius(FieldTable& table, TrainPlan& shared, FieldText standard) {
   table.add("radius", shared.problem.radius, "Keep the weights in a ball of this radius", AnyNumber{}).standard(std::move(standard));
 }
 
-void add_records(FieldTable& table, std::optional<std::uint64_t>& records, std::string standard) {
+void add_records(FieldTable& table, std::optional<std::uint64_t>& records, FieldText standard) {
   table
       .add(
           "records", records,
@@ -232,7 +233,7 @@ void add_l1(FieldTable& table, std::optional<double>& l1) {
   table.add("l1", l1, "The factor of ||w||_1, met by soft thresholding", AnyNumber{}).standard("0");
 }
 
-void add_tune(FieldTable& table, TrainPlan& shared, std::string standard) {
+void add_tune(FieldTable& table, TrainPlan& shared, FieldText standard) {
   table.group("Private tuning");
   table
       .add(
@@ -247,13 +248,16 @@ void add_tune(FieldTable& table, TrainPlan& shared, std::string standard) {
       "tune-by", shared.search.tune_by,
       "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs less noise");
   table
-      .add("tune-most", shared.search.tune_most, "Of a random number of runs: no more than these, a public number that is above @tune",
+      .add("tune-most", shared.search.tune_most,
+           field_text("Of a random number of runs: no more than these, a public number that is above {}", "tune"_field),
            WholeNumber{3, most_capped_runs})
-      .standard("any number; with @answer-at 5 times @tune");
+      .standard(field_text("any number; with {} 5 times {}", "answer-at"_field, "tune"_field));
   table
       .add(
           "answer-at", shared.search.answer_at,
-          "Publish the model then, and neither before nor after: a time, as 2026-11-24T06:00Z, or how long from now, as +90m. How long the search took would show how many runs it had. Refused before the charge where @tune-most runs of made-up records do not fit; a search that is late all the same publishes nothing, and stays charged")
+          field_text(
+              "Publish the model then, and neither before nor after: a time, as 2026-11-24T06:00Z, or how long from now, as +90m. How long the search took would show how many runs it had. Refused before the charge where {} runs of made-up records do not fit; a search that is late all the same publishes nothing, and stays charged",
+              "tune-most"_field))
       .standard("as soon as the search is done");
   table.group("Problem and algorithm");
 }

@@ -24,6 +24,7 @@
 #include <surety/jobs/algorithms/noise.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/algorithms/train_context.h>
+#include <surety/jobs/plans/field_text.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/train_plan.h>
@@ -37,6 +38,7 @@ namespace surety::jobs {
 
 /// What a training says of itself at its end, beside its model and its cost.
 struct TrainingFacts {
+  PrintName print_name = plain_name;                                  ///< of fields, in the lines below: JSON has plain names
   std::string extent = {};                                            ///< for people: "100 steps"
   std::vector<std::pair<std::string, std::string>> lines = {};        ///< for people, behind the extent
   std::vector<std::pair<std::string, std::string>> in_place_of = {};  ///< for people, in the place of what was planned and released
@@ -89,9 +91,9 @@ class TrainingRun {
   virtual void add_to(TrainingFacts& facts, const ModelFacts& known) const = 0;
 };
 
-/// A file that a training reads: what it is in the words of a refusal, where '@' stands before the name of a field.
+/// A file that a training reads: what it is in a refusal, and where it is.
 struct ReadFile {
-  std::string what;
+  FieldText what;
   std::string path;
 };
 
@@ -112,16 +114,15 @@ class Algorithm {
   /// The fields that it knows beside those of all: where they are in `own`, which is for the algorithm of `plan`, and in `plan`.
   /// \pre `own` is of this algorithm
   virtual void add_fields(FieldTable& table, AlgorithmPlan& own, TrainPlan& plan) const = 0;
-  /// Why it has no use for a field of others, in words that follow the field's name, in which '@' stands before names of fields; where nothing is
-  /// said, that it is for those.
-  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> refusals() const { return {}; }
+  /// Fields of others that need a reason of their own. Without one, the refusal names the algorithms that have the field.
+  [[nodiscard]] virtual std::vector<RefusedField> refusals() const { return {}; }
 
   /// Whether it runs on several ranks, and how long one waits for the others.
   [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
   [[nodiscard]] virtual std::chrono::milliseconds timeout(const TrainPlan& /*plan*/) const { return optimizers::default_timeout; }
-  /// Why it has no theorem for the units of a plan, in words that follow "is not for NAME: "; empty where it has one.
+  /// Why it has no theorem for the units of a plan, as a text that follows "is not for NAME: "; empty where it has one.
   /// \pre plan.has_unit(), and it is for this algorithm
-  [[nodiscard]] virtual std::string why_no_units(const TrainPlan& plan) const = 0;
+  [[nodiscard]] virtual FieldText why_no_units(const TrainPlan& plan) const = 0;
   /// What candidates of a search differ in where nobody says it: "steps=10,30". Public.
   [[nodiscard]] virtual std::vector<std::string> tuned_over() const { return {}; }
   /// The files that it reads.
@@ -208,7 +209,7 @@ auto with_objective(const TrainPlan& plan, Prepare prepare) {
   require_options_of_loss(plan);
   if (plan.problem.loss == Loss::logistic) return prepare(LogisticLoss{});
   if (plan.problem.loss != Loss::squared) {
-    refuse_plan("@loss is {}, must be logistic or squared for {}", plan.problem.loss, plan.algorithm_name());
+    refuse_plan("{} is {}, must be logistic or squared for {}", "loss"_field, plan.problem.loss, plan.algorithm_name());
   }
   // Without a radius every record is clipped to `clip`, and the loss's own bound is not used.
   const auto labels = label_range(plan.problem).value();
@@ -242,15 +243,15 @@ void require_default_step(optimizers::ObjectiveRef objective);
 void add_problem(FieldTable& table, Problem& problem);
 /// `form-is-public`.
 void add_form(FieldTable& table, bool& form_is_public);
-void add_clip(FieldTable& table, TrainPlan& shared, std::string standard);
-void add_radius(FieldTable& table, TrainPlan& shared, std::string standard);
-void add_records(FieldTable& table, std::optional<std::uint64_t>& records, std::string standard = "needed");
+void add_clip(FieldTable& table, TrainPlan& shared, FieldText standard);
+void add_radius(FieldTable& table, TrainPlan& shared, FieldText standard);
+void add_records(FieldTable& table, std::optional<std::uint64_t>& records, FieldText standard = "needed");
 void add_threads(FieldTable& table, std::optional<std::uint64_t>& threads);
 void add_public_count(FieldTable& table, std::optional<std::uint64_t>& count);
 void add_regularization(FieldTable& table, double& regularization);
 void add_l1(FieldTable& table, std::optional<double>& l1);
 /// For those whose releases are Gaussian, all in proportion to one multiplier. \param standard what is tuned where nothing is said
-void add_tune(FieldTable& table, TrainPlan& shared, std::string standard);
+void add_tune(FieldTable& table, TrainPlan& shared, FieldText standard);
 
 /// For gradients of all records. Results do not depend on them.
 [[nodiscard]] std::size_t threads_of(const std::optional<std::uint64_t>& threads);

@@ -32,17 +32,20 @@ enum class Sampled { record, unit, row_of_unit };
 
 Sampled what_is_sampled(const DpSgdPlan& own, const TrainPlan& shared) {
   if (!shared.has_unit()) {
-    if (own.clip_by) refuse_plan("@clip-by is for @unit, which is missing");
+    if (own.clip_by) refuse_plan("{} is for {}, which is missing", "clip-by"_field, "unit"_field);
     return Sampled::record;
   }
-  if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 with @unit: a unit's rows may be in several", own.microbatch);
+  if (own.microbatch > 1)
+    refuse_plan("{} is {}, must be 1 with {}: a unit's rows may be in several", "microbatch"_field, own.microbatch, "unit"_field);
   const bool is_by_row = own.clip_by == ClipBy::row;
   const auto sampling = own.sampling.value_or(Sampling::poisson);
   if (sampling == Sampling::fixed || sampling == Sampling::truncated) {
-    refuse_plan("@sampling is {}, must be poisson or allocated with @unit: how many units are trained on is private", sampling);
+    refuse_plan("{} is {}, must be poisson or allocated with {}: how many units are trained on is private", "sampling"_field, sampling,
+                "unit"_field);
   }
   if (sampling == Sampling::allocated && is_by_row) {
-    refuse_plan("@sampling is allocated, must be poisson with @clip-by row: what rows of one unit in an epoch cost is known too roughly");
+    refuse_plan("{} is allocated, must be poisson with {} row: what rows of one unit in an epoch cost is known too roughly",
+                "sampling"_field, "clip-by"_field);
   }
   return is_by_row ? Sampled::row_of_unit : Sampled::unit;
 }
@@ -82,8 +85,8 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
     const Event event = with_what_is_beside(event_at(NoiseMultiplier{multiplier}));
     const Enclosure epsilon = accounting::epsilon_beside(event, target());
     if (!(epsilon.upper <= target().epsilon.value())) {
-      refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", multiplier,
-                  text(epsilon), target().delta.value(), target().epsilon.value());
+      refuse_plan("{} is {}, which costs epsilon in {} at delta = {}, must cost at most the {} {}", "noise-multiplier"_field, multiplier,
+                  text(epsilon), target().delta.value(), "epsilon"_field, target().epsilon.value());
     }
     return {.event = event, .epsilon = epsilon, .value = multiplier};
   }
@@ -91,7 +94,7 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
 
 class DpSgd final : public FileAlgorithm<DpSgdPlan> {
  public:
-  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   DpSgd() : FileAlgorithm{"Stochastic gradient descent on secret batches, each record's gradient clipped."} {}
 
@@ -100,7 +103,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     add_split(table, own, shared);
     add_records(table, own.records);
     table.add("epochs", own.epochs, "How often a record is met on average", WholeNumber{1, max_count}).standard("5");
-    table.add("steps", own.steps, "Batches, in the place of @epochs", WholeNumber{1, max_count});
+    table.add("steps", own.steps, field_text("Batches, in the place of {}", "epochs"_field), WholeNumber{1, max_count});
     table.add("step-size", own.step_size, "Of each step", AnyNumber{}).standard("1 / (smoothness + regularization)");
     table.add("schedule", own.schedule,
               "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / (1 + step-size regularization t)");
@@ -116,22 +119,28 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     table
         .add(
             "clip-by", own.clip_by,
-            "With @unit: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each clipped, and @records is a public guess of the rows used")
+            field_text(
+                "With {}: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each clipped, and {} is a public guess of the rows used",
+                "unit"_field, "records"_field))
         .standard("unit");
     add_timeout(table, own);
     table.group("Secret batches");
     table
         .add(
             "sampling", own.sampling,
-            "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, zero-out); truncated: poisson, of at most @largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)")
+            field_text(
+                "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, zero-out); truncated: poisson, of at most {} (zero-out, replace-one); fixed: without replacement (replace-one)",
+                "largest-batch"_field))
         .standard("poisson");
     add_batch_size(table, own.batch_size, "1/200 of the records trained on; of n units 4 sqrt(n), if that is more");
-    table.add("largest-batch", own.largest_batch, "Of @sampling truncated: what is drawn beyond so many records is left out, at random",
+    table.add("largest-batch", own.largest_batch,
+              field_text("Of {} truncated: what is drawn beyond so many records is left out, at random", "sampling"_field),
               WholeNumber{1, max_count});
     table.add("microbatch", own.microbatch, "Under replace-one: the mean gradient of so many successive records is clipped",
               WholeNumber{1, max_count});
     table.add("noise-multiplier", own.noise_multiplier,
-              "The noise over @clip, in place of the least that keeps the promise; refused when it does not keep it", AnyNumber{});
+              field_text("The noise over {}, in place of the least that keeps the promise; refused when it does not keep it", "clip"_field),
+              AnyNumber{});
   }
 
   std::unique_ptr<TrainingRun> run_of(const DpSgdPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
@@ -167,8 +176,8 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
   /// Who is in a batch is drawn for each record by itself only there.
   static void require_what_ranks_share(const DpSgdPlan& own) {
     const auto sampling = own.sampling.value_or(Sampling::poisson);
-    if (sampling != Sampling::poisson) refuse_plan("@sampling is {}, must be poisson on several ranks", sampling);
-    if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 on several ranks", own.microbatch);
+    if (sampling != Sampling::poisson) refuse_plan("{} is {}, must be poisson on several ranks", "sampling"_field, sampling);
+    if (own.microbatch > 1) refuse_plan("{} is {}, must be 1 on several ranks", "microbatch"_field, own.microbatch);
   }
 
   /// Owners are fewer than records, so a batch is a larger share of few of them: the noise in its mean falls with its size.
@@ -186,20 +195,20 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
   [[nodiscard]] static SampledSgdOptions settings_for(const DpSgdPlan& own, const TrainPlan& shared, const TrainContext& context,
                                                       ObjectiveRef objective, Count training, std::uint64_t size) {
     if (size % own.microbatch != 0) {
-      refuse_plan("@batch-size is {}, must be a multiple of the {} of @microbatch", size, own.microbatch);
+      refuse_plan("{} is {}, must be a multiple of the {} of {}", "batch-size"_field, size, own.microbatch, "microbatch"_field);
     }
-    if (own.steps && own.epochs) refuse_plan("@steps and @epochs say the same: give one of them");
+    if (own.steps && own.epochs) refuse_plan("{} and {} say the same: give one of them", "steps"_field, "epochs"_field);
     const Count units{(training.value() - 1) / own.microbatch + 1};
     const AnySampler sampler = any_sampler_of(own, shared, units, size / own.microbatch);
     const double batches = static_cast<double>(own.epochs.value_or(5)) * static_cast<double>(training.value()) / static_cast<double>(size);
-    if (!(batches < 0x1p53)) refuse_plan("@epochs is {}, must make fewer than 2^53 batches", *own.epochs);
+    if (!(batches < 0x1p53)) refuse_plan("{} is {}, must make fewer than 2^53 batches", "epochs"_field, *own.epochs);
     std::uint64_t steps = own.steps.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(batches))));
     if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&sampler); allocation != nullptr) {
       const std::uint64_t rounds = allocation->rounds().value();
       if (!own.steps) steps = own.epochs.value_or(5) * rounds;
       if (steps % rounds != 0) {
-        refuse_plan("@steps is {}, must be a multiple of {} with @sampling allocated: an epoch has so many batches and is paid whole",
-                    steps, rounds);
+        refuse_plan("{} is {}, must be a multiple of {} with {} allocated: an epoch has so many batches and is paid whole", "steps"_field,
+                    steps, rounds, "sampling"_field);
       }
     }
     SampledSgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
@@ -214,7 +223,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
                                .progress = context.progress_of(steps)};
     if (own.step_size) settings.step_size = StepSize{*own.step_size};
     if (!settings.step_size) require_default_step(objective);
-    if (own.iterate == Iterate::random) refuse_plan("@iterate is random, must be last or average for {}", DpSgdPlan::name);
+    if (own.iterate == Iterate::random) refuse_plan("{} is random, must be last or average for {}", "iterate"_field, DpSgdPlan::name);
     if (own.iterate)
       settings.returned = *own.iterate == Iterate::average ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
     static_cast<void>(plan(settings));  // refuses microbatches and samplers under adjacencies that have no theorem for them
@@ -224,8 +233,8 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
   [[nodiscard]] static AnySampler any_sampler_of(const DpSgdPlan& own, const TrainPlan& shared, Count units, std::uint64_t size) {
     const Sampling sampling = own.sampling.value_or(Sampling::poisson);
     if (own.largest_batch.has_value() != (sampling == Sampling::truncated)) {
-      if (own.largest_batch) refuse_plan("@largest-batch is for @sampling truncated, not for {}", sampling);
-      refuse_plan("@largest-batch is missing: @sampling truncated needs it");
+      if (own.largest_batch) refuse_plan("{} is for {} truncated, not for {}", "largest-batch"_field, "sampling"_field, sampling);
+      refuse_plan("{} is missing: {} truncated needs it", "largest-batch"_field, "sampling"_field);
     }
     if (sampling == Sampling::allocated) return allocation_of(units, size);
     if (what_is_sampled(own, shared) == Sampled::row_of_unit) {
@@ -234,7 +243,8 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     }
     if (sampling != Sampling::truncated) return any(sampler_of(sampling, shared.target.adjacency, units, size));
     if (*own.largest_batch % own.microbatch != 0) {
-      refuse_plan("@largest-batch is {}, must be a multiple of the {} of @microbatch", *own.largest_batch, own.microbatch);
+      refuse_plan("{} is {}, must be a multiple of the {} of {}", "largest-batch"_field, *own.largest_batch, own.microbatch,
+                  "microbatch"_field);
     }
     return truncated_of(shared.target.adjacency, units, size, *own.largest_batch / own.microbatch);
   }

@@ -54,7 +54,7 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
       const LpBall ball{LpExponent{own.norm}, radius};
       const auto make = [objective, ball, settings](Count features) { return OnlineFrankWolfe{objective, ball, settings, features}; };
       if (own.noise != PaperNoise::paper) return on_sums(own, shared, context, factorization_of(own), objective, settings, make);
-      if (own.factorization) refuse_plan("@factorization is for calibrated noise, the printed one is that of a tree");
+      if (own.factorization) refuse_plan("{} is for calibrated noise, the printed one is that of a tree", "factorization"_field);
       using O = std::decay_t<decltype(objective)>;
       return std::make_unique<PrintedRun<O, std::decay_t<decltype(make)>>>(
           own, shared, context, mechanisms::Factorization::tree, objective, settings, make,

@@ -105,14 +105,15 @@ struct GossipRules {
 
   [[nodiscard]] Mixing mixing(Count of) const {
     const Topology kind = own.topology.value_or(Topology::matchings);
-    if (own.graph && kind != Topology::graph) refuse_plan("@graph is for @topology graph, not for {}", kind);
-    if (own.mixing_seed && kind != Topology::matchings) refuse_plan("@mixing-seed is for @topology matchings, not for {}", kind);
+    if (own.graph && kind != Topology::graph) refuse_plan("{} is for {} graph, not for {}", "graph"_field, "topology"_field, kind);
+    if (own.mixing_seed && kind != Topology::matchings)
+      refuse_plan("{} is for {} matchings, not for {}", "mixing-seed"_field, "topology"_field, kind);
     if (kind == Topology::complete) return Mixing::complete(of);
     if (kind == Topology::ring) return Mixing::ring(of);
     if (kind == Topology::torus) return Mixing::torus(of);
     if (kind == Topology::hypercube) return Mixing::hypercube(of);
     if (kind == Topology::matchings) return Mixing::random_matchings(of, own.mixing_seed.value_or(0));
-    if (!own.graph) refuse_plan("@graph is missing: @topology graph needs a file of edges");
+    if (!own.graph) refuse_plan("{} is missing: {} graph needs a file of edges", "graph"_field, "topology"_field);
     return Mixing::of_graph(of, read_graph(*own.graph));
   }
 
@@ -129,9 +130,9 @@ struct GossipRules {
 
   template <class O>
   [[nodiscard]] GossipOptions settings(const TrainPlan& shared, const O& objective) const {
-    if (!own.learners) refuse_plan("@learners is missing: gossip needs the number of learners");
-    if (!own.records) refuse_plan("@records is missing: gossip shares the public number of records out among learners");
-    if (!shared.problem.radius) refuse_plan("@radius is missing: gossip keeps its weights in a ball");
+    if (!own.learners) refuse_plan("{} is missing: gossip needs the number of learners", "learners"_field);
+    if (!own.records) refuse_plan("{} is missing: gossip shares the public number of records out among learners", "records"_field);
+    if (!shared.problem.radius) refuse_plan("{} is missing: gossip keeps its weights in a ball", "radius"_field);
     return {.noise = learner_noise(noise_kind(shared), 1),
             .records = Count{*own.records},
             .learners = Count{*own.learners},
@@ -147,7 +148,7 @@ struct GossipRules {
 /// The features of all learners' records, from the options and the header of one file.
 FeatureMap features_of(const TrainPlan& shared) {
   if (shared.source.rows) shared.source.rows->refuse("must be a file: gossip reads its header first");
-  if (shared.source.path.empty()) refuse_plan("@data is missing, must name a file: gossip reads its header first");
+  if (shared.source.path.empty()) refuse_plan("{} is missing, must name a file: gossip reads its header first", "data"_field);
   if (shared.source.path == TextReader::standard_input) refuse_plan("the data file is -, must be a file: gossip reads its header first");
   if (std::holds_alternative<SparseFeatures>(shared.source.inputs)) return sparse_map_of(shared.source);
   return open_stream(shared.source).features;
@@ -159,8 +160,8 @@ ReadRecords read_encoded(const TrainPlan& shared, const FeatureMap& features, co
   if (!(found.features == features))
     throw Error{ErrorCode::bad_data, fmt::format("{}: has other columns than other learners' files", one_line(shared.source.path))};
   if (found.data.size() != records) {
-    refuse(ErrorCode::bad_data, "{}: has {} records, must have the {} that follow from @records", one_line(shared.source.path),
-           found.data.size(), records);
+    refuse(ErrorCode::bad_data, "{}: has {} records, must have the {} that follow from {}", one_line(shared.source.path), found.data.size(),
+           records, "records"_field);
   }
   return found;
 }
@@ -324,8 +325,9 @@ class Gossip final : public AlgorithmOf<GossipPlan> {
  public:
   Gossip() : AlgorithmOf{"Learners that own records descend by themselves and exchange noisy parameters, also over an mpirun."} {}
 
-  std::vector<std::pair<std::string, std::string>> refusals() const override {
-    return {{"steps", "is not for gossip, whose rounds follow from @records, @learners, @batch-size and @passes"}};
+  std::vector<RefusedField> refusals() const override {
+    return {{"steps", field_text("is not for gossip, whose rounds follow from {}, {}, {} and {}", "records"_field, "learners"_field,
+                                 "batch-size"_field, "passes"_field)}};
   }
 
   bool runs_on_ranks() const override { return true; }
@@ -341,11 +343,11 @@ class Gossip final : public AlgorithmOf<GossipPlan> {
     for (std::uint64_t learner = 0; learner < (is_for_each ? *own.learners : 1); ++learner) {
       files.push_back({"the data file", is_for_each ? data_of_learner(plan, learner) : plan.source.path});
     }
-    if (own.graph) files.push_back({"@graph", *own.graph});
+    if (own.graph) files.push_back({"graph"_field, *own.graph});
     return files;
   }
 
-  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override {
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override {
     return "a record's learner follows from its place in the file, and its proof is about one record of one learner";
   }
 
@@ -363,7 +365,8 @@ class Gossip final : public AlgorithmOf<GossipPlan> {
         .add("topology", own.topology,
              "Who exchanges parameters with whom: complete, ring, torus, hypercube, matchings (random ones), graph")
         .standard("matchings");
-    table.add("graph", own.graph, "A file with an edge a line, two learners from 0: @topology graph, Metropolis weights");
+    table.add("graph", own.graph,
+              field_text("A file with an edge a line, two learners from 0: {} graph, Metropolis weights", "topology"_field));
     table.add("mixing-seed", own.mixing_seed, "The public seed of random matchings", WholeNumber{}).standard("0");
     table.add("batch-size", own.batch_size, "Records of a learner in a round", WholeNumber{1, max_count});
     table.add("passes", own.passes, "Over the records", WholeNumber{1, max_count});

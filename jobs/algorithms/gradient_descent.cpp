@@ -48,7 +48,7 @@ class FullGradients : public FileAlgorithm<Own> {
  public:
   using FileAlgorithm<Own>::FileAlgorithm;
 
-  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
 
  protected:
@@ -59,7 +59,7 @@ class FullGradients : public FileAlgorithm<Own> {
     add_clip(table, shared, "the loss's bound for rows of norm 1");
     add_radius(table, shared, std::move(radius));
     add_threads(table, own.threads);
-    add_tune(table, shared, "needed with @tune");
+    add_tune(table, shared, field_text("needed with {}", "tune"_field));
     add_timeout(table, own);
     table.group("Privacy");
     add_public_count(table, own.public_count);
@@ -163,7 +163,7 @@ class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDesce
 
   std::unique_ptr<TrainingRun> run_of(const AcceleratedGradientDescentPlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
-    if (own.iterate == Iterate::random) refuse_plan("@iterate is random, must be last or average for {}", own.name);
+    if (own.iterate == Iterate::random) refuse_plan("{} is random, must be last or average for {}", "iterate"_field, own.name);
     const AnyObjective objective = any_objective_of(shared);
     return std::make_unique<AcceleratedRun>(descent_settings<AcceleratedGradientDescentOptions>(own, shared, context, objective), own,
                                             shared, context.team, objective);
@@ -197,7 +197,8 @@ class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
 
   std::unique_ptr<TrainingRun> run_of(const MirrorDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
-    if (!shared.problem.radius) refuse_plan("@radius is missing: mirror-descent keeps its weights in a ball or a simplex of this size");
+    if (!shared.problem.radius)
+      refuse_plan("{} is missing: mirror-descent keeps its weights in a ball or a simplex of this size", "radius"_field);
     static_cast<void>(Radius{*shared.problem.radius});
     static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
     return std::make_unique<MirrorDescentRun>(settings<MirrorDescentOptions>(own, shared, context, objective), own, shared, context.team,

@@ -104,16 +104,17 @@ FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs,
       score_{own, shared},
       team_{team} {
   if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
-    refuse_plan("@public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
+    refuse_plan("{} is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum",
+                "public-count"_field);
   }
   if (!is_shared()) return;
   if (shared.has_unit()) {
-    refuse(ErrorCode::unsupported, "@unit is for one process: which rows of a unit are used is chosen among those of all ranks");
+    refuse(ErrorCode::unsupported, "{} is for one process: which rows of a unit are used is chosen among those of all ranks", "unit"_field);
   }
   if (shared.source.path == TextReader::standard_input)
     refuse_plan("the data file is -, must be a file that each of several ranks can read");
   if (!shared.source.paths_of_ranks.empty() && holds_out()) {
-    refuse_plan("@held-out is {}, must be 0 where each rank has a file of its own", how_.held_out_fraction);
+    refuse_plan("{} is {}, must be 0 where each rank has a file of its own", "held-out"_field, how_.held_out_fraction);
   }
 }
 
@@ -260,7 +261,8 @@ void FileRun::read_share() {
 void FileRun::split_kept(const KeptRows& kept) {
   units_ = kept.units;
   if (needs_.records && is_count_public() && units_ != *needs_.records) {
-    refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of @records", one_line(plan_.source.path), units_, *needs_.records);
+    refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of {}", one_line(plan_.source.path), units_, *needs_.records,
+           "records"_field);
   }
   auto [parts, ends, held_out_ends] = split_units(found_->data, kept, how_.held_out_fraction);
   parts_.emplace(std::move(parts));
@@ -292,20 +294,20 @@ void add_timeout(FieldTable& table, SplitPlan& own) {
 }
 
 SplitOptions split_options(const SplitPlan& own, const TrainPlan& shared) {
-  if (!(own.held_out >= 0 && own.held_out < 1)) refuse_plan("@held-out is {}, must be at least 0 and less than 1", own.held_out);
+  if (!(own.held_out >= 0 && own.held_out < 1)) refuse_plan("{} is {}, must be at least 0 and less than 1", "held-out"_field, own.held_out);
   return {.adjacency = shared.target.adjacency, .held_out_fraction = own.held_out, .seed = own.split_seed};
 }
 
 Count training_count(const SplitPlan& own, const TrainPlan& shared, const std::optional<std::uint64_t>& said) {
   if (!said) {
-    refuse_plan("@records is missing: {} needs the public number of {} in the file", shared.algorithm_name(),
+    refuse_plan("{} is missing: {} needs the public number of {} in the file", "records"_field, shared.algorithm_name(),
                 shared.has_unit() ? "units" : "records");
   }
   const SplitOptions how = split_options(own, shared);
   const Count records{*said};
   if (how.adjacency == Adjacency::add_or_remove_one || shared.has_unit()) return expected_part(records, how);
   const std::size_t count = training_records(static_cast<std::size_t>(records.value()), how);
-  if (count == 0) refuse_plan("@records is {}, must leave at least one to train on", records.value());
+  if (count == 0) refuse_plan("{} is {}, must leave at least one to train on", "records"_field, records.value());
   return Count{count};
 }
 

@@ -232,9 +232,10 @@ class FileAlgorithm : public AlgorithmOf<Own> {
  protected:
   /// `why` for units of several rows. Of one row each a unit is a record, which may stand anywhere in the file: for what does not depend on the
   /// order of records. Where a part is held out by identifiers, how many are trained on is private, which records are not. Empty otherwise.
-  [[nodiscard]] static std::string unless_records(const TrainPlan& plan, std::string why) {
+  [[nodiscard]] static FieldText unless_records(const TrainPlan& plan, const FieldText& why) {
     if (plan.unit.most() != Count{1}) return why;
-    return std::get<Own>(plan.algorithm).held_out == 0 ? "" : std::move(why) + "; with @held-out 0 each of these units is a record";
+    if (std::get<Own>(plan.algorithm).held_out == 0) return {};
+    return field_text("{}; with {} 0 each of these units is a record", why, "held-out"_field);
   }
 };
 

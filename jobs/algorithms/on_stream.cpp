@@ -62,14 +62,15 @@ const FeatureMap& BatchRun::read(double /*noise*/, RunBits& /*bits*/, const RunC
 }
 
 Radius ball_radius(const TrainPlan& shared) {
-  if (!shared.problem.radius) refuse_plan("@radius is missing: {} keeps its weights in a ball", shared.algorithm_name());
+  if (!shared.problem.radius) refuse_plan("{} is missing: {} keeps its weights in a ball", "radius"_field, shared.algorithm_name());
   require_fixed_places(shared.target.adjacency);
   return Radius{*shared.problem.radius};
 }
 
 void add_stream_fields(FieldTable& table, StreamPlan& own, TrainPlan& shared, std::string clip) {
   table.group("Output");
-  table.add("every", own.every, "Print the weights, a line of JSON, after each so many records; with @json that is the last line",
+  table.add("every", own.every,
+            field_text("Print the weights, a line of JSON, after each so many records; with {} that is the last line", "json"_field),
             WholeNumber{1, max_count});
   add_count(table, own);
   table.add("steps", own.steps, "The most records to read", WholeNumber{1, max_count}).standard("needed");
@@ -78,7 +79,7 @@ void add_stream_fields(FieldTable& table, StreamPlan& own, TrainPlan& shared, st
 }
 
 Count most_records(const StreamPlan& own, const TrainPlan& shared) {
-  if (!own.steps) refuse_plan("@steps is missing: {} needs the most records that it may read", shared.algorithm_name());
+  if (!own.steps) refuse_plan("{} is missing: {} needs the most records that it may read", "steps"_field, shared.algorithm_name());
   return Count{*own.steps};
 }
 

@@ -113,7 +113,7 @@ class BallAlgorithm : public AlgorithmOf<Own> {
  public:
   using AlgorithmOf<Own>::AlgorithmOf;
 
-  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const final {
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const final {
     return "its records have public places in batches or in time, where a unit's rows may be anywhere, and its proof is about one record";
   }
 };

@@ -18,7 +18,7 @@ class Penalty final : public optimizers::Regularizer {
   Penalty(const std::optional<double>& l1, const std::optional<double>& radius, double l2)
       : net_{{.l1 = optimizers::Regularization{l1.value_or(0)}, .l2 = optimizers::Regularization{l2}}} {
     if (!radius) return;
-    if (l1) refuse_plan("@l1 is for weights without a @radius: there is no proximal map of both");
+    if (l1) refuse_plan("{} is for weights without a {}: there is no proximal map of both", "l1"_field, "radius"_field);
     on_ball_.emplace(optimizers::L2RegularizerOn{net_.l2, optimizers::L2Ball{optimizers::Radius{*radius}}});
   }
   [[nodiscard]] double value(std::span<const double> weights) const override {

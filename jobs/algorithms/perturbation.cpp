@@ -20,7 +20,7 @@ class Perturbation : public FileAlgorithm<Own> {
  public:
   using FileAlgorithm<Own>::FileAlgorithm;
 
-  std::vector<std::pair<std::string, std::string>> refusals() const override {
+  std::vector<RefusedField> refusals() const override {
     return {{"steps", fmt::format("is not for {}, which finds its minimum to the last digit that matters", Own::name)},
             {"radius", fmt::format("is not for {}, whose minimum is over all weights", Own::name)}};
   }
@@ -35,7 +35,7 @@ class Perturbation : public FileAlgorithm<Own> {
   /// lambda, which is over all weights.
   [[nodiscard]] static Regularization regularization_of(const PerturbationPlan& own) {
     const Regularization lambda{own.regularization};
-    if (!(lambda.value() > 0)) refuse_plan("@regularization is 0, must be greater than 0 for {}", Own::name);
+    if (!(lambda.value() > 0)) refuse_plan("{} is 0, must be greater than 0 for {}", "regularization"_field, Own::name);
     return lambda;
   }
 };
@@ -80,7 +80,7 @@ class OutputPerturbation final : public Perturbation<OutputPerturbationPlan> {
     add_public_count(table, own.public_count);
   }
 
-  [[nodiscard]] std::string why_no_units(const TrainPlan& plan) const override {
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& plan) const override {
     return this->unless_records(plan, "its proof is about what one record moves the minimum by");
   }
   std::unique_ptr<TrainingRun> run_of(const OutputPerturbationPlan& own, const TrainPlan& shared,
@@ -118,7 +118,7 @@ class ObjectivePerturbationRun final : public LoneRun {
         target().epsilon.value() - usable_count().pure_epsilon() -
         accounting::epsilon(accounting::ClosedForm{}, gaussian(settings_.output_multiplier, target().adjacency), of_output).upper;
     if (!(epsilon > 0)) {
-      refuse_plan("@epsilon is {}, must be more than what the noise on the minimum costs", target().epsilon.value());
+      refuse_plan("{} is {}, must be more than what the noise on the minimum costs", "epsilon"_field, target().epsilon.value());
     }
     // By basic composition it fits; what an audit can show of it is a little wider, and must fit as well.
     double excess = 0;
@@ -133,7 +133,7 @@ class ObjectivePerturbationRun final : public LoneRun {
       }
       excess += 1.01 * (cost.upper - target().epsilon.value());
     }
-    refuse(ErrorCode::unreachable, "@epsilon is {}, which no noise of objective-perturbation is shown to keep at delta = {}",
+    refuse(ErrorCode::unreachable, "{} is {}, which no noise of objective-perturbation is shown to keep at delta = {}", "epsilon"_field,
            target().epsilon.value(), target().delta.value());
   }
 
@@ -158,7 +158,7 @@ class ObjectivePerturbation final : public Perturbation<ObjectivePerturbationPla
     add_records(table, own.records);
   }
 
-  [[nodiscard]] std::string why_no_units(const TrainPlan& plan) const override {
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& plan) const override {
     return this->unless_records(plan, "its proof needs a Hessian of rank one from whatever is replaced, which is one record");
   }
   std::unique_ptr<TrainingRun> run_of(const ObjectivePerturbationPlan& own, const TrainPlan& shared,
@@ -166,7 +166,7 @@ class ObjectivePerturbation final : public Perturbation<ObjectivePerturbationPla
     const AnyConvexObjective objective = smooth_objective_of(shared);
     const Target target = shared.target;
     if (target.adjacency == Adjacency::add_or_remove_one) {
-      refuse_plan("@adjacency is add-or-remove-one, must be replace-one or zero-out for objective-perturbation");
+      refuse_plan("{} is add-or-remove-one, must be replace-one or zero-out for objective-perturbation", "adjacency"_field);
     }
     // What is released is known so closely beforehand that much noise on it is little: nearly all of the budget is for the minimum.
     const ObjectivePerturbationOptions settings{.records = training_count(own, shared, own.records),

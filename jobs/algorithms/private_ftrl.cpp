@@ -24,7 +24,7 @@ class PrivateFtrlAlgorithm final : public BallAlgorithm<PrivateFtrlPlan> {
     return with_objective(shared, [&](const auto& objective) {
       const Radius radius = ball_radius(shared);
       const Count steps = most_records(own, shared);
-      if (!own.step_size) refuse_plan("@step-size is missing: private-ftrl has no default that suits every stream");
+      if (!own.step_size) refuse_plan("{} is missing: private-ftrl has no default that suits every stream", "step-size"_field);
       const PrivateFtrlOptions settings{
           .steps = steps, .adjacency = shared.target.adjacency, .clip = clip_of(shared, objective), .step_size = StepSize{*own.step_size}};
       return on_sums(own, shared, context, factorization_of(own), objective, settings, [objective, radius, settings](Count features) {

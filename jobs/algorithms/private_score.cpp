@@ -68,7 +68,7 @@ nlohmann::json ends_of(const std::optional<Enclosure>& found) {
 PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan_{shared}, is_named_{own.score.has_value()} {
   if (own.score == Score::none) return;
   if (!(own.held_out > 0)) {
-    if (own.score) refuse_plan("@score is {}, must be none where @held-out is 0", *own.score);
+    if (own.score) refuse_plan("{} is {}, must be none where {} is 0", "score"_field, *own.score, "held-out"_field);
     return;
   }
   const auto kinds = kinds_of(shared);
@@ -76,7 +76,7 @@ PrivateScore::PrivateScore(const SplitPlan& own, const TrainPlan& shared) : plan
   if (std::find(kinds.begin(), kinds.end(), *kind_) != kinds.end()) return;
   std::string known;
   for (const auto kind : kinds) known += fmt::format("{}, ", name(kind));
-  refuse_plan("@score is {}, must be {}or none for {} loss", *own.score, known, shared.problem.loss);
+  refuse_plan("{} is {}, must be {}or none for {} loss", "score"_field, *own.score, known, shared.problem.loss);
 }
 
 std::optional<NoiseMultiplier> PrivateScore::paid_noise(const ScoredTraining& training) const {

@@ -134,7 +134,7 @@ class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
   std::unique_ptr<TrainingRun> run_of(const NoisySgdPlan& own, const TrainPlan& shared, const TrainContext& /*context*/) const override {
     const AnyObjective objective = objective_of(shared);
     const Radius radius = ball_radius(shared);
-    if (!own.records) refuse_plan("@records is missing: batches of a file need its public number of records");
+    if (!own.records) refuse_plan("{} is missing: batches of a file need its public number of records", "records"_field);
     const auto settings = settings_of(own, shared, objective, Count{*own.records}, own.passes);
     return std::make_unique<NoisySgdRun>(own, shared, objective, radius, settings);
   }
@@ -150,7 +150,8 @@ class NoisyFrankWolfeRun final : public BestRun<BatchRun, NoisyFrankWolfeOptions
   void check(std::size_t records) const override {
     const std::uint64_t most = records / 2 + 1;
     if (steps_ > most) {
-      refuse_plan("@steps is {}, must be at most {}: each batch but the first shares half of the {} records", steps_, most, records);
+      refuse_plan("{} is {}, must be at most {}: each batch but the first shares half of the {} records", "steps"_field, steps_, most,
+                  records);
     }
   }
   std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
@@ -192,7 +193,7 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan>
     settings.clip = ClippingNorm{shared.problem.clip.value_or(label_unit(shared))};
     if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
     if (settings.step_scale.value() > 1) {
-      refuse_plan("@step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), name());
+      refuse_plan("{} is {}, must be at most 1 for {}", "step-scale"_field, settings.step_scale.value(), name());
     }
     return std::make_unique<NoisyFrankWolfeRun>(own, shared, objective, ball, settings);
   }

@@ -31,7 +31,8 @@ namespace {
 
 OpenStream open_rows(const TrainingSource& source, ArrowStream rows) {
   const auto* const csv = std::get_if<CsvOptions>(&source.inputs);
-  if (csv == nullptr) source.rows->refuse("must be a file or a sparse matrix for @format libsvm, a file for records");
+  if (csv == nullptr)
+    source.rows->refuse(field_text("must be a file or a sparse matrix for {} libsvm, a file for records", "format"_field));
   ArrowReader reader{std::move(rows), source.policy()};
   FeatureMap features = arrow_features(reader, *source.label, *csv);
   ArrowRecords records{std::move(reader), features, source.label};
@@ -42,7 +43,8 @@ OpenStream open_rows(const TrainingSource& source, ArrowStream rows) {
 }
 
 OpenStream open_rows(const TrainingSource& source, SparseMatrix rows) {
-  if (!std::holds_alternative<SparseFeatures>(source.inputs)) source.rows->refuse("must be a table or a file unless @format is libsvm");
+  if (!std::holds_alternative<SparseFeatures>(source.inputs))
+    source.rows->refuse(field_text("must be a table or a file unless {} is libsvm", "format"_field));
   const FeatureMap features = sparse_map_of(source);
   return {RecordStream{SparseRows{std::move(rows), features, source.policy().form}}, features};
 }
@@ -53,7 +55,7 @@ OpenStream open_stream(const TrainingSource& source, const KeptUnits* units) {
   if (source.rows) return std::visit([&](auto rows) { return open_rows(source, std::move(rows)); }, source.rows->take());
   const auto* const file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
   if (file == nullptr && source.path != TextReader::standard_input && is_record_file(source.path)) {
-    refuse(ErrorCode::bad_data, "{}: is a record file, must be read with @format records", one_line(source.path));
+    refuse(ErrorCode::bad_data, "{}: is a record file, must be read with {} records", one_line(source.path), "format"_field);
   }
   const auto policy = source.policy();
   if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {
@@ -84,7 +86,7 @@ void require_records(const TrainPlan& plan, std::size_t records) {
 
 void require_said_records(const TrainPlan& plan, std::size_t records, std::uint64_t said) {
   if (records == said) return;
-  refuse(ErrorCode::bad_data, "{}: has {} records, must have the {} of @records", one_line(plan.source.path), records, said);
+  refuse(ErrorCode::bad_data, "{}: has {} records, must have the {} of {}", one_line(plan.source.path), records, said, "records"_field);
 }
 
 ReadRecords read(const TrainPlan& plan, ObjectiveRef objective, const KeptUnits* units, KeepRows keep) {

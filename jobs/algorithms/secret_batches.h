@@ -13,8 +13,8 @@
 
 namespace surety::jobs {
 
-void add_sampling(FieldTable& table, std::optional<Sampling>& sampling, std::string standard);
-void add_batch_size(FieldTable& table, std::optional<std::uint64_t>& size, std::string standard);
+void add_sampling(FieldTable& table, std::optional<Sampling>& sampling, FieldText standard);
+void add_batch_size(FieldTable& table, std::optional<std::uint64_t>& size, FieldText standard);
 
 /// Of batches that do not depend on each other.
 using IndependentSampler = std::variant<mechanisms::PoissonBatches, mechanisms::FixedSizeBatches>;

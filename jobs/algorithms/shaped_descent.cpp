@@ -48,7 +48,8 @@ void add_classes(FieldTable& table, Problem& problem) {
 }
 
 AnyObjective objective_of_classes(const TrainPlan& shared) {
-  if (shared.problem.loss != Loss::logistic) refuse_plan("@loss is {}, must be logistic for several classes", shared.problem.loss);
+  if (shared.problem.loss != Loss::logistic)
+    refuse_plan("{} is {}, must be logistic for several classes", "loss"_field, shared.problem.loss);
   require_options_of_loss(shared);
   return AnyObjective{std::make_shared<const LossOfClasses>()};
 }
@@ -56,7 +57,7 @@ AnyObjective objective_of_classes(const TrainPlan& shared) {
 /// \throws PlanError for softmax of one model.
 void require_classes_of_softmax(const Problem& problem) {
   if (problem.classes_by == ClassScores::softmax && problem.classes.empty()) {
-    refuse_plan("@classes-by is {}, must be said of several @classes", problem.classes_by);
+    refuse_plan("{} is {}, must be said of several {}", "classes-by"_field, problem.classes_by, "classes"_field);
   }
 }
 
@@ -65,7 +66,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
   ShapedDescent() : FileAlgorithm{"Descent on noisy gradients in coordinates that a release of the features' second moment gives."} {}
 
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
-  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] std::vector<std::string> tuned_over() const override { return {"steps=10,20,30", "clip-share=0.3,1"}; }
 
  protected:
@@ -106,7 +107,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
     require_classes_of_softmax(shared.problem);
     settings.classes_by = classes_by_of(shared.problem);
     if (own.clip_share && !(*own.clip_share > 0 && *own.clip_share <= 1)) {
-      refuse_plan("@clip-share is {}, must be greater than 0 and at most 1", *own.clip_share);
+      refuse_plan("{} is {}, must be greater than 0 and at most 1", "clip-share"_field, *own.clip_share);
     }
     settings.clip_share = own.clip_share;
     if (shared.problem.clip) settings.derivative_bound = ClippingNorm{*shared.problem.clip}.value();
@@ -134,12 +135,12 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
     for (const auto& text : own.class_weights) {
       const auto [one, number] = split_at_column(text, "class-weight", "class=number", true);
       const auto at = std::find(known.begin(), known.end(), one);
-      if (at == known.end()) refuse_plan("@class-weight names {}, must name one of @classes", in_quotes(one));
-      if (!said.insert(one).second) refuse_plan("@class-weight names {} twice", in_quotes(one));
+      if (at == known.end()) refuse_plan("{} names {}, must name one of {}", "class-weight"_field, in_quotes(one), "classes"_field);
+      if (!said.insert(one).second) refuse_plan("{} names {} twice", "class-weight"_field, in_quotes(one));
       double& weight = weights[static_cast<std::size_t>(at - known.begin())];
       weight = parse_double(number, "class-weight");
-      if (!(weight > 0)) refuse_plan("@class-weight of {} is {}, must be greater than 0", in_quotes(one), weight);
-      if (weight > 0x1p400) refuse_plan("@class-weight of {} is {}, must be at most 2^400", in_quotes(one), weight);
+      if (!(weight > 0)) refuse_plan("{} of {} is {}, must be greater than 0", "class-weight"_field, in_quotes(one), weight);
+      if (weight > 0x1p400) refuse_plan("{} of {} is {}, must be at most 2^400", "class-weight"_field, in_quotes(one), weight);
     }
     return weights;
   }
@@ -179,7 +180,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
   Constant() : FileAlgorithm{"The same answer for every record: the share of a class, or the mean label, from one release."} {}
 
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
-  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 
  protected:
   void fields(FieldTable& table, ConstantPlan& own, TrainPlan& shared) const override {
@@ -200,7 +201,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
         settings.label_bound = labels->bound;
       }
     } else if (shared.problem.loss != Loss::logistic) {
-      refuse_plan("@loss is {}, must be logistic or squared for {}", shared.problem.loss, name());
+      refuse_plan("{} is {}, must be logistic or squared for {}", "loss"_field, shared.problem.loss, name());
     }
     require_classes_of_softmax(shared.problem);
     const AnyObjective objective = shared.problem.classes.empty() ? any_objective_of(with_clip) : objective_of_classes(shared);

@@ -154,7 +154,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
   SufficientStatistics() : FileAlgorithm{"Least squares from one release of the second moment of features and label together."} {}
 
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
-  [[nodiscard]] std::string why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 
  protected:
   void fields(FieldTable& table, SufficientStatisticsPlan& own, TrainPlan& shared) const override {
@@ -171,7 +171,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
 
   std::unique_ptr<TrainingRun> run_of(const SufficientStatisticsPlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
-    if (shared.problem.loss != Loss::squared) refuse_plan("@loss is {}, must be squared for {}", shared.problem.loss, name());
+    if (shared.problem.loss != Loss::squared) refuse_plan("{} is {}, must be squared for {}", "loss"_field, shared.problem.loss, name());
     TrainPlan with_clip = shared;
     const auto labels = label_range(shared.problem);
     if (labels) with_clip.problem.clip = labels->bound.value();  // no gradient is taken, so none is clipped

@@ -71,11 +71,11 @@ class Svrg final : public FileAlgorithm<Own> {
     table.add("noise", own.noise, "calibrated; the printed noise, paper, is refused with the reason");
   }
 
-  std::vector<std::pair<std::string, std::string>> refusals() const override {
-    return {{"steps", fmt::format("is not for {}, which takes @inner-steps in each of its @epochs", Own::name)}};
+  std::vector<RefusedField> refusals() const override {
+    return {{"steps", field_text("is not for {}, which takes {} in each of its {}", Own::name, "inner-steps"_field, "epochs"_field)}};
   }
 
-  [[nodiscard]] std::string why_no_units(const TrainPlan& plan) const override {
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& plan) const override {
     return this->unless_records(plan, "its account is about what one record adds to full gradients and to batches");
   }
   std::unique_ptr<TrainingRun> run_of(const Own& own, const TrainPlan& shared, const TrainContext& context) const override {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include <surety/accounting/events/event.h>
+#include <surety/jobs/plans/field_text.h>
 #include <surety/jobs/run/run_context.h>
 #include <surety/jobs/run/team.h>
 
@@ -15,6 +16,8 @@ namespace surety::jobs {
 struct TrainContext {
   Team& team;
   RunContext run = {};
+  /// How names of fields are printed in results: "--steps" by the command.
+  PrintName print_name = plain_name;
   /// Told the weights after so many records, where a plan asks for that: they are released.
   std::function<void(std::uint64_t step, std::span<const double> weights)> weights = {};
 

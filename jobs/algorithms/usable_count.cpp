@@ -72,14 +72,16 @@ double laplace_reach(std::uint64_t parts) {
 }
 
 UsableCount::UsableCount(const CountPlan& own, const TrainPlan& shared, CountNeeds needs) : plan_{shared} {
-  if (own.count_records && own.no_count_records) refuse_plan("cannot combine @count-records with @no-count-records; remove one");
+  if (own.count_records && own.no_count_records)
+    refuse_plan("cannot combine {} with {}; remove one", "count-records"_field, "no-count-records"_field);
   if (own.no_count_records) return;
   // Under add-or-remove-one the plan holds a guess of the number. A wrong guess may stop a run, so only --count-records compares with it.
   const bool is_number_public = shared.target.adjacency != Adjacency::add_or_remove_one;
   if (own.count_records) {
-    if (!needs.why_not.empty()) refuse_plan("@count-records is {}", needs.why_not);
+    if (!needs.why_not.empty()) refuse_plan("{} is {}", "count-records"_field, needs.why_not);
     if (!is_number_public && !needs.public_records) {
-      refuse_plan("@count-records needs a public number of records to compare with, which add-or-remove-one has only by @public-count");
+      refuse_plan("{} needs a public number of records to compare with, which add-or-remove-one has only by {}", "count-records"_field,
+                  "public-count"_field);
     }
   } else if (!needs.why_not.empty() || !needs.is_standard || !is_number_public || shared.source.form_is_public || shared.search.tune) {
     return;
@@ -111,8 +113,9 @@ void UsableCount::keep(double released, std::uint64_t known) {
   if (most >= all / 2 || !(reach_ < all / 2)) return;
   refuse(
       ErrorCode::bad_data,
-      "{}: about {:.0f} of the {} {} trained on are usable, at most {:.0f} with confidence 0.999, must be at least half; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged. Check the label and its classes, how numbers are written (@decimal, @thousands), missing cells (@missing), and the number that was expected",
-      one_line(plan_.source.path), std::max(released, 0.0), known, whose(), std::max(most, 0.0));
+      "{}: about {:.0f} of the {} {} trained on are usable, at most {:.0f} with confidence 0.999, must be at least half; the others are damaged, or have a missing cell or an unknown label. The run stops here, and all that it planned stays charged. Check the label and its classes, how numbers are written ({}, {}), missing cells ({}), and the number that was expected",
+      one_line(plan_.source.path), std::max(released, 0.0), known, whose(), std::max(most, 0.0), "decimal"_field, "thousands"_field,
+      "missing"_field);
 }
 
 void UsableCount::add_to(TrainingFacts& facts) const {
@@ -124,13 +127,11 @@ void UsableCount::add_to(TrainingFacts& facts) const {
   auto& usable = facts.fields["usable"];
   usable = {{"value", *usable_}, {"from", from}, {"to", to}, {"confidence", 0.998}, {"of", known_}};
   if (!are_few(to, static_cast<double>(known_))) return;
-  const auto warning = [&](std::string_view mark) {
-    return fmt::format(
-        "at most {:.0f} of {} {} trained on are usable: check the label, how numbers are written ({}), and missing cells ({})", to, known_,
-        whose(), with_marks("@decimal, @thousands", mark), with_marks("@missing", mark));
-  };
-  facts.lines.emplace_back("WARNING", warning("--"));
-  usable["warning"] = warning("");
+  const auto warning =
+      field_text("at most {:.0f} of {} {} trained on are usable: check the label, how numbers are written ({}, {}), and missing cells ({})",
+                 to, known_, whose(), "decimal"_field, "thousands"_field, "missing"_field);
+  facts.lines.emplace_back("WARNING", warning.printed(facts.print_name));
+  usable["warning"] = warning.plain();
 }
 
 double release_count(const CountQuery& query, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
@@ -159,7 +160,9 @@ void add_count(FieldTable& table, CountPlan& own) {
   table.group("Data");
   table.add(
       "count-records", own.count_records,
-      "Count usable records in private, for a hundredth of the promise's mu squared, and refuse where that cannot be. The run warns below nine tenths of the known number, and stops below half, with its whole plan charged. The default counts wherever it can: not under @tune, with @form-is-public, without a public number of records, or where the noise would hide half of them");
+      field_text(
+          "Count usable records in private, for a hundredth of the promise's mu squared, and refuse where that cannot be. The run warns below nine tenths of the known number, and stops below half, with its whole plan charged. The default counts wherever it can: not under {}, with {}, without a public number of records, or where the noise would hide half of them",
+          "tune"_field, "form-is-public"_field));
   table.add("no-count-records", own.no_count_records, "Train without that count");
   table.group("Problem and algorithm");
 }

@@ -18,7 +18,7 @@ namespace surety::jobs {
 
 /// What an algorithm knows of such a count before anything is read.
 struct CountNeeds {
-  std::string why_not = {};  ///< why the training cannot count, behind "@count-records is "; empty where it can
+  std::string why_not = {};  ///< why the training cannot count, behind "count-records is "; empty where it can
   bool is_standard = true;   ///< whether it counts without --count-records
   bool is_pure = false;      ///< whether the noise is Laplace noise: where delta is 0, and where basic composition prices the training
   std::optional<std::uint64_t> public_records = {};  ///< about how many records, or units, are trained on, where the plan holds it

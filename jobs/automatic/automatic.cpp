@@ -309,8 +309,8 @@ Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>&
   const auto is_known = [&](const Choice& one) { return std::find(known.begin(), known.end(), one.algorithm) != known.end(); };
   const auto found = std::find_if(in_order.begin(), in_order.end(), is_known);
   if (found == in_order.end()) {
-    refuse_plan("@algorithm is missing: auto chose {}, which does not know all of the options; {} do", in_order.front().algorithm,
-                fmt::format("{}", fmt::join(known, ", ")));
+    refuse_plan("{} is missing: auto chose {}, which does not know all of the options; {} do", "algorithm"_field,
+                in_order.front().algorithm, fmt::format("{}", fmt::join(known, ", ")));
   }
   Choice choice = *found;
   if (found != in_order.begin()) choice.why += fmt::format("; {} does not know all of the options", in_order.front().algorithm);
@@ -329,24 +329,23 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   if (has_classes && knows_classes && !(has_one_file && (records || may_count))) return choice_for_classes(std::nullopt, why);
   if (known.size() == 1 && !(has_classes && knows_classes)) return {.algorithm = known.front(), .fields = {}, .why = why};
   if (plan.target.delta.value() == 0) {
-    refuse(
-        ErrorCode::unreachable,
-        "epsilon = {} at delta = 0 is out of reach of what @algorithm auto chooses, whose noise is Gaussian; @algorithm gossip knows delta = 0",
-        plan.target.epsilon.value());
+    refuse(ErrorCode::unreachable,
+           "epsilon = {} at delta = 0 is out of reach of what {} auto chooses, whose noise is Gaussian; {} gossip knows delta = 0",
+           plan.target.epsilon.value(), "algorithm"_field, "algorithm"_field);
   }
   if (plan.source.path == data::TextReader::standard_input) {
-    refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
+    refuse_plan("the data file is -, must be a file for {} auto, which reads its header first", "algorithm"_field);
   }
   const bool has_file_of_rank = !plan.source.paths_of_ranks.empty();
   const Adjacency adjacency = plan.target.adjacency;
   const bool is_public = adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
   if (!records && !is_public) {
-    refuse_plan("@records is missing: @algorithm auto needs the public number of {} in the file, or a guess of it",
+    refuse_plan("{} is missing: {} auto needs the public number of {} in the file, or a guess of it", "records"_field, "algorithm"_field,
                 plan.has_unit() ? "units" : "records");
   }
   if (has_file_of_rank && !records)
-    refuse_plan("@records is missing: @algorithm auto needs the number of records in the files of all ranks");
-  if (!(held_out >= 0 && held_out < 1)) refuse_plan("@held-out is {}, must be at least 0 and less than 1", held_out);
+    refuse_plan("{} is missing: {} auto needs the number of records in the files of all ranks", "records"_field, "algorithm"_field);
+  if (!(held_out >= 0 && held_out < 1)) refuse_plan("{} is {}, must be at least 0 and less than 1", "held-out"_field, held_out);
   // The header is read now, and all of it by the training: of a pipe there would be nothing left.
   if (!plan.source.rows) static_cast<void>(data::FileReadTwice{plan.source.path});
   auto opened = open_stream(form_of(plan.source));

@@ -67,7 +67,7 @@ bool Field::takes_numbers() const noexcept {
 }
 
 void Field::set(const std::string& text) const {
-  if (const auto fault = fault_of(constraint_, text); !fault.empty()) refuse_plan("@{} {}", name_, fault);
+  if (const auto fault = fault_of(constraint_, text); !fault.empty()) refuse_plan("{} {}", FieldName{name_}, fault);
   const auto set = [&](auto* value) {
     using Said = typename Held<std::remove_cvref_t<decltype(*value)>>::type;
     if constexpr (std::is_same_v<Said, bool>) {
@@ -76,7 +76,7 @@ void Field::set(const std::string& text) const {
       value->push_back(text);
     } else if constexpr (std::is_arithmetic_v<Said>) {
       Said number{};
-      if (read_all(text, number) != std::errc{}) refuse_plan("@{} is '{}', must be a number", name_, one_line(text));
+      if (read_all(text, number) != std::errc{}) refuse_plan("{} is '{}', must be a number", FieldName{name_}, one_line(text));
       *value = number;
     } else {
       *value = text;
@@ -84,7 +84,7 @@ void Field::set(const std::string& text) const {
   };
   std::visit(Overload{set,
                       [&](const ChoiceField& choice) {
-                        if (!choice.set(text)) refuse_plan("@{} is '{}', must be the name of one", name_, one_line(text));
+                        if (!choice.set(text)) refuse_plan("{} is '{}', must be the name of one", FieldName{name_}, one_line(text));
                       }},
              value_);
 }

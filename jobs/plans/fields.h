@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <surety/jobs/plans/choices.h>
+#include <surety/jobs/plans/field_text.h>
 
 namespace surety::jobs {
 
@@ -43,19 +44,18 @@ class Field {
   using Value = std::variant<bool*, std::string*, double*, std::uint64_t*, std::optional<std::string>*, std::optional<double>*,
                              std::optional<std::uint64_t>*, std::vector<std::string>*, ChoiceField>;
 
-  Field(std::string name, Value value, std::string help, Constraint constraint)
+  Field(std::string name, Value value, FieldText help, Constraint constraint)
       : name_{std::move(name)}, value_{value}, help_{std::move(help)}, constraint_{std::move(constraint)} {}
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Value& value() const noexcept { return value_; }
-  /// What it is, in which '@' stands before the name of another field.
-  [[nodiscard]] const std::string& help() const noexcept { return help_; }
+  [[nodiscard]] const FieldText& help() const noexcept { return help_; }
   [[nodiscard]] const Constraint& constraint() const noexcept { return constraint_; }
-  /// What holds where it is not said, where its value does not show that; marked as the help is.
-  [[nodiscard]] const std::optional<std::string>& standard() const noexcept { return standard_; }
+  /// What holds where it is not said, where its value does not show that.
+  [[nodiscard]] const std::optional<FieldText>& standard() const noexcept { return standard_; }
   /// \throws PlanError for a text that the constraint does not know.
   void set(const std::string& text) const;
-  Field& standard(std::string text) {
+  Field& standard(FieldText text) {
     standard_ = std::move(text);
     return *this;
   }
@@ -70,15 +70,21 @@ class Field {
  private:
   std::string name_;
   Value value_;
-  std::string help_;
+  FieldText help_;
   Constraint constraint_;
-  std::optional<std::string> standard_;
+  std::optional<FieldText> standard_;
   bool is_of_values_ = false;
 };
 
 /// What a field holds but for choices.
 template <class Value>
 concept IsFieldValue = std::is_constructible_v<Field::Value, Value*>;
+
+/// A field of other algorithms that one has no use for, and why: the reason follows the name of the field.
+struct RefusedField {
+  std::string name;
+  FieldText reason;
+};
 
 /// Names of fields that were said of a plan.
 using SaidFields = std::set<std::string, std::less<>>;
@@ -95,17 +101,17 @@ class FieldTable {
   FieldTable& group(std::string_view heading);
   /// The field stays in place until the next is added.
   template <IsFieldValue Value>
-  Field& add(std::string name, Value& value, std::string help, Constraint constraint = {}) {
+  Field& add(std::string name, Value& value, FieldText help, Constraint constraint = {}) {
     return add(Field{std::move(name), &value, std::move(help), std::move(constraint)});
   }
   Field& add(Field field);
   /// A choice of these values.
   template <IsChoice Choice>
-  Field& add(std::string name, Choice& value, std::string help, const std::vector<Choice>& of = all_of<Choice>()) {
+  Field& add(std::string name, Choice& value, FieldText help, const std::vector<Choice>& of = all_of<Choice>()) {
     return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(of)}});
   }
   template <IsChoice Choice>
-  Field& add(std::string name, std::optional<Choice>& value, std::string help, const std::vector<Choice>& of = all_of<Choice>()) {
+  Field& add(std::string name, std::optional<Choice>& value, FieldText help, const std::vector<Choice>& of = all_of<Choice>()) {
     return add(Field{std::move(name), ChoiceField{&value}, std::move(help), OneOfWords{names_of(of)}});
   }
 

@@ -103,14 +103,14 @@ nlohmann::json plan_json(std::string_view command, nlohmann::json options, const
 void require_type(const Field& field, const nlohmann::json& value) {
   const bool is_flag = std::holds_alternative<bool*>(field.value());
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.value());
-  if (value.is_array() && !is_list) refuse_text("options: @{} is a list, must be one value", field.name());
+  if (value.is_array() && !is_list) refuse_option("{} is a list, must be one value", FieldName{field.name()});
   const auto require = [&](const nlohmann::json& one) {
     const bool is_query = one.is_object() && field.name() == "query";
     if (is_flag ? one.is_boolean() : one.is_string() || is_query || (one.is_number() && field.takes_numbers())) return;
-    refuse_text("options: @{} is {}, must be {}", field.name(), one_line(one.dump()),
-                is_flag                 ? "true or false"
-                : field.takes_numbers() ? "a text or a number"
-                                        : "a text");
+    refuse_option("{} is {}, must be {}", FieldName{field.name()}, one_line(one.dump()),
+                  is_flag                 ? "true or false"
+                  : field.takes_numbers() ? "a text or a number"
+                                          : "a text");
   };
   if (!value.is_array()) return require(value);
   for (const auto& one : value) require(one);
@@ -121,7 +121,7 @@ std::string text_in(const std::string& field, const nlohmann::json& value) {
   if (value.is_number_unsigned()) return fmt::format("{}", accounting::whole_number_of(value, field));
   if (value.is_number()) return fmt::format("{}", accounting::number_of(value, field));
   if (value.is_object() && field == "query") return value.dump();
-  refuse_text("options: @{} is {}, must be a text or a number", field, one_line(value.dump()));
+  refuse_option("{} is {}, must be a text or a number", FieldName{field}, one_line(value.dump()));
 }
 
 nlohmann::json held_by(const Field& field) {
@@ -152,7 +152,7 @@ void refuse_unknown_field(const std::string& name, const FieldTable& known) {
   for (const auto& group : known.groups()) {
     for (const auto& field : group.fields) names.push_back(field.name());
   }
-  refuse_text("options: unknown field '{}'{}", one_line(name), did_you_mean(name, names));
+  refuse_option("unknown field '{}'{}", one_line(name), did_you_mean(name, names));
 }
 
 void write_reading(nlohmann::json& options, const data::DataPolicy& reading) {

@@ -28,6 +28,11 @@ template <class... Values>
 [[noreturn]] void refuse_text(fmt::format_string<const Values&...> pattern, const Values&... values) {
   refuse<Values...>(ErrorCode::bad_data, pattern, values...);
 }
+/// The same, of one of its options. Of a plan that was made of arguments, it is the argument that is wrong.
+template <class... Values>
+[[noreturn]] void refuse_option(fmt::format_string<const Values&...> pattern, const Values&... values) {
+  throw PlanError{{.code = ErrorCode::bad_data, .text = field_text<Values...>(pattern, values...), .is_of_plan_text = true}};
+}
 
 /// The plan of a command, of which everything is there that must be, and nothing that is unknown but in its options.
 /// \throws PlanError{bad_data} naming the path.

@@ -18,7 +18,7 @@ char delimiter_of(const std::string& text, const std::string& schema_file) {
   const char byte = text == "tab" || text == "\\t" ? '\t' : text == "space" ? ' ' : text.size() == 1 ? text.front() : '"';
   if (byte == '"' || byte == '\r' || byte == '\n' || static_cast<unsigned char>(byte) >= 0x80 || byte == 0) {
     constexpr std::string_view constraint = "must be tab, space or one character of ASCII that is no double quote and no line end";
-    if (schema_file.empty()) refuse_plan("@delimiter is '{}', {}", one_line(text), constraint);
+    if (schema_file.empty()) refuse_plan("{} is '{}', {}", "delimiter"_field, one_line(text), constraint);
     refuse_plan("{}: delimiter is '{}', {}", one_line(schema_file), one_line(text), constraint);
   }
   return byte;
@@ -39,7 +39,9 @@ void ReadingFields::add_csv(FieldTable& table) {
       "CSV: the character before the decimals of a number in a cell, '.' or ','; a cell with the other one is no number. Options are written with points");
   table.add(
       "thousands", thousands,
-      "CSV: the character between groups of three digits of a number in a cell: ',', '.', ''', '_' or space, another one than @decimal. Where it is the delimiter, cells with it stand in double quotes. A cell with it anywhere else is no number. Options are written without it");
+      field_text(
+          "CSV: the character between groups of three digits of a number in a cell: ',', '.', ''', '_' or space, another one than {}. Where it is the delimiter, cells with it stand in double quotes. A cell with it anywhere else is no number. Options are written without it",
+          "decimal"_field));
   table.add(
       "columns", columns,
       "CSV: name,name,...: the names of the columns of a file without a header, whose first line is then a record. One with a comma stands in double quotes");
@@ -60,7 +62,9 @@ void ReadingFields::add_missing(FieldTable& table) {
 void ReadingFields::add_complete(FieldTable& table) {
   table.add(
       "complete", complete,
-      "CSV: name,name,...: promise that no cell of these columns is missing, so that a sum or a mean under replace-one needs no private count. One that is there all the same counts as 0, clamped; with @form-is-public it is an error");
+      field_text(
+          "CSV: name,name,...: promise that no cell of these columns is missing, so that a sum or a mean under replace-one needs no private count. One that is there all the same counts as 0, clamped; with {} it is an error",
+          "form-is-public"_field));
 }
 
 void ReadingFields::add_schema(FieldTable& table) {
@@ -81,16 +85,17 @@ data::CsvFormat ReadingFields::csv() const {
     format.delimiter = delimiter_of(*schema->delimiter, schema->file);
   }
   if (const auto& said = decimal ? decimal : schema ? schema->decimal : std::nullopt) {
-    if (*said != "." && *said != ",") refuse_plan("@decimal is '{}', must be '.' or ','", one_line(*said));
+    if (*said != "." && *said != ",") refuse_plan("{} is '{}', must be '.' or ','", "decimal"_field, one_line(*said));
     format.decimal = said->front();
   }
   if (const auto& said = thousands ? thousands : schema ? schema->thousands : std::nullopt) {
     const char separator = *said == "space" ? ' ' : said->size() == 1 ? said->front() : '\0';
     if (data::thousands_separators.find(separator) == std::string_view::npos) {
-      refuse_plan("@thousands must be ',', '.', ''', '_' or space (got '{}')", one_line(*said));
+      refuse_plan("{} must be ',', '.', ''', '_' or space (got '{}')", "thousands"_field, one_line(*said));
     }
     if (separator == format.decimal) {
-      refuse_plan("@thousands must differ from the character before decimals (both are '{}'); give another @decimal", separator);
+      refuse_plan("{} must differ from the character before decimals (both are '{}'); give another {}", "thousands"_field, separator,
+                  "decimal"_field);
     }
     format.thousands = separator;
   }
@@ -100,22 +105,25 @@ data::CsvFormat ReadingFields::csv() const {
   if (columns) {
     format.columns = parse_values(*columns, "columns");
     for (auto name = format.columns.begin(); name != format.columns.end(); ++name) {
-      if (name->empty()) refuse_plan("@columns is '{}', must have a name between commas", one_line(*columns));
-      if (std::find(format.columns.begin(), name, *name) != name) refuse_plan("@columns names column '{}' twice", one_line(*name));
+      if (name->empty()) refuse_plan("{} is '{}', must have a name between commas", "columns"_field, one_line(*columns));
+      if (std::find(format.columns.begin(), name, *name) != name)
+        refuse_plan("{} names column '{}' twice", "columns"_field, one_line(*name));
     }
   }
   for (const auto& text : missing) {
     const auto [column, rest] = split_at_column(text, "missing", "column=value", true);
     const auto values = parse_values(rest, "missing");
     if (values.size() != 1 || data::trimmed(values.front()).empty()) {
-      refuse_plan("@missing is '{}', must be column=value, with quotes around a value with a comma", one_line(text));
+      refuse_plan("{} is '{}', must be column=value, with quotes around a value with a comma", "missing"_field, one_line(text));
     }
-    if (!format.missing.emplace(column, values.front()).second) refuse_plan("@missing names column '{}' twice", one_line(column));
+    if (!format.missing.emplace(column, values.front()).second)
+      refuse_plan("{} names column '{}' twice", "missing"_field, one_line(column));
   }
   if (complete) {
     for (auto& name : parse_values(*complete, "complete")) {
-      if (name.empty()) refuse_plan("@complete is '{}', must have a name between commas", one_line(*complete));
-      if (format.missing.contains(name)) refuse_plan("@complete and @missing both name column '{}', must be one of them", one_line(name));
+      if (name.empty()) refuse_plan("{} is '{}', must have a name between commas", "complete"_field, one_line(*complete));
+      if (format.missing.contains(name))
+        refuse_plan("{} and {} both name column '{}', must be one of them", "complete"_field, "missing"_field, one_line(name));
       format.complete.insert(std::move(name));
     }
   }

@@ -33,7 +33,7 @@ std::vector<ColumnPair> pairs_of(const std::vector<std::string>& texts) {
   std::vector<ColumnPair> pairs;
   for (const auto& text : texts) {
     auto [first, second] = split_pair(text, "pairs");
-    if (first == second) refuse_plan("@pairs is '{}', must be of two columns", one_line(text));
+    if (first == second) refuse_plan("{} is '{}', must be of two columns", "pairs"_field, one_line(text));
     pairs.push_back({std::move(first), std::move(second)});
   }
   return pairs;
@@ -44,19 +44,20 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
       .drop = said.drop, .rows_have_common_scale = said.rows == RowScale::scaled, .terms = said.terms, .pairs = pairs_of(said.pairs)};
   for (const auto& text : said.bounds) {
     const auto [column, ends] = parse_list(text, "bounds", false);
-    if (ends.size() != 2) refuse_plan("@bounds is '{}', must be column=lower,upper", one_line(text));
+    if (ends.size() != 2) refuse_plan("{} is '{}', must be column=lower,upper", "bounds"_field, one_line(text));
     const Bounds its{parse_double(ends[0], "bounds"), parse_double(ends[1], "bounds")};
     if (!std::isfinite(its.lower) || !std::isfinite(its.upper) || !(its.lower < its.upper)) {
       refuse_plan("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column), its.lower, its.upper);
     }
     if (!result.bounds.emplace(column, its).second) {
-      refuse_plan("@bounds names column '{}' twice", one_line(column));
+      refuse_plan("{} names column '{}' twice", "bounds"_field, one_line(column));
     }
   }
   for (const auto& text : said.categories) {
     auto [column, names] = parse_list(text, "categories", true);
-    if (names == std::vector<std::string>{""}) refuse_plan("@categories is '{}', must be column=text,text,...", one_line(text));
-    if (!result.categories.emplace(column, std::move(names)).second) refuse_plan("@categories names column '{}' twice", one_line(column));
+    if (names == std::vector<std::string>{""}) refuse_plan("{} is '{}', must be column=text,text,...", "categories"_field, one_line(text));
+    if (!result.categories.emplace(column, std::move(names)).second)
+      refuse_plan("{} names column '{}' twice", "categories"_field, one_line(column));
   }
   const auto is_named = [&](const std::string& column) {
     return column == label || result.bounds.contains(column) || result.categories.contains(column) ||
@@ -71,12 +72,12 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
     } else if (column.bounds) {
       result.bounds.emplace(column.name, Bounds{column.bounds->lower, column.bounds->upper});
     } else if ((column.type == "text" || column.type == "date") && column.name != context.said_unit.column) {
-      refuse_plan("column {} of @schema is a {}, must {}", in_quotes(column.name), *column.type,
+      refuse_plan("column {} of {} is a {}, must {}", in_quotes(column.name), "schema"_field, *column.type,
                   column.type == "text" ? "have categories or be dropped" : "be dropped");
     }
   }
   if (context.said_unit.column == label) {
-    refuse_plan("@unit is {}, must be another column than the label's", in_quotes(label));
+    refuse_plan("{} is {}, must be another column than the label's", "unit"_field, in_quotes(label));
   }
   // A name is no feature, unless the user says which.
   if (const auto& unit = context.said_unit.column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
@@ -90,9 +91,9 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
 void require_possible(const LabelRule& label, const Schema* schema) {
   const auto* const column = schema == nullptr ? nullptr : schema->find(label.column);
   if (column == nullptr || !column->type) return;
-  const auto why = [&](const std::string& text) { return why_never(parse_condition(text, "@label"), {{label.column, *column->type}}); };
+  const auto why = [&](const std::string& text) { return why_never(parse_condition(text, "label"), {{label.column, *column->type}}); };
   if (label.test) {
-    if (const auto never = why(describe(label))) refuse_plan("@label {}", *never);
+    if (const auto never = why(describe(label))) refuse_plan("{} {}", "label"_field, *never);
     return;
   }
   for (const auto& one : label.classes) {
@@ -100,14 +101,14 @@ void require_possible(const LabelRule& label, const Schema* schema) {
     const bool may_be = *column->type == "boolean" ? one == "1" || one == "0" : one.find_first_of("0123456789") != std::string::npos;
     const auto text = describe(CellComparison{.column = label.column, .relation = Relation::equal, .value = one});
     if (may_be) continue;
-    if (const auto never = why(text)) refuse_plan("@classes {}", *never);
+    if (const auto never = why(text)) refuse_plan("{} {}", "classes"_field, *never);
   }
 }
 
 [[noreturn]] void refuse_unit(const char* format, bool is_of_ledger) {
   constexpr std::string_view reason = "file has no column that names an owner";
   if (is_of_ledger) refuse_plan("the unit of the ledger is for CSV files: a {} {}", format, reason);
-  refuse_plan("@unit is for CSV files: a {} {}", format, reason);
+  refuse_plan("{} is for CSV files: a {} {}", "unit"_field, format, reason);
 }
 
 }  // namespace
@@ -128,7 +129,9 @@ void TableFields::add(FieldTable& table, const std::vector<DataFormat>& formats)
       "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the columns, for columns with bounds or categories, whose rows are then no longer than 1");
   table.add(
       "terms", terms,
-      "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as @algorithm auto chooses, else linear");
+      field_text(
+          "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as {} auto chooses, else linear",
+          "algorithm"_field));
   table.add("pairs", pairs, "CSV: first:second, two columns with bounds whose product is a feature, too; may be repeated");
 }
 
@@ -150,8 +153,8 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
   if (context.has_unit && said.format != DataFormat::csv)
     refuse_unit(said.format == DataFormat::libsvm ? "LIBSVM" : "record", context.has_unit_of_ledger);
   if (said.format == DataFormat::csv) {
-    if (said.label.empty()) refuse_plan("@label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
-    if (said.features) refuse_plan("@features is for LIBSVM files, a CSV file has its columns");
+    if (said.label.empty()) refuse_plan("{} is missing, a CSV file needs a column or a comparison such as 'visits>0'", "label"_field);
+    if (said.features) refuse_plan("{} is for LIBSVM files, a CSV file has its columns", "features"_field);
     source.reading = context.reading.policy();  // refused before anything is charged
     auto label = parse_label_rule(said.label);
     if (!context.classes.empty()) {
@@ -165,11 +168,12 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
   if (said.format == DataFormat::records) {
     if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
         said.rows != RowScale::unit || said.terms != Terms::automatic || !said.pairs.empty() || context.reading.is_about_csv()) {
-      refuse_plan(
-          "@label, @features, @drop, @bounds, @categories, @rows, @terms, @pairs, @delimiter, @decimal, @thousands, @columns, @missing and @schema were said when the record file was converted");
+      refuse_plan("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {} and {} were said when the record file was converted", "label"_field,
+                  "features"_field, "drop"_field, "bounds"_field, "categories"_field, "rows"_field, "terms"_field, "pairs"_field,
+                  "delimiter"_field, "decimal"_field, "thousands"_field, "columns"_field, "missing"_field, "schema"_field);
     }
-    if (!context.classes.empty()) refuse_plan("@classes is for CSV files, whose label is a text");
-    if (said.data == TextReader::standard_input) refuse_plan("the data file is -, must be a file for @format records");
+    if (!context.classes.empty()) refuse_plan("{} is for CSV files, whose label is a text", "classes"_field);
+    if (said.data == TextReader::standard_input) refuse_plan("the data file is -, must be a file for {} records", "format"_field);
     source.reading = context.reading.policy();
     const auto file = std::make_shared<const RecordFile>(said.data);
     source.label = file->description().label;
@@ -177,17 +181,20 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     return source;
   }
   if (said.terms == Terms::additive || !said.pairs.empty()) {
-    refuse_plan("@terms additive and @pairs are for CSV files with bounds, a LIBSVM file has no columns");
+    refuse_plan("{} additive and {} are for CSV files with bounds, a LIBSVM file has no columns", "terms"_field, "pairs"_field);
   }
   if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty()) {
-    refuse_plan("@label, @drop, @bounds and @categories are for CSV files, a LIBSVM file has its own labels and no columns");
+    refuse_plan("{}, {}, {} and {} are for CSV files, a LIBSVM file has its own labels and no columns", "label"_field, "drop"_field,
+                "bounds"_field, "categories"_field);
   }
   if (context.reading.is_about_csv())
-    refuse_plan("@delimiter, @decimal, @thousands, @columns, @missing and @schema are for CSV files, a LIBSVM file has no such cells");
-  if (!context.classes.empty()) refuse_plan("@classes is for CSV files, whose label is a text");
-  if (!said.features) refuse_plan("@features is missing: the largest index that occurs is private, so say how many features there are");
+    refuse_plan("{}, {}, {}, {}, {} and {} are for CSV files, a LIBSVM file has no such cells", "delimiter"_field, "decimal"_field,
+                "thousands"_field, "columns"_field, "missing"_field, "schema"_field);
+  if (!context.classes.empty()) refuse_plan("{} is for CSV files, whose label is a text", "classes"_field);
+  if (!said.features)
+    refuse_plan("{} is missing: the largest index that occurs is private, so say how many features there are", "features"_field);
   if (const auto most = context.reading.limits().features; *said.features > most) {
-    refuse_plan("@features is {}, must be at most {} unless @no-limits is given", *said.features, most);
+    refuse_plan("{} is {}, must be at most {} unless {} is given", "features"_field, *said.features, most, "no-limits"_field);
   }
   source.reading = context.reading.policy();
   source.inputs = SparseFeatures{static_cast<std::uint32_t>(*said.features)};

@@ -19,13 +19,14 @@ void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find
 double parse_double(std::string_view text, std::string_view field) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) refuse_plan("@{} has '{}', must be a number there", field, one_line(text));
+  if (error != std::errc{} || end != text.data() + text.size())
+    refuse_plan("{} has '{}', must be a number there", FieldName{field}, one_line(text));
   return value;
 }
 
 std::vector<std::string> parse_values(std::string_view text, std::string_view field) {
   const std::string_view whole = text;
-  const auto invalid_for = [&](std::string_view fault) { refuse_plan("@{} is '{}', {}", field, one_line(whole), fault); };
+  const auto invalid_for = [&](std::string_view fault) { refuse_plan("{} is '{}', {}", FieldName{field}, one_line(whole), fault); };
   std::vector<std::string> values;
   for (bool is_more = true; is_more;) {
     skip_blanks(text);
@@ -71,7 +72,7 @@ std::string list_text(const std::vector<std::string>& values) {
 }
 
 std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view field, std::string_view form, bool at_first) {
-  const auto refuse = [&] { refuse_plan("@{} is '{}', must be {}", field, one_line(text), form); };
+  const auto refuse = [&] { refuse_plan("{} is '{}', must be {}", FieldName{field}, one_line(text), form); };
   std::string_view rest = text;
   if (rest.starts_with('"')) {
     auto name = take_quoted(rest);
@@ -88,7 +89,7 @@ std::pair<std::string, std::string> split_at_column(std::string_view text, std::
 
 std::pair<std::string, std::string> split_pair(std::string_view text, std::string_view field) {
   std::string_view rest = text;
-  const auto refuse = [&] { refuse_plan("@{} is '{}', must be first:second, two columns", field, one_line(text)); };
+  const auto refuse = [&] { refuse_plan("{} is '{}', must be first:second, two columns", FieldName{field}, one_line(text)); };
   const auto take = [&](bool is_last) {
     skip_blanks(rest);
     std::string name;
@@ -114,7 +115,7 @@ std::string pair_text(const std::string& first, const std::string& second) { ret
 
 Ends parse_ends(std::string_view text, std::string_view field) {
   const auto ends = parse_values(text, field);
-  if (ends.size() != 2) refuse_plan("@{} is '{}', must be lower,upper", field, one_line(text));
+  if (ends.size() != 2) refuse_plan("{} is '{}', must be lower,upper", FieldName{field}, one_line(text));
   return {parse_double(ends[0], field), parse_double(ends[1], field)};
 }
 

@@ -6,7 +6,7 @@ namespace surety::jobs {
 
 namespace {
 
-constexpr std::string_view taken_already = "must be given anew: it was read already";
+constexpr const char* taken_already = "must be given anew: it was read already";
 
 }  // namespace
 
@@ -29,7 +29,7 @@ GivenRows::Rows GivenRows::take() {
   return taken;
 }
 
-void GivenRows::refuse(std::string_view must) const {
+void GivenRows::refuse(const FieldText& must) const {
   refuse_plan("the data are {} {}, {}", std::string_view{name_}.starts_with('A') ? "an" : "a", name_, must);
 }
 

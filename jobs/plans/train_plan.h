@@ -21,6 +21,7 @@
 #include <surety/data/sparse_matrix.h>
 #include <surety/data/unit_selection.h>
 #include <surety/jobs/plans/choices.h>
+#include <surety/jobs/plans/field_text.h>
 
 namespace surety::mechanisms {
 enum class Factorization;
@@ -49,7 +50,7 @@ class GivenRows {
   /// "Arrow stream" or "sparse matrix".
   [[nodiscard]] const char* name() const noexcept { return name_; }
   /// \throws PlanError "the data are a sparse matrix, <must>", always.
-  [[noreturn]] void refuse(std::string_view must) const;
+  [[noreturn]] void refuse(const FieldText& must) const;
 
   /// Of units of several rows: how rows are to be kept, said before they are read, and then those that were.
   struct Units {

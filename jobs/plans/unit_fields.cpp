@@ -19,7 +19,7 @@ OwnerRule rule_of(const std::string& column, std::optional<EmptyUnit> empty, con
   if (columns.empty()) return rule;
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return data::trimmed(one) == column; });
   if (found == columns.end()) {
-    refuse_plan("@unit is '{}', must be one of the {} columns that are named", one_line(column), columns.size());
+    refuse_plan("{} is '{}', must be one of the {} columns that are named", "unit"_field, one_line(column), columns.size());
   }
   rule.place = {.column = static_cast<std::uint64_t>(found - columns.begin()) + 1, .columns = columns.size()};
   return rule;
@@ -31,9 +31,12 @@ void UnitFields::add(FieldTable& table) {
   table
       .add(
           "unit", column,
-          "CSV: the column that names the owner of a row. What is promised is then promised to an owner with all rows, of which @most are used; names are compared byte by byte")
+          field_text(
+              "CSV: the column that names the owner of a row. What is promised is then promised to an owner with all rows, of which {} are used; names are compared byte by byte",
+              "most"_field))
       .standard("the ledger's, else one row");
-  table.add("most", most, "How many rows of a @unit are used, at most: chosen by a secret hash of that unit's rows alone",
+  table.add("most", most,
+            field_text("How many rows of a {} are used, at most: chosen by a secret hash of that unit's rows alone", "unit"_field),
             WholeNumber{1, std::uint64_t{1} << 53});
   add_empty(table);
 }
@@ -41,7 +44,8 @@ void UnitFields::add(FieldTable& table) {
 void UnitFields::add_empty(FieldTable& table) {
   table
       .add("empty-unit", empty,
-           "What records are whose @unit is empty, as in damaged ones: one, all of them are one unit, or each, each is a unit")
+           field_text("What records are whose {} is empty, as in damaged ones: one, all of them are one unit, or each, each is a unit",
+                      "unit"_field))
       .standard("one");
 }
 
@@ -54,11 +58,12 @@ void UnitFields::take_schema(const Schema& schema) {
 
 UnitOfPrivacy unit_of(const UnitFields& said, const ReadingFields& reading) {
   if (said.column.has_value() != said.most.has_value()) {
-    if (said.column) refuse_plan("@most is missing: @unit needs a public number of rows, of which no more are used of a unit");
-    refuse_plan("@unit is missing: @most is the number of rows that are used of a unit, so name its column");
+    if (said.column)
+      refuse_plan("{} is missing: {} needs a public number of rows, of which no more are used of a unit", "most"_field, "unit"_field);
+    refuse_plan("{} is missing: {} is the number of rows that are used of a unit, so name its column", "unit"_field, "most"_field);
   }
   if (!said.column) {
-    if (said.empty) refuse_plan("@empty-unit is for @unit, which is missing");
+    if (said.empty) refuse_plan("{} is for {}, which is missing", "empty-unit"_field, "unit"_field);
     return {};
   }
   const auto& column = *said.column;
@@ -68,8 +73,8 @@ UnitOfPrivacy unit_of(const UnitFields& said, const ReadingFields& reading) {
 UnitOfPrivacy unit_of_records(const UnitFields& said, const ReadingFields& reading) {
   auto unit = unit_of(said, reading);
   if (!unit.is_row() && reading.csv().missing.contains(*said.column)) {
-    refuse_plan("what a missing cell of column '{}' counts as is said, must not be: it names the unit, for which @empty-unit says it",
-                one_line(*said.column));
+    refuse_plan("what a missing cell of column '{}' counts as is said, must not be: it names the unit, for which {} says it",
+                one_line(*said.column), "empty-unit"_field);
   }
   return unit;
 }

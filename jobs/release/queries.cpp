@@ -40,7 +40,7 @@ struct SaidOfQuery {
   AskedFunction asked = {};
   std::string function = {};  ///< its name, as it was written
   std::string query = {};     ///< as text, for messages
-  std::string place = {};     ///< before each message, with '@' before names of fields: "query 2: "
+  FieldText place = {};       ///< before each message: "query 2: "
   bool is_object = false;     ///< in JSON, where most-keys is most_keys
   std::optional<std::string> where = {};
   std::optional<Bounds> bounds = {};
@@ -58,38 +58,30 @@ struct SaidOfQuery {
   std::map<std::string, std::string> types = {};
   double weight = 1;
 
-  /// A pattern of this query's fields with another text for the mark of fields, which those of an object do not have.
-  [[nodiscard]] std::string named(std::string_view pattern, std::string_view mark) const {
-    if (!is_object) return with_marks(pattern, mark);
-    std::string text;
-    bool is_name = false;
-    for (const char c : pattern) {
-      is_name = c == '@' || (is_name && (c == '-' || (c >= 'a' && c <= 'z')));
-      if (c != '@') text += is_name && c == '-' ? '_' : c;
-    }
-    return text;
-  }
-  /// As `with_reasons`, by a pattern of fmt in which '@' stands before the name of each field.
+  /// \throws PlanError, always, by a pattern as that of `field_text`. The names of an object's members are the same at every front end.
   template <class... Values>
-  [[noreturn]] void refuse(std::string_view pattern, const Values&... values) const {
-    with_reasons([&](std::string_view mark) { return fmt::vformat(named(pattern, mark), fmt::make_format_args(values...)); });
+  [[noreturn]] void refuse(fmt::format_string<const Values&...> pattern, const Values&... values) const {
+    auto reason = field_text<Values...>(pattern, values...);
+    if (is_object) reason = reason.printed(member_name);
+    throw PlanError{{.code = ErrorCode::invalid_argument, .text = field_text("{}{}", place, reason)}};
   }
-  /// \throws PlanError, always, with what is wrong by the mark of fields.
-  template <class Reason>
-  [[noreturn]] void with_reasons(const Reason& reason) const {
-    throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return with_marks(place, mark) + reason(mark); }};
+
+ private:
+  static std::string member_name(std::string name) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
   }
 };
 
-/// What `action` refuses, or nothing.
-template <class Action>
-std::optional<std::string> refusal_of(const Action& action) {
+/// What `action` makes. What it refuses, `refuse` refuses for the same reason.
+template <class Action, class Refuse>
+auto or_refused(const Action& action, const Refuse& refuse) {
   try {
-    action();
+    return action();
   } catch (const Error& error) {
-    return error.what();
+    refuse(error.what());
+    throw;
   }
-  return std::nullopt;
 }
 
 /// Whether it is of texts of which a unit has so many at most.
@@ -108,9 +100,9 @@ bool is_quantile(Function function) { return function == Function::median || fun
 /// Reads what is asked from `said.query`. \throws PlanError for no query
 void read_text(SaidOfQuery& said, bool may_have_condition) {
   auto text = parse_query_text(said.query, may_have_condition);
-  if (!text.fault.empty()) said.refuse(text.fault, text.at_fault);
+  if (!text.fault.empty()) said.refuse("{}", text.fault);
   if (text.where) {
-    if (said.where) said.refuse("'{}' has a condition, so @where must be left out", one_line(said.query));
+    if (said.where) said.refuse("'{}' has a condition, so {} must be left out", one_line(said.query), "where"_field);
     said.where = std::move(text.where);
   }
   said.asked = std::move(text.asked);
@@ -129,20 +121,22 @@ Fractions fractions_of(const SaidOfQuery& said) {
 
 std::optional<Groups> groups_of(const SaidOfQuery& said) {
   if (said.by.empty()) {
-    if (!said.keys.empty() || said.discovers_keys) said.refuse("@keys is given without @by, the column of the groups");
-    if (said.key_bounds) said.refuse("@key-bounds is given without @by, the column of the groups");
-    if (said.key_bins) said.refuse("@key-bins is given without @by, the column of the groups");
-    if (said.most_per_group) said.refuse("@most-per-group is given without @by, the column of the groups");
+    if (!said.keys.empty() || said.discovers_keys)
+      said.refuse("{} is given without {}, the column of the groups", "keys"_field, "by"_field);
+    if (said.key_bounds) said.refuse("{} is given without {}, the column of the groups", "key-bounds"_field, "by"_field);
+    if (said.key_bins) said.refuse("{} is given without {}, the column of the groups", "key-bins"_field, "by"_field);
+    if (said.most_per_group) said.refuse("{} is given without {}, the column of the groups", "most-per-group"_field, "by"_field);
     return std::nullopt;
   }
-  if (std::find(said.by.begin(), said.by.end(), "") != said.by.end()) said.refuse("@by has an empty name, must name columns");
+  if (std::find(said.by.begin(), said.by.end(), "") != said.by.end()) said.refuse("{} has an empty name, must name columns", "by"_field);
   const bool is_of_several = said.by.size() > 1;
   if (!said.keys.empty() || said.discovers_keys) {
-    if (said.key_bounds || said.key_bins) said.refuse("@key-bounds and @key-bins are not for @keys, must be left out");
+    if (said.key_bounds || said.key_bins)
+      said.refuse("{} and {} are not for {}, must be left out", "key-bounds"_field, "key-bins"_field, "keys"_field);
     if (said.discovers_keys) return std::nullopt;
     if (said.keys.size() != said.by.size()) {
-      said.refuse("@keys has {} lists, must have one for each of the {} columns of @by{}", said.keys.size(), said.by.size(),
-                  said.is_object ? "" : ", with ; between two");
+      said.refuse("{} has {} lists, must have one for each of the {} columns of {}{}", "keys"_field, said.keys.size(), said.by.size(),
+                  "by"_field, said.is_object ? "" : ", with ; between two");
     }
     Groups groups{said.by.front(), said.keys.front()};
     for (std::size_t k = 1; k < said.by.size(); ++k) groups.beside.push_back({said.by[k], said.keys[k]});
@@ -150,13 +144,13 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
   }
   if (is_of_several) {
     if (said.key_bounds || said.key_bins) {
-      said.refuse(
-          "@key-bounds and @key-bins are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": 9}})");
+      said.refuse("{} and {} are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": 9}})",
+                  "key-bounds"_field, "key-bins"_field);
     }
-    said.refuse("@keys is missing: the groups are public, a list for each of the {} columns of @by", said.by.size());
+    said.refuse("{} is missing: the groups are public, a list for each of the {} columns of {}", "keys"_field, said.by.size(), "by"_field);
   }
   if (!said.key_bounds || !said.key_bins) {
-    said.refuse("@keys is missing: the groups are public (of numbers, @key-bounds and @key-bins)");
+    said.refuse("{} is missing: the groups are public (of numbers, {} and {})", "keys"_field, "key-bounds"_field, "key-bins"_field);
   }
   return Groups{said.by.front(), Bins{*said.key_bounds, *said.key_bins}};
 }
@@ -239,36 +233,38 @@ class AskedStatistic {
 
   [[nodiscard]] std::optional<GroupCap> group_cap() const {
     if (!said_.most_per_group) return std::nullopt;
-    if (!has_group_cap(said_)) refuse_field(true, said_.discovers_keys ? "@most-per-group beside discovered @keys" : "@most-per-group");
+    if (!has_group_cap(said_))
+      refuse_field(true, said_.discovers_keys ? field_text("{} beside discovered {}", "most-per-group"_field, "keys"_field)
+                                              : "most-per-group"_field);
     return GroupCap{Count{*said_.most_per_group}, owner_of(context_.unit)};
   }
 
  private:
   [[nodiscard]] const std::string& column() const { return said_.asked.columns.front(); }
-  void refuse_field(bool is_given, std::string_view field) const {
-    if (is_given) said_.refuse(fmt::format("{} is not for {{}}(), must be left out", field), said_.function);
+  void refuse_field(bool is_given, const FieldText& field) const {
+    if (is_given) said_.refuse("{} is not for {}(), must be left out", field, said_.function);
   }
   void check() const {
     const auto function = said_.asked.function;
     if (function == Function::count || function == Function::count_units || function == Function::count_distinct) {
-      refuse_field(said_.bounds.has_value(), "@bounds");
+      refuse_field(said_.bounds.has_value(), "bounds"_field);
     }
-    if (function != Function::sum) refuse_field(said_.clip_unit_sum.has_value(), "@clip-unit-sum");
-    if (said_.clip_unit_sum) refuse_field(said_.bounds.has_value(), "@bounds beside @clip-unit-sum");
+    if (function != Function::sum) refuse_field(said_.clip_unit_sum.has_value(), "clip-unit-sum"_field);
+    if (said_.clip_unit_sum) refuse_field(said_.bounds.has_value(), field_text("{} beside {}", "bounds"_field, "clip-unit-sum"_field));
     if (function != Function::histogram) {
-      refuse_field(said_.bins.has_value(), "@bins");
-      refuse_field(said_.categories.has_value(), "@categories");
+      refuse_field(said_.bins.has_value(), "bins"_field);
+      refuse_field(said_.categories.has_value(), "categories"_field);
     }
-    if (!is_quantile(function)) refuse_field(said_.candidates.has_value(), "@candidates");
+    if (!is_quantile(function)) refuse_field(said_.candidates.has_value(), "candidates"_field);
     if (said_.discovers_keys && function != Function::mean && function != Function::count_units) {
-      said_.refuse("@keys is {} for {}(), must be a list there: means and count(units) alone are of groups that nobody listed", discovered,
-                   said_.function);
+      said_.refuse("{} is {} for {}(), must be a list there: means and count(units) alone are of groups that nobody listed", "keys"_field,
+                   discovered, said_.function);
     }
-    if (!has_most_keys(function) && !said_.discovers_keys) refuse_field(said_.most_keys.has_value(), "@most-keys");
-    if (function == Function::keys || function == Function::distinct) refuse_field(said_.bounds.has_value(), "@bounds");
+    if (!has_most_keys(function) && !said_.discovers_keys) refuse_field(said_.most_keys.has_value(), "most-keys"_field);
+    if (function == Function::keys || function == Function::distinct) refuse_field(said_.bounds.has_value(), "bounds"_field);
   }
   [[nodiscard]] Bounds bounds() const {
-    if (!said_.bounds) said_.refuse("@bounds is missing: {}() needs public bounds lower,upper", said_.function);
+    if (!said_.bounds) said_.refuse("{} is missing: {}() needs public bounds lower,upper", "bounds"_field, said_.function);
     return *said_.bounds;
   }
   [[nodiscard]] Count most_keys() const { return Count{said_.most_keys.value_or(context_.unit.most().value())}; }
@@ -280,11 +276,11 @@ class AskedStatistic {
   }
   [[nodiscard]] HistogramOf histogram() const {
     if (said_.categories) {
-      refuse_field(said_.bounds.has_value(), "@bounds beside @categories");
-      refuse_field(said_.bins.has_value(), "@bins beside @categories");
+      refuse_field(said_.bounds.has_value(), field_text("{} beside {}", "bounds"_field, "categories"_field));
+      refuse_field(said_.bins.has_value(), field_text("{} beside {}", "bins"_field, "categories"_field));
       return {column(), *said_.categories};
     }
-    if (!said_.bins) said_.refuse("@bins or @categories is missing: the cells of a histogram are public");
+    if (!said_.bins) said_.refuse("{} or {} is missing: the cells of a histogram are public", "bins"_field, "categories"_field);
     return {column(), Bins{bounds(), *said_.bins}};
   }
 
@@ -443,38 +439,33 @@ bool may_have_text(const std::string& column, const std::string& type, const std
 /// The condition, in which `statistic` says what its columns hold.
 Condition condition_of(const SaidOfQuery& said, const Statistic& statistic, const Schema* schema, const CsvFormat& format) {
   const auto kinds = kinds_of(statistic, said.types, schema);
-  std::optional<Condition> condition;
-  const auto parse = [&](std::string_view mark) {
-    condition = parse_condition(*said.where, with_marks(said.place, mark) + said.named("@where", mark), kinds);
-  };
-  if (refusal_of([&] { parse(""); })) {
-    throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return *refusal_of([&] { parse(mark); }); }};
+  const auto condition = or_refused([&] { return parse_condition(*said.where, "", kinds); },
+                                    [&](const std::string& reason) { said.refuse("{}{}", "where"_field, reason); });
+  if (const auto why = why_never(condition, declared_types(said, schema))) said.refuse("{} {}", "where"_field, *why);
+  if (const auto why = contradiction_in(condition, format)) {
+    said.refuse("{} is '{}', which no record can meet: {}", "where"_field, one_line(*said.where), *why);
   }
-  if (const auto why = why_never(*condition, declared_types(said, schema))) said.refuse("@where {}", *why);
-  if (const auto why = contradiction_in(*condition, format)) {
-    said.refuse("@where is '{}', which no record can meet: {}", one_line(*said.where), *why);
-  }
-  return *condition;
+  return condition;
 }
 
 /// \throws PlanError for a listed text that no cell of its column's declared type can have.
 void require_possible_texts(const SaidOfQuery& said, const Statistic& statistic, const Schema* schema) {
   const auto types = declared_types(said, schema);
   if (types.empty()) return;
-  const auto check = [&](std::string_view field, const std::string& column, const Cells& cells) {
+  const auto check = [&](FieldName field, const std::string& column, const Cells& cells) {
     const auto* const texts = std::get_if<Categories>(&cells);
     const auto type = types.find(column);
     if (texts == nullptr || type == types.end()) return;
     for (const auto& text : texts->names) {
       if (may_have_text(column, type->second, text)) continue;
-      said.refuse(std::string{field} + " has '{}', which no cell of column {} can be: it is declared to be of type {}; must be left out",
+      said.refuse("{} has '{}', which no cell of column {} can be: it is declared to be of type {}; must be left out", field,
                   one_line(text), in_quotes(column), type->second);
     }
   };
-  if (const auto* const histogram = std::get_if<HistogramOf>(&statistic.of)) check("@categories", histogram->column, histogram->cells);
+  if (const auto* const histogram = std::get_if<HistogramOf>(&statistic.of)) check("categories"_field, histogram->column, histogram->cells);
   if (!statistic.by) return;
-  check("@keys", statistic.by->column, statistic.by->keys);
-  for (const auto& more : statistic.by->beside) check("@keys", more.column, more.keys);
+  check("keys"_field, statistic.by->column, statistic.by->keys);
+  for (const auto& more : statistic.by->beside) check("keys"_field, more.column, more.keys);
 }
 
 /// \throws PlanError for a field that is missing or out of place.
@@ -618,7 +609,7 @@ void read_function(SaidOfQuery& said, const nlohmann::json& object, QueryGrammar
   }
 }
 
-SaidOfQuery said_by(const nlohmann::json& object, const std::string& place, QueryGrammar grammar) {
+SaidOfQuery said_by(const nlohmann::json& object, const FieldText& place, QueryGrammar grammar) {
   SaidOfQuery said{.place = place, .is_object = true};
   if (!object.is_object()) said.refuse("must be a JSON object");
   for (const auto& [name, value] : object.items()) {
@@ -693,7 +684,8 @@ SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   const bool needs_bounds = function == Function::sum || function == Function::mean || function == Function::variance ||
                             is_quantile(function) || (is_histogram && said.bins);
   if (needs_bounds && column != nullptr && (column->type == "text" || column->type == "date")) {
-    said.refuse("@query is '{}', whose column is a {} by @schema, must be one of numbers", one_line(said.query), *column->type);
+    said.refuse("{} is '{}', whose column is a {} by {}, must be one of numbers", "query"_field, one_line(said.query), *column->type,
+                "schema"_field);
   }
   if (needs_bounds && !said.bounds && !said.clip_unit_sum) said.bounds = bounds_in(column);
   if (said.by.empty()) return said;
@@ -750,12 +742,12 @@ class SharedBounds {
   explicit SharedBounds(const std::vector<std::string>& texts) {
     for (const auto& text : texts) {
       if (text.find('=') == std::string::npos) {
-        if (of_all_) refuse_plan("@bounds is given twice without a column, must be column=lower,upper for each column");
+        if (of_all_) refuse_plan("{} is given twice without a column, must be column=lower,upper for each column", "bounds"_field);
         of_all_ = ends_of(text);
         continue;
       }
       const auto [column, rest] = split_at_column(text, "bounds", "lower,upper or column=lower,upper", false);
-      if (!of_column_.emplace(column, ends_of(rest)).second) refuse_plan("@bounds names column '{}' twice", one_line(column));
+      if (!of_column_.emplace(column, ends_of(rest)).second) refuse_plan("{} names column '{}' twice", "bounds"_field, one_line(column));
     }
   }
 
@@ -774,7 +766,7 @@ class SharedBounds {
   void require_used() const {
     for (const auto& [column, bounds] : of_column_) {
       if (!used_.contains(column))
-        refuse_plan("@bounds names column '{}', which none of the queries clamps; leave it out", one_line(column));
+        refuse_plan("{} names column '{}', which none of the queries clamps; leave it out", "bounds"_field, one_line(column));
     }
   }
   [[nodiscard]] const std::optional<Bounds>& of_all() const noexcept { return of_all_; }
@@ -800,10 +792,11 @@ class OnceForAll {
   void require_one(std::string_view field) const {
     if (columns_.size() < 2) return;
     if (field == "bounds") {
-      refuse_plan("@bounds is given once for {} columns ({}); give each column its own: @bounds {}=lower,upper @bounds {}=lower,upper",
-                  columns_.size(), names(), form(columns_[0]), form(columns_[1]));
+      refuse_plan("{} is given once for {} columns ({}); give each column its own: {} {}=lower,upper {} {}=lower,upper", "bounds"_field,
+                  columns_.size(), names(), "bounds"_field, form(columns_[0]), "bounds"_field, form(columns_[1]));
     }
-    refuse_plan("@{} is given once for {} columns ({}); say each query as a JSON object with its own", field, columns_.size(), names());
+    refuse_plan("{} is given once for {} columns ({}); say each query as a JSON object with its own", FieldName{field}, columns_.size(),
+                names());
   }
 
  private:
@@ -844,19 +837,27 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 void QueryFields::add(FieldTable& table) {
   table.add(
       "query", queries,
-      "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...). A name with a comma, a quote or a parenthesis, or with blanks around it, stands in double quotes, each quote inside twice: 'mean(\"age, 0.5\")'. Behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in @queries");
+      field_text(
+          "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...). A name with a comma, a quote or a parenthesis, or with blanks around it, stands in double quotes, each quote inside twice: 'mean(\"age, 0.5\")'. Behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in {}",
+          "queries"_field));
   table.add(
       "queries", file,
-      "A JSON file of queries for one charge: a list of objects with \"function\" (count, count_units, count_distinct, sum, mean, variance, median, quantile, histogram, keys or distinct), \"column\" (of distinct also a list) and \"fractions\" (of quantile a list), or with \"query\", a text as @query has it, and, as needed, \"where\", \"bounds\": [lower, upper], \"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", \"most_per_group\" (of several columns \"by\": [...] and \"keys\": [[...], {\"bounds\": [lower, upper], \"bins\": 9}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1");
+      field_text(
+          "A JSON file of queries for one charge: a list of objects with \"function\" (count, count_units, count_distinct, sum, mean, variance, median, quantile, histogram, keys or distinct), \"column\" (of distinct also a list) and \"fractions\" (of quantile a list), or with \"query\", a text as {} has it, and, as needed, \"where\", \"bounds\": [lower, upper], \"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", \"most_per_group\" (of several columns \"by\": [...] and \"keys\": [[...], {{\"bounds\": [lower, upper], \"bins\": 9}}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1",
+          "query"_field));
   table.add(
       "where", where,
-      "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as 'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and present(column) ask for it. A column that @schema calls a date is compared with days: 'admission>=2017-06-01'");
+      field_text(
+          "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as 'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and present(column) ask for it. A column that {} calls a date is compared with days: 'admission>=2017-06-01'",
+          "schema"_field));
   table.add(
       "bounds", bounds,
       "lower,upper, known without looking at the data: numbers are clamped to them. Where queries clamp several columns, column=lower,upper for each; may be repeated");
   table.add(
       "clip-unit-sum", clip_unit_sum,
-      "Sum, in the place of @bounds: lower,upper, known without looking at the data, to which what all used rows of a unit add up to is clipped");
+      field_text(
+          "Sum, in the place of {}: lower,upper, known without looking at the data, to which what all used rows of a unit add up to is clipped",
+          "bounds"_field));
   table.add("bins", bins, "Histogram: this many cells of equal width between the bounds", WholeNumber{2, most_cells});
   table
       .add(
@@ -873,14 +874,18 @@ void QueryFields::add(FieldTable& table) {
       WholeNumber{1, std::uint64_t{1} << 20});
   table.add(
       "by", by,
-      "Each statistic for each group of this column, or of up to three: 'sex,region', where @keys, or @key-bounds and @key-bins of one, say which there are. A name with a comma stands in quotes");
+      field_text(
+          "Each statistic for each group of this column, or of up to three: 'sex,region', where {}, or {} and {} of one, say which there are. A name with a comma stands in quotes",
+          "keys"_field, "key-bounds"_field, "key-bins"_field));
   table
       .add(
           "keys", keys,
-          "text,text,...: the groups, known without looking at the data and written as @categories; others are in none. Of several columns a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. Of a unit @most-keys groups count")
+          field_text(
+              "text,text,...: the groups, known without looking at the data and written as {}; others are in none. Of several columns a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. Of a unit {} groups count",
+              "categories"_field, "most-keys"_field))
       .is_of_values();
   table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
-  table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
+  table.add("key-bins", key_bins, field_text("This many groups of equal width between {}", "key-bounds"_field), WholeNumber{2, most_cells});
   table.add(
       "most-per-group", most_per_group,
       "Of a unit at most this many rows count in each listed group, the first of those that are used; as many as are used unless given",
@@ -944,16 +949,11 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   OnceForAll columns_of_bounds, columns_of_clip, columns_of_categories;
   std::vector<WeightedStatistic> queries;
   for (std::size_t k = 0; k < texts.size(); ++k) {
-    const auto place = texts.size() == 1 ? std::string{"@query: "} : fmt::format("query {}: ", k + 1);
+    const auto place = texts.size() == 1 ? field_text("{}: ", "query"_field) : field_text("query {}: ", k + 1);
     if (is_object_text(texts[k])) {
       constexpr int deepest = 4;
-      nlohmann::json object;
-      const auto parse = [&](std::string_view mark) {
-        object = accounting::parse_strict_json(texts[k], deepest, with_marks(place, mark) + "the object");
-      };
-      if (refusal_of([&] { parse(""); })) {
-        throw PlanError{ErrorCode::invalid_argument, [&](std::string_view mark) { return *refusal_of([&] { parse(mark); }); }};
-      }
+      const auto object = or_refused([&] { return accounting::parse_strict_json(texts[k], deepest, "the object"); },
+                                     [&](const std::string& reason) { refuse_plan("{}{}", place, reason); });
       queries.push_back(query_of(with_schema(said_by(object, place, options.grammar), context.schema), context));
       continue;
     }
@@ -961,7 +961,8 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     auto said = said_in_words(options, is_of_version_1 ? query_text_of_version_1(texts[k], true) : texts[k]);
     if (in_words > 1) said.place = place;
     if (options.grammar == QueryGrammar::plan_2) {
-      said.refuse("@query is '{}', must be an object with 'function', 'column' and 'fractions' in a plan of version 2", one_line(texts[k]));
+      said.refuse("{} is '{}', must be an object with 'function', 'column' and 'fractions' in a plan of version 2", "query"_field,
+                  one_line(texts[k]));
     }
     read_text(said, true);
     bounds.give(said);
@@ -995,7 +996,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     columns_of_categories.require_one("categories");
   }
   const auto refuse_unused = [](bool is_unused, std::string_view field) {
-    if (is_unused) refuse_plan("@{} is for none of the queries, must be left out (a query in JSON says all itself)", field);
+    if (is_unused) refuse_plan("{} is for none of the queries, must be left out (a query in JSON says all itself)", FieldName{field});
   };
   refuse_unused(unused.where.has_value(), "where");
   refuse_unused(unused.bounds.has_value(), "bounds");

@@ -39,7 +39,7 @@ enum class QueryGrammar : std::uint8_t {
 
 /// For who runs a plan of version 1.
 inline constexpr std::string_view note_of_version_1 =
-    "the plan is of version 1: its queries are texts, in which a name cannot stand in quotes; --print-plan prints it in version 2";
+    "the plan is of version 1: its queries are texts, in which a name cannot stand in quotes; print it to get version 2";
 
 struct QueryFields {
   QueryGrammar grammar = QueryGrammar::command;

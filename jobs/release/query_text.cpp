@@ -79,10 +79,10 @@ Function function_of(const Head& head) {
 }  // namespace
 
 QueryText parse_query_text(std::string_view text, bool may_have_condition) {
-  const auto is_wrong = [&](std::string_view constraint) {
-    return QueryText{.fault = "@query is '{}', " + std::string{constraint}, .at_fault = one_line(text)};
+  const auto is_wrong = [&](const FieldText& constraint) {
+    return QueryText{.fault = field_text("{} is '{}', {}", "query"_field, one_line(text), constraint)};
   };
-  constexpr std::string_view form =
+  constexpr const char* form =
       "must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column), keys(column) or distinct(column, ...)";
   const auto head = head_of(text);
   if (!head) return is_wrong(form);
@@ -102,9 +102,8 @@ QueryText parse_query_text(std::string_view text, bool may_have_condition) {
     return is_wrong("must have a parenthesis, or of a quantile a comma, behind the quoted name");
   }
   if (!is_known) {
-    return {.fault = "@query has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there" +
-                     did_you_mean(head->word, words),
-            .at_fault = one_line(head->word)};
+    return {.fault = field_text("{} has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there{}",
+                                "query"_field, one_line(head->word), did_you_mean(head->word, words))};
   }
   QueryText result{.asked = {.function = function_of(*head)}, .where = std::move(inside->where)};
   auto& asked = result.asked;
@@ -113,7 +112,7 @@ QueryText parse_query_text(std::string_view text, bool may_have_condition) {
     left = trimmed(left);
     if (left == "units") asked.function = Function::count_units;
     if (left.empty() || left == "units") return result;
-    return is_wrong("must be count(), count(units) or count(distinct column): a condition goes to @where");
+    return is_wrong(field_text("must be count(), count(units) or count(distinct column): a condition goes to {}", "where"_field));
   }
   if (is_distinct) {
     asked.columns = parse_values(left, "query");

@@ -42,8 +42,7 @@ struct AskedFunction {
 struct QueryText {
   AskedFunction asked = {};
   std::optional<std::string> where = {};  ///< the text of the condition behind it
-  std::string fault = {};  ///< a pattern of fmt with '@' before names of fields: "@query is '{}', must ..."; empty where nothing is wrong
-  std::string at_fault = {};  ///< what the pattern shows
+  FieldText fault = {};                   ///< "query is '...', must ..."; empty where nothing is wrong
 };
 /// \param may_have_condition whether a condition may stand behind the function. \throws PlanError as `parse_values`
 [[nodiscard]] QueryText parse_query_text(std::string_view text, bool may_have_condition);

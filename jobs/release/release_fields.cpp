@@ -41,7 +41,7 @@ WrittenRelease ReleaseFields::written(const Target& target) {
   const auto unit = unit_of_records(unit_, reading_);
   const auto policy = reading_.policy();
   queries_.take_file();
-  if (queries_.queries.empty()) refuse_text("options: @query is missing, must say what is released");
+  if (queries_.queries.empty()) refuse_option("{} is missing, must say what is released", "query"_field);
   WrittenRelease result{{},
                         {.target = target,
                          .queries = parse_queries(queries_, {.target = target,

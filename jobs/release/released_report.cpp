@@ -24,7 +24,6 @@ namespace {
 using namespace statistics;
 
 /// Text and CSV are the command's. In JSON, C and Python a field has its name alone.
-constexpr std::string_view mark_of_options = "--";
 
 std::string shown_value(const PartFacts& facts, double number) {
   if (!facts.has_values) return "";
@@ -164,11 +163,12 @@ std::string csv_number(const PartFacts& facts, double number) {
 
 }  // namespace
 
-std::string warning_of(const ReleasedQuery& query, const Answer& answer, std::string_view mark) {
+std::string warning_of(const ReleasedQuery& query, const Answer& answer, const PrintName& print_name) {
   if (!answer.used || !answer.used->are_few()) return {};
-  return fmt::format("at most {:.0f} of {:.0f} records have a number in {}: check how its numbers are written ({})",
-                     answer.used->used.upper, answer.used->total->value, data::in_quotes(query.facts.column),
-                     with_marks("@decimal, @thousands, @missing", mark));
+  return field_text("at most {:.0f} of {:.0f} records have a number in {}: check how its numbers are written ({}, {}, {})",
+                    answer.used->used.upper, answer.used->total->value, data::in_quotes(query.facts.column), "decimal"_field,
+                    "thousands"_field, "missing"_field)
+      .printed(print_name);
 }
 
 std::string width_warning_of(const ReleasedQuery& query, const Answer& answer) {
@@ -206,13 +206,13 @@ std::vector<std::string> interval_warnings_of(const ReleasedQuery& query) {
   return warnings;
 }
 
-std::vector<std::string> warnings_of(const ReleasedStatistics& released, std::string_view mark) {
+std::vector<std::string> warnings_of(const ReleasedStatistics& released, const PrintName& print_name) {
   std::vector<std::string> warnings;
   for (const auto& query : released.queries) {
     std::string first;
     std::size_t count = 0;
     for (const auto& answer : query.answers) {
-      auto warning = warning_of(query, answer, mark);
+      auto warning = warning_of(query, answer, print_name);
       if (warning.empty()) continue;
       if (count == 0) first = query.facts.has_groups ? fmt::format("group {}: {}", one_line(answer.group), warning) : std::move(warning);
       ++count;
@@ -226,7 +226,7 @@ std::vector<std::string> warnings_of(const ReleasedStatistics& released, std::st
   return warnings;
 }
 
-std::string report_text(const ReleasedStatistics& released, std::string_view ledger) {
+std::string report_text(const ReleasedStatistics& released, std::string_view ledger, const PrintName& print_name) {
   const auto& promise = released.promise;
   const bool is_single = released.queries.size() == 1;
   const auto& first = released.queries.front();
@@ -248,7 +248,7 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
   } else {
     add("queries", fmt::format("{}, each with its own noise, in one charge", released.queries.size()));
   }
-  for (const auto& warning : warnings_of(released, mark_of_options)) add("WARNING", warning);
+  for (const auto& warning : warnings_of(released, print_name)) add("WARNING", warning);
   lines += cell_rules(released);
   lines += unit_lines(released);
   if (const auto missing = missing_text(released.missing); !missing.empty()) add("missing", missing);
@@ -271,9 +271,9 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
 namespace {
 
 /// All warnings about one number.
-std::string all_warnings_of(const ReleasedQuery& query, const Answer& answer) {
+std::string all_warnings_of(const ReleasedQuery& query, const Answer& answer, const PrintName& print_name) {
   std::string all;
-  for (const auto& one : {warning_of(query, answer, mark_of_options), width_warning_of(query, answer), zero_warning_of(query)}) {
+  for (const auto& one : {warning_of(query, answer, print_name), width_warning_of(query, answer), zero_warning_of(query)}) {
     if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
   }
   return all;
@@ -281,7 +281,7 @@ std::string all_warnings_of(const ReleasedQuery& query, const Answer& answer) {
 
 }  // namespace
 
-std::string csv(const ReleasedStatistics& released) {
+std::string csv(const ReleasedStatistics& released, const PrintName& print_name) {
   std::string lines =
       "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning\n";
   for (const auto& query : released.queries) {
@@ -289,13 +289,14 @@ std::string csv(const ReleasedStatistics& released) {
     for (const auto& answer : query.answers) {
       const auto& estimate = answer.estimate;
       const auto used = [&](double Estimate::*end) { return answer.used ? csv_whole(answer.used->used.*end) : std::string{}; };
-      lines += safe_format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group), csv_text(answer.cell),
-          csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
-          facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
-          facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private, csv_text(query.missing_cells),
-          used(&Estimate::value), used(&Estimate::lower), used(&Estimate::upper),
-          answer.used && answer.used->total ? csv_whole(answer.used->total->value) : "", csv_text(all_warnings_of(query, answer)));
+      lines +=
+          safe_format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group),
+                      csv_text(answer.cell), csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
+                      facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
+                      facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private,
+                      csv_text(query.missing_cells), used(&Estimate::value), used(&Estimate::lower), used(&Estimate::upper),
+                      answer.used && answer.used->total ? csv_whole(answer.used->total->value) : "",
+                      csv_text(all_warnings_of(query, answer, print_name)));
     }
   }
   return lines;

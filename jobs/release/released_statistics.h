@@ -12,6 +12,7 @@
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/jobs/plans/field_text.h>
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {
@@ -26,11 +27,11 @@ struct ReleasedQuery {
 };
 
 /// What a report warns of: numbers of fewer than nine tenths of the records, and `interval_warnings_of`. Released values alone decide it.
-/// \param mark stands before names of fields: "--" for the command
 struct ReleasedStatistics;
-[[nodiscard]] std::vector<std::string> warnings_of(const ReleasedStatistics& released, std::string_view mark = "");
+[[nodiscard]] std::vector<std::string> warnings_of(const ReleasedStatistics& released, const PrintName& print_name = plain_name);
 /// Of one number, that it is of few records; empty where it is not.
-[[nodiscard]] std::string warning_of(const ReleasedQuery& query, const statistics::Answer& answer, std::string_view mark = "");
+[[nodiscard]] std::string warning_of(const ReleasedQuery& query, const statistics::Answer& answer,
+                                     const PrintName& print_name = plain_name);
 /// Of one number, that its interval is as wide as its bounds; empty where it is not.
 [[nodiscard]] std::string width_warning_of(const ReleasedQuery& query, const statistics::Answer& answer);
 /// That all counts of a query may be 0; empty where one of them is not, and for other numbers.

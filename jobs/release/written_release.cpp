@@ -27,7 +27,8 @@ WrittenRelease read_release_plan(std::string_view text) {
     set_field(*known, value);
     said.insert(field);
   }
-  if (said.contains("query") && said.contains("queries")) refuse_text("options: @query and @queries are both said, must be one of them");
+  if (said.contains("query") && said.contains("queries"))
+    refuse_option("{} and {} are both said, must be one of them", "query"_field, "queries"_field);
   auto written = fields.written(target_in(json));
   written.said = std::move(said);
   written.text = text;

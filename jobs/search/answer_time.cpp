@@ -107,11 +107,11 @@ Instant parse_answer_time(std::string_view text, Instant now) {
   }
   if (!found) {
     refuse_plan(
-        "@answer-at is '{}', must be a time with its offset, as 2026-11-24T06:00Z or 2026-11-24T06:00:00+01:00, or how long from now, as +90m or +1d12h",
-        one_line(text));
+        "{} is '{}', must be a time with its offset, as 2026-11-24T06:00Z or 2026-11-24T06:00:00+01:00, or how long from now, as +90m or +1d12h",
+        "answer-at"_field, one_line(text));
   }
-  if (*found <= now) refuse_plan("@answer-at is {}, must be later than now, {}", text_of(*found), text_of(now));
-  if (*found > now + days{366}) refuse_plan("@answer-at is {}, must be within 366 days", text_of(*found));
+  if (*found <= now) refuse_plan("{} is {}, must be later than now, {}", "answer-at"_field, text_of(*found), text_of(now));
+  if (*found > now + days{366}) refuse_plan("{} is {}, must be within 366 days", "answer-at"_field, text_of(*found));
   return *found;
 }
 
@@ -127,8 +127,8 @@ void AnswerTime::require_room(std::uint64_t runs, milliseconds longest) const {
   const double left = duration<double>(at_ - wall_clock_now()).count();
   const double needed = static_cast<double>(runs) * duration<double>(longest).count();
   if (needed <= left) return;
-  refuse_plan("@answer-at is {}, must leave room for {} runs, of which one on made-up records took {:.3g} s: {:.3g} s, there are {:.3g} s",
-              text_of(at_), runs, duration<double>(longest).count(), needed, std::max(left, 0.0));
+  refuse_plan("{} is {}, must leave room for {} runs, of which one on made-up records took {:.3g} s: {:.3g} s, there are {:.3g} s",
+              "answer-at"_field, text_of(at_), runs, duration<double>(longest).count(), needed, std::max(left, 0.0));
 }
 
 void AnswerTime::require_early() const {

@@ -22,7 +22,7 @@ std::string field_in(const std::string& text) { return text.substr(0, text.find(
 
 void require_tunable(const FieldTable& own, const std::string& name) {
   if (std::find(no_difference.begin(), no_difference.end(), name) != no_difference.end()) {
-    refuse_plan("@tune-over names '{}', by which no model differs, must name what candidates differ in", name);
+    refuse_plan("{} names '{}', by which no model differs, must name what candidates differ in", "tune-over"_field, name);
   }
   for (const auto& group : own.groups()) {
     if (group.heading != tunable_group) continue;
@@ -30,7 +30,7 @@ void require_tunable(const FieldTable& own, const std::string& name) {
       if (field.name() == name && !std::holds_alternative<bool*>(field.value())) return;
     }
   }
-  refuse_plan("@tune-over names '{}', must name an option of the algorithm's own that candidates may differ in", one_line(name));
+  refuse_plan("{} names '{}', must name an option of the algorithm's own that candidates may differ in", "tune-over"_field, one_line(name));
 }
 
 std::vector<std::string> pieces(std::string_view text, char separator) {
@@ -47,11 +47,11 @@ std::vector<std::string> values_of(const std::string& text, const std::string& n
   auto values = pieces(std::string_view{text}.substr(text.find('=') + 1), ',');
   for (auto value = values.begin(); value != values.end(); ++value) {
     if (std::find(values.begin(), value, *value) != value) {
-      refuse_plan("@tune-over has {} of @{} twice, must have each value once", one_line(*value), name);
+      refuse_plan("{} has {} of {} twice, must have each value once", "tune-over"_field, one_line(*value), FieldName{name});
     }
   }
   for (const auto& value : values) {
-    if (value.empty()) refuse_plan("@tune-over has an empty value of @{}, must have a value behind each comma", name);
+    if (value.empty()) refuse_plan("{} has an empty value of {}, must have a value behind each comma", "tune-over"_field, FieldName{name});
   }
   return values;
 }
@@ -61,11 +61,11 @@ std::vector<Combination> longer(const std::vector<Combination>& all, const std::
   for (const auto& one : all) {
     for (const auto& value : values) {
       Combination next = one;
-      next.text += fmt::format("{}--{} {}", next.text.empty() ? "" : " ", name, value);
+      next.text += field_text("{}{} {}", next.text.empty() ? "" : " ", FieldName{name}, value);
       next.values.emplace_back(name, value);
       longer.push_back(std::move(next));
       if (longer.size() > most_tuned_candidates) {
-        refuse_plan("@tune-over has more than {} combinations, must have at most that", most_tuned_candidates);
+        refuse_plan("{} has more than {} combinations, must have at most that", "tune-over"_field, most_tuned_candidates);
       }
     }
   }
@@ -102,17 +102,17 @@ std::vector<Combination> combinations(const std::vector<std::string>& over, cons
   std::vector<Combination> all{{}};
   std::vector<std::string> names;
   for (const auto& text : over) {
-    if (text.find('=') == std::string::npos) refuse_plan("@tune-over is '{}', must be option=value,value,...", one_line(text));
+    if (text.find('=') == std::string::npos) refuse_plan("{} is '{}', must be option=value,value,...", "tune-over"_field, one_line(text));
     const auto name = field_in(text);
     require_tunable(own, name);
-    if (said.contains(name)) refuse_plan("@{} is given, must not be beside @tune-over for it", name);
+    if (said.contains(name)) refuse_plan("{} is given, must not be beside {} for it", FieldName{name}, "tune-over"_field);
     if (std::find(names.begin(), names.end(), name) != names.end()) {
-      refuse_plan("@tune-over names @{} twice, must name each option once", name);
+      refuse_plan("{} names {} twice, must name each option once", "tune-over"_field, FieldName{name});
     }
     names.push_back(name);
     all = longer(all, name, values_of(text, name));
   }
-  if (all.size() < 2) refuse_plan("@tune-over has one combination, must have at least two to choose among");
+  if (all.size() < 2) refuse_plan("{} has one combination, must have at least two to choose among", "tune-over"_field);
   return all;
 }
 
@@ -120,7 +120,8 @@ std::unique_ptr<TrainingRun> search_of(const TrainPlan& plan, const Algorithm& a
                                        const TrainContext& context) {
   const auto over = searched_over(plan, algorithm, said);
   if (over.empty()) {
-    refuse_plan("@tune-over is missing: @tune needs what candidates differ in, {} has nothing more of its own", algorithm.name());
+    refuse_plan("{} is missing: {} needs what candidates differ in, {} has nothing more of its own", "tune-over"_field, "tune"_field,
+                algorithm.name());
   }
   std::vector<TunedCandidate> candidates;
   for (const auto& combination : combinations(over, algorithm, said)) {

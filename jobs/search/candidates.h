@@ -17,7 +17,7 @@ namespace surety::jobs {
 
 /// One combination, as names of fields and values.
 struct Combination {
-  std::string text = {};  ///< in options: "--steps 10 --clip 0.3"
+  FieldText text = {};  ///< "steps 10 clip 0.3"
   std::vector<std::pair<std::string, std::string>> values = {};
 };
 /// All of them, the last field varying fastest. \param over "steps=10,30" each

@@ -29,7 +29,7 @@ using namespace optimizers;
 /// The multiplier at which all of a candidate's releases together cost at most gaussian(run).
 double noise_of(const TunableRun& candidate, NoiseMultiplier run) {
   const auto at_one = squared_mu(candidate.event_at(NoiseMultiplier{1}));
-  if (!at_one) refuse(ErrorCode::unsupported, "@tune needs a training whose releases are Gaussian");
+  if (!at_one) refuse(ErrorCode::unsupported, "{} needs a training whose releases are Gaussian", "tune"_field);
   // More than all roundings, of multipliers and of the sum that the door compares.
   constexpr double margin = 1 + 1e-12;
   return run.value() * std::sqrt(*at_one) * margin;
@@ -67,7 +67,7 @@ class TunedRun final : public TrainingRun {
       : shared_{shared}, candidates_{std::move(candidates)}, context_{context} {
     for (const auto& candidate : candidates_) {
       runs_.push_back(dynamic_cast<TunableRun*>(candidate.run.get()));
-      if (runs_.back() == nullptr) refuse(ErrorCode::unsupported, "@tune has no theorem for {}", shared.algorithm_name());
+      if (runs_.back() == nullptr) refuse(ErrorCode::unsupported, "{} has no theorem for {}", "tune"_field, shared.algorithm_name());
     }
     if (shared_.search.answer_at) answer_.emplace(parse_answer_time(*shared_.search.answer_at, wall_clock_now()));
   }
@@ -79,7 +79,8 @@ class TunedRun final : public TrainingRun {
   CalibratedNoise calibrate() override {
     const Target target = shared_.target;
     for (const auto* run : runs_) {
-      if (!run->holds_out()) refuse_plan("@held-out is 0, must be greater than 0 with @tune, which scores candidates on that part");
+      if (!run->holds_out())
+        refuse_plan("{} is 0, must be greater than 0 with {}, which scores candidates on that part", "held-out"_field, "tune"_field);
       static_cast<void>(noise_of(*run, NoiseMultiplier{1}));
     }
     order_ = order_for(target);
@@ -99,8 +100,8 @@ class TunedRun final : public TrainingRun {
   const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) override {
     const auto& features = runs_.front()->read(noise, bits, context);
     if (parts().held_out.empty() && shared_.target.adjacency != Adjacency::add_or_remove_one) {
-      refuse(ErrorCode::bad_data, "{}: no record is held out, must be at least one that @tune scores candidates on",
-             one_line(shared_.source.path));
+      refuse(ErrorCode::bad_data, "{}: no record is held out, must be at least one that {} scores candidates on",
+             one_line(shared_.source.path), "tune"_field);
     }
     if (answer_) rehearse(features, noise);
     return features;
@@ -141,7 +142,7 @@ class TunedRun final : public TrainingRun {
         "tuned",
         fmt::format(
             "{}: the best by a noisy score on the held-out part of {} of {} candidates, each of which is missed with probability {:.2f}",
-            candidates_[chosen_].text, runs, candidates_.size(), missed));
+            candidates_[chosen_].text.printed(facts.print_name), runs, candidates_.size(), missed));
     if (answer_) facts.lines.emplace_back("answered", fmt::format("at {}, which was said before", text_of(answer_->at())));
     facts.lines.emplace_back(
         "price",
@@ -150,9 +151,9 @@ class TunedRun final : public TrainingRun {
             noise_factor_, cost_of_one_, known.noise.epsilon.upper) +
             (is_split_for_the_budget_ ? "; the ledger's budget holds no random number of runs" : ""));
     std::vector<std::string> texts;
-    for (const auto& candidate : candidates_) texts.push_back(candidate.text);
+    for (const auto& candidate : candidates_) texts.push_back(candidate.text.plain());
     facts.fields["tuning"] = {{"candidates", texts},
-                              {"chosen", candidates_[chosen_].text},
+                              {"chosen", candidates_[chosen_].text.plain()},
                               {"score", score_},
                               {"runs", !is_random ? "each"
                                        : most > 0 ? "capped_geometric_runs"
@@ -241,39 +242,44 @@ class TunedRun final : public TrainingRun {
 void require_public_shape(const TrainPlan& shared) {
   if (shared.target.adjacency == Adjacency::add_or_remove_one) {
     refuse(ErrorCode::unsupported,
-           "@answer-at is not for add-or-remove-one: how long a run takes shows the number of records, which is private there");
+           "{} is not for add-or-remove-one: how long a run takes shows the number of records, which is private there", "answer-at"_field);
   }
   if (shared.source.rows) {
-    refuse(ErrorCode::unsupported, "@answer-at is for files: how long another program takes for its rows is not known to be public");
+    refuse(ErrorCode::unsupported, "{} is for files: how long another program takes for its rows is not known to be public",
+           "answer-at"_field);
   }
   if (!std::holds_alternative<data::CsvOptions>(shared.source.inputs)) {
-    refuse(ErrorCode::unsupported, "@answer-at is for @format csv: of {} files it is not public how long a run takes, or where rows lie",
-           std::holds_alternative<data::SparseFeatures>(shared.source.inputs) ? "libsvm" : "records");
+    refuse(ErrorCode::unsupported, "{} is for {} csv: of {} files it is not public how long a run takes, or where rows lie",
+           "answer-at"_field, "format"_field, std::holds_alternative<data::SparseFeatures>(shared.source.inputs) ? "libsvm" : "records");
   }
 }
 
 }  // namespace
 
 std::unique_ptr<TrainingRun> tuned(const TrainPlan& shared, std::vector<TunedCandidate> candidates, const TrainContext& context) {
-  if (context.team.size() > 1) refuse(ErrorCode::unsupported, "@tune is for one process, several were started by mpirun");
-  if (shared.has_unit()) refuse(ErrorCode::unsupported, "@unit is not for @tune: a score is a sum over rows, of which a unit has several");
-  if (!shared.problem.classes.empty()) refuse(ErrorCode::unsupported, "@tune is for one model, @classes makes one for each class");
+  if (context.team.size() > 1) refuse(ErrorCode::unsupported, "{} is for one process, several were started by mpirun", "tune"_field);
+  if (shared.has_unit())
+    refuse(ErrorCode::unsupported, "{} is not for {}: a score is a sum over rows, of which a unit has several", "unit"_field, "tune"_field);
+  if (!shared.problem.classes.empty())
+    refuse(ErrorCode::unsupported, "{} is for one model, {} makes one for each class", "tune"_field, "classes"_field);
   const auto said = [](const auto& own) -> std::optional<Score> {
     if constexpr (requires { own.score; }) return own.score;
     return std::nullopt;
   };
   if (const auto score = std::visit(said, shared.algorithm); score && *score != Score::none)
-    refuse_plan("@score is {}, must not be said with @tune, which scores its candidates itself", *score);
+    refuse_plan("{} is {}, must not be said with {}, which scores its candidates itself", "score"_field, *score, "tune"_field);
   const auto counts = [](const auto& own) {
     if constexpr (requires { own.count_records; }) return own.count_records;
     return false;
   };
-  if (std::visit(counts, shared.algorithm)) refuse_plan("@count-records is not for @tune, whose runs cost what one of its candidates does");
+  if (std::visit(counts, shared.algorithm))
+    refuse_plan("{} is not for {}, whose runs cost what one of its candidates does", "count-records"_field, "tune"_field);
   if (shared.search.tune_most && *shared.search.tune_most <= *shared.search.tune) {
-    refuse_plan("@tune-most is {}, must be greater than the {} runs that @tune expects", *shared.search.tune_most, *shared.search.tune);
+    refuse_plan("{} is {}, must be greater than the {} runs that {} expects", "tune-most"_field, *shared.search.tune_most,
+                *shared.search.tune, "tune"_field);
   }
   if (shared.search.tune_most && shared.search.tune_by == SearchBy::split)
-    refuse_plan("@tune-most is for a random number of runs, not for @tune-by split");
+    refuse_plan("{} is for a random number of runs, not for {} split", "tune-most"_field, "tune-by"_field);
   if (shared.search.answer_at) require_public_shape(shared);
   return std::make_unique<TunedRun>(shared, std::move(candidates), context);
 }

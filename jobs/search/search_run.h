@@ -21,7 +21,7 @@ namespace surety::jobs {
 
 /// A candidate, and what its run refers to.
 struct TunedCandidate {
-  std::string text;
+  FieldText text;
   std::shared_ptr<TrainPlan> kept;
   std::unique_ptr<TrainingRun> run;
 };

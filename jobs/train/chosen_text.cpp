@@ -51,7 +51,7 @@ std::vector<std::string> knowing(const json& options, FieldTable& of_rule) {
     }
     if (knows_all) names.push_back(algorithm->name());
   }
-  if (names.empty()) refuse_plan("@algorithm is missing: none knows all of the options");
+  if (names.empty()) refuse_plan("{} is missing: none knows all of the options", "algorithm"_field);
   return names;
 }
 
@@ -64,7 +64,8 @@ TrainPlan plan_but_for_its_algorithm(json plan, const std::string& algorithm, Fi
     read.source.rows = std::move(rows);
     read.source.path = read.source.rows->name();
   }
-  if (read.source.path.empty()) refuse_plan("@data is missing: @algorithm auto reads the header of the records first");
+  if (read.source.path.empty())
+    refuse_plan("{} is missing: {} auto reads the header of the records first", "data"_field, "algorithm"_field);
   return read;
 }
 
@@ -97,9 +98,9 @@ ChosenText chosen_text(std::string_view text, std::shared_ptr<GivenRows> rows) {
     const bool is_said = options.contains(field) && options[field] != automatic_name;
     if (is_said || std::any_of(tried.begin(), tried.end(), is_it)) continue;
     options[field] = value;
-    found.chosen += fmt::format(" --{} {}", field, value);
+    found.chosen += field_text(" {} {}", FieldName{field}, value);
   }
-  found.chosen += ": " + choice.why;
+  found.chosen += field_text(": {}", choice.why);
   found.text = json.dump(-1, ' ', false, replaced);
   return found;
 }

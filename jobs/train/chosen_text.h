@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <surety/jobs/plans/field_text.h>
 #include <surety/jobs/plans/train_plan.h>
 
 namespace surety::jobs {
@@ -12,8 +13,8 @@ namespace surety::jobs {
 inline constexpr std::string_view automatic_name = "auto";
 
 struct ChosenText {
-  std::string text;    ///< of the plan, with the algorithm and the fields that were chosen, but for those that it says itself
-  std::string chosen;  ///< as `surety train` says it: "shaped-descent --steps 10 --ridge 0.3: 3200 records, 5 features, nu = 0.1"
+  std::string text;  ///< of the plan, with the algorithm and the fields that were chosen, but for those that it says itself
+  FieldText chosen;  ///< "shaped-descent steps 10 ridge 0.3: 3200 records, 5 features, nu = 0.1"
 };
 
 /// Reads the header of the records, and counts them where their number is public. Releases nothing.

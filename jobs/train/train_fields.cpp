@@ -23,7 +23,7 @@ TrainFields::TrainFields(const Algorithm& algorithm) {
 
 WrittenTraining TrainFields::written(const Target& target, NamedRecords named) {
   if (records_.data.empty() && (named == NamedRecords::always || records_.format == DataFormat::records)) {
-    refuse_text("options: @data is missing, must name the records");
+    refuse_option("{} is missing, must name the records", "data"_field);
   }
   reading_.load_schema();
   if (reading_.schema) {

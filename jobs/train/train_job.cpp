@@ -20,7 +20,8 @@ namespace {
 void require_no_search(const SearchPlan& search, const SaidFields& said) {
   const SearchPlan usual;
   const auto refuse_said = [&](std::string_view field, bool is_another) {
-    if (is_another || said.contains(field)) refuse_plan("@tune is missing: @{} says how a search would be done", field);
+    if (is_another || said.contains(field))
+      refuse_plan("{} is missing: {} says how a search would be done", "tune"_field, FieldName{field});
   };
   refuse_said("tune-over", search.tune_over != usual.tune_over);
   refuse_said("tune-by", search.tune_by != usual.tune_by);
@@ -31,11 +32,11 @@ void require_no_search(const SearchPlan& search, const SaidFields& said) {
 std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& context, const SaidFields& said) {
   const auto algorithm = algorithm_of(plan);
   require_lengths_of_a_grid(plan.problem);
-  if (said.contains("classes") && plan.problem.classes.empty()) refuse_plan("@classes is '', must list at least 2 texts");
+  if (said.contains("classes") && plan.problem.classes.empty()) refuse_plan("{} is '', must list at least 2 texts", "classes"_field);
   require_label_of_loss(plan);
   if (plan.has_unit()) {
     if (const auto why = algorithm->why_no_units(plan); !why.empty()) {
-      refuse(ErrorCode::unsupported, "@unit is not for {}: {}", algorithm->name(), why);
+      refuse(ErrorCode::unsupported, "{} is not for {}: {}", "unit"_field, algorithm->name(), why);
     }
   }
   if (!plan.search.tune) require_no_search(plan.search, said);
@@ -68,6 +69,7 @@ TrainJob::TrainJob(TrainPlan plan)
 
 TrainJob::TrainJob(TrainPlan plan, const TrainContext& context, const SaidFields& said)
     : context_{context.run},
+      print_name_{context.print_name},
       tells_weights_{context.weights != nullptr},
       plan_{std::make_unique<TrainPlan>(std::move(plan))},
       run_{run_of(*plan_, context, said)} {}
@@ -104,7 +106,7 @@ accounting::Plan TrainJob::charge(bool not_private, const std::string& note) con
 
 void TrainJob::take_records(std::string path) {
   if (std::holds_alternative<std::shared_ptr<const data::RecordFile>>(plan_->source.inputs)) {
-    refuse_plan("@format is records: such a plan names its file, must not be given other records");
+    refuse_plan("{} is records: such a plan names its file, must not be given other records", "format"_field);
   }
   plan_->source.path = std::move(path);
   plan_->source.rows.reset();
@@ -113,10 +115,11 @@ void TrainJob::take_records(std::string path) {
 
 void TrainJob::take_records(data::ArrowStream rows) {
   if (!std::holds_alternative<data::CsvOptions>(plan_->source.inputs)) {
-    refuse_plan("@format is not csv: rows of an Arrow stream have named columns, as those of CSV files");
+    refuse_plan("{} is not csv: rows of an Arrow stream have named columns, as those of CSV files", "format"_field);
   }
   if (plan_->search.answer_at) {
-    refuse(ErrorCode::unsupported, "@answer-at is for files: how long another program takes for its rows is not known to be public");
+    refuse(ErrorCode::unsupported, "{} is for files: how long another program takes for its rows is not known to be public",
+           "answer-at"_field);
   }
   take_rows(std::move(rows));
 }
@@ -124,9 +127,9 @@ void TrainJob::take_records(data::ArrowStream rows) {
 void TrainJob::take_records(data::SparseMatrix rows) {
   const auto* const features = std::get_if<data::SparseFeatures>(&plan_->source.inputs);
   if (features == nullptr)
-    refuse_plan("@format is not libsvm: rows of a sparse matrix have features without names, as those of LIBSVM text");
+    refuse_plan("{} is not libsvm: rows of a sparse matrix have features without names, as those of LIBSVM text", "format"_field);
   if (rows.columns != features->count) {
-    refuse_plan("@features is {}, must be {}, the number of columns of the sparse matrix", features->count, rows.columns);
+    refuse_plan("{} is {}, must be {}, the number of columns of the sparse matrix", "features"_field, features->count, rows.columns);
   }
   rows.validate();
   if (rows.labels.empty() && rows.rows() > 0) invalid("sparse matrix: it has no labels, must have one for each row");
@@ -140,7 +143,7 @@ void TrainJob::take_rows(GivenRows::Rows rows) {
 }
 
 const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
-  if (plan_->source.path.empty()) refuse_plan("@data is missing, must name the records, or others must be given");
+  if (plan_->source.path.empty()) refuse_plan("{} is missing, must name the records, or others must be given", "data"_field);
   context_.begin(Phase::reading);
   const data::CalledOff may_be_called_off{context_.should_stop};
   features_ = &run_->read(noise, bits, context_);
@@ -171,7 +174,7 @@ optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private)
 }
 
 TrainedModel TrainJob::trained(optimizers::Model model, const accounting::Reservation& reservation) const {
-  TrainingFacts facts;
+  TrainingFacts facts{.print_name = print_name_};
   run_->add_to(facts, {.model = model, .noise = *noise_});
   facts.notes = notes();
   return {.plan = *plan_,

@@ -95,6 +95,7 @@ class TrainJob {
 
   std::unique_ptr<Alone> alone_;
   RunContext context_;
+  PrintName print_name_ = plain_name;
   bool tells_weights_ = false;
   std::unique_ptr<TrainPlan> plan_;  ///< to which the run refers
   std::unique_ptr<TrainingRun> run_;

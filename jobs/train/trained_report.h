@@ -12,7 +12,7 @@ namespace surety::jobs {
 struct TrainedPlaces {
   std::string_view ledger;       ///< "run.db, run 2"
   std::string_view model;        ///< a file
-  std::string_view chosen = {};  ///< by the automatic rule: its words, and why; empty where nobody chose
+  std::string_view chosen = {};  ///< by the automatic rule: its fields, and why; empty where nobody chose
 };
 
 /// Lines as `surety train` prints them: what was trained, promised, charged and written, and the scores on a part that was held out, which are not private.

@@ -28,9 +28,9 @@ std::unique_ptr<Algorithm> algorithm_named(const std::string& name) {
     if (one->name() == name) return std::move(one);
     names.push_back(one->name());
   }
-  if (name == "auto") refuse_text("options: @algorithm is auto, must be named in a plan");
-  refuse_text("options: @algorithm is '{}', must be one of {}{}", one_line(name), fmt::format("{}", fmt::join(names, ", ")),
-              did_you_mean(name, names));
+  if (name == "auto") refuse_option("{} is auto, must be named in a plan", "algorithm"_field);
+  refuse_option("{} is '{}', must be one of {}{}", "algorithm"_field, one_line(name), fmt::format("{}", fmt::join(names, ", ")),
+                did_you_mean(name, names));
 }
 
 [[noreturn]] void refuse_field(const std::string& name, const Algorithm& algorithm, FieldTable& known) {
@@ -40,10 +40,10 @@ std::unique_ptr<Algorithm> algorithm_named(const std::string& name) {
     if (fields.table().find(name) != nullptr) knowing.push_back(other->name());
   }
   for (const auto& [field, reason] : algorithm.refusals()) {
-    if (field == name) refuse_text("options: @{} {}", name, with_marks(reason, ""));
+    if (field == name) refuse_option("{} {}", FieldName{name}, reason);
   }
   if (!knowing.empty())
-    refuse_text("options: @{} is for {}, not for {}", name, fmt::format("{}", fmt::join(knowing, ", ")), algorithm.name());
+    refuse_option("{} is for {}, not for {}", FieldName{name}, fmt::format("{}", fmt::join(knowing, ", ")), algorithm.name());
   refuse_unknown_field(name, known);
 }
 
@@ -54,7 +54,7 @@ WrittenTraining read_train_plan(std::string_view text, NamedRecords named) {
   const auto& options = json["options"];
   if (!options.contains("algorithm")) refuse_text("field 'algorithm' is missing");
   const auto& name = options["algorithm"];
-  if (!name.is_string()) refuse_text("options: @algorithm is {}, must be a text", one_line(name.dump()));
+  if (!name.is_string()) refuse_option("{} is {}, must be a text", "algorithm"_field, one_line(name.dump()));
   const auto algorithm = algorithm_named(accounting::text_of(name, "algorithm"));
   TrainFields fields{*algorithm};
   const bool says_no_count = options.contains("count-records") || options.contains("no-count-records");
@@ -76,7 +76,7 @@ WrittenTraining read_train_plan(std::string_view text, NamedRecords named) {
   written.text = text;
   written.notes = notes_of(written.plan, std::nullopt);
   if (is_uncounted_by_version) {
-    written.notes.emplace_back("the plan is of version 1: usable records are not counted; --print-plan prints it in version 2");
+    written.notes.emplace_back("the plan is of version 1: usable records are not counted; print it to get version 2");
   }
   return written;
 }

@@ -49,7 +49,7 @@ json value_schema(const Field& field) {
 
 /// What holds where a field is not said; nothing where that is nothing.
 std::optional<std::string> standard_of(const Field& field) {
-  if (field.standard()) return with_marks(*field.standard(), "");
+  if (field.standard()) return field.standard()->plain();
   return std::visit(Overload{[](const auto* value) -> std::optional<std::string> {
                                using Value = std::remove_cvref_t<decltype(*value)>;
                                if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::uint64_t>)
@@ -113,7 +113,7 @@ json field_schema(const Field& field) {
   if (std::holds_alternative<std::vector<std::string>*>(field.value())) {
     schema = {{"anyOf", {one, {{"type", "array"}, {"items", one}}}}};
   }
-  auto description = with_marks(field.help(), "");
+  auto description = field.help().plain();
   if (const auto standard = standard_of(field)) description += fmt::format(" (where it is not said: {})", *standard);
   schema["description"] = std::move(description);
   return schema;

@@ -25,7 +25,9 @@ namespace {
 using jobs::AnyNumber;
 using jobs::FieldTable;
 using jobs::refuse_plan;
+using jobs::RefusedField;
 using jobs::WholeNumber;
+using namespace jobs::field_names;
 using mechanisms::Factorization;
 
 void add_noise(FieldTable& table, SimulationFields& shared) {
@@ -48,9 +50,7 @@ class ArmAlgorithm : public SimulatedAlgorithm {
  public:
   explicit ArmAlgorithm(BanditAlgorithm its, std::string_view summary) : SimulatedAlgorithm{simulations::name(its), summary}, its_{its} {}
 
-  std::vector<std::pair<std::string, std::string>> refusals() const override {
-    return {{"rank", "is for uniform-matroid, the other instances have none"}};
-  }
+  std::vector<RefusedField> refusals() const override { return {{"rank", "is for uniform-matroid, the other instances have none"}}; }
 
  protected:
   [[nodiscard]] Simulation simulation_of(const SimulationFields& shared) const {
@@ -148,11 +148,11 @@ class RandomPlay final : public ArmAlgorithm {
 
   void add_fields(FieldTable& table, SimulationFields& shared) override { add_arms(table, shared); }
 
-  std::vector<std::pair<std::string, std::string>> refusals() const override {
+  std::vector<RefusedField> refusals() const override {
     auto all = ArmAlgorithm::refusals();
     for (const char* field :
          {"epsilon", "delta", "ledger", "adjacency", "ledger-must-exist", "note", "replay-seed", "noise", "factorization"}) {
-      all.emplace_back(field, "is for noise, random play draws none");
+      all.push_back({field, "is for noise, random play draws none"});
     }
     for (const char* field : {"clip", "reward-bound", "without-noise"}) {
       all.emplace_back(field, "is for hdb and ucb: random play uses no data");
@@ -181,10 +181,10 @@ class ProjectionFree final : public SimulatedAlgorithm {
     table.add("noise", noise_, "gaussian, laplace on a tree, or paper: what it prints, Laplace for delta 0").standard("gaussian");
   }
 
-  std::vector<std::pair<std::string, std::string>> refusals() const override {
-    std::vector<std::pair<std::string, std::string>> all;
+  std::vector<RefusedField> refusals() const override {
+    std::vector<RefusedField> all;
     for (const char* field : {"arms", "warm-up", "step-scale", "ball", "clip", "reward-bound", "exploration"}) {
-      all.emplace_back(field, "is for arms, projection-free has none");
+      all.push_back({field, "is for arms, projection-free has none"});
     }
     return all;
   }
@@ -213,12 +213,12 @@ class ProjectionFree final : public SimulatedAlgorithm {
         .factorization = factorization_of(shared)};
     simulation.noise = noise_.value_or(LossNoise::gaussian);
     if (simulation.noise != LossNoise::gaussian && shared.factorization) {
-      refuse_plan("@factorization is for gaussian noise, the others are on a tree");
+      refuse_plan("{} is for gaussian noise, the others are on a tree", "factorization"_field);
     }
     if (simulation.instance == LossInstance::simplex) {
-      if (shared.rank) refuse_plan("@rank is for uniform-matroid, a simplex has none");
+      if (shared.rank) refuse_plan("{} is for uniform-matroid, a simplex has none", "rank"_field);
     } else if (!shared.rank) {
-      refuse_plan("@rank is missing, uniform-matroid needs it");
+      refuse_plan("{} is missing, uniform-matroid needs it", "rank"_field);
     } else {
       simulation.rank = Count{*shared.rank};
     }

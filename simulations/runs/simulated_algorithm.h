@@ -70,7 +70,7 @@ class SimulatedAlgorithm {
   /// The fields that it knows beside those of all; their values go into this algorithm and into `shared`.
   virtual void add_fields(jobs::FieldTable& table, SimulationFields& shared) = 0;
   /// Why it has no use for a field of others, in words that follow the field's name; where nothing is said, that it is for those.
-  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> refusals() const = 0;
+  [[nodiscard]] virtual std::vector<jobs::RefusedField> refusals() const = 0;
 
   /// Whether it is for the instances with losses.
   [[nodiscard]] virtual bool is_for_losses() const { return false; }

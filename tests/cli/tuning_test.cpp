@@ -22,7 +22,7 @@ TEST_F(Tuning, ChargesOneSearchAndSaysItsPrice) {
   const auto& tuning = json["tuning"];
   EXPECT_EQ(json["algorithm"], "shaped-descent");
   EXPECT_EQ(tuning["candidates"].size(), 6U);
-  EXPECT_EQ(tuning["candidates"][1], "--steps 10 --clip-share 1");
+  EXPECT_EQ(tuning["candidates"][1], "steps 10 clip-share 1");
   EXPECT_NE(std::find(tuning["candidates"].begin(), tuning["candidates"].end(), tuning["chosen"]), tuning["candidates"].end());
   EXPECT_EQ(json["event"].get<std::string>().substr(0, 35), "best_of(geometric_runs, 4, gaussian");
   EXPECT_EQ(tuning["runs"], "geometric_runs");
@@ -97,7 +97,7 @@ TEST_F(Tuning, TriesWhatIsNotSaid) {
   // A plan says a search, and runs as one.
   write(path("plan.json"), plan.out);
   const auto json = surety({"train", "--plan", path("plan.json"), "--json"}).json();
-  EXPECT_EQ(json["tuning"]["candidates"], (nlohmann::json{"--clip-share 0.3", "--clip-share 1"}));
+  EXPECT_EQ(json["tuning"]["candidates"], (nlohmann::json{"clip-share 0.3", "clip-share 1"}));
   EXPECT_EQ(json["tuning"]["runs"], "each");
 }
 

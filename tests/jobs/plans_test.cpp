@@ -6,12 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/jobs/plans/field_text.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/text_lists.h>
 
 namespace surety::plans_test {
 namespace {
+
+using namespace jobs::field_names;
 
 jobs::PlanError refused(auto&& action) {
   try {
@@ -20,26 +23,42 @@ jobs::PlanError refused(auto&& action) {
     return error;
   }
   ADD_FAILURE() << "not refused";
-  return {ErrorCode::internal, [](std::string_view) { return std::string{}; }};
+  return jobs::PlanError{{.code = ErrorCode::internal, .text = {}}};
 }
 
-TEST(PlanError, NamesFieldsAsTheyAreAndAsOptions) {
-  const auto error =
-      refused([]() -> int { jobs::refuse(ErrorCode::unsupported, "@batch-size is {}, must be a multiple of @microbatch", 7); });
+std::string in_options(const jobs::PlanError& error) {
+  return error.refusal().text.printed([](const std::string& name) { return "--" + name; });
+}
+
+TEST(FieldText, KeepsNamesApartFromText) {
+  auto text = jobs::field_text("{{{}}} of {:.2f}", "batch-size"_field, 1.0);
+  text += jobs::field_text(": {}, {}", jobs::FieldText{"keys"_field}, std::string{"batch-size"});
+  EXPECT_EQ(text.plain(), "{batch-size} of 1.00: keys, batch-size");
+  EXPECT_EQ(text.printed([](const std::string& name) { return "<" + name + ">"; }), "{<batch-size>} of 1.00: <keys>, batch-size");
+  EXPECT_EQ(text.first_name(), "batch-size");
+  text += text;
+  EXPECT_EQ(text.plain(), "{batch-size} of 1.00: keys, batch-size{batch-size} of 1.00: keys, batch-size");
+  EXPECT_TRUE(jobs::FieldText{}.empty());
+  EXPECT_TRUE(jobs::FieldText{""}.empty());
+  EXPECT_EQ(jobs::FieldText{"no name"}.first_name(), "");
+}
+
+TEST(PlanError, NamesFieldsAsEachFrontEndPrintsThem) {
+  const auto error = refused([]() -> int {
+    jobs::refuse(ErrorCode::unsupported, "{} is {}, must be a multiple of {}", "batch-size"_field, 7, "microbatch"_field);
+  });
   EXPECT_EQ(error.code(), ErrorCode::unsupported);
   EXPECT_EQ(error.what(), std::string{"batch-size is 7, must be a multiple of microbatch"});
-  EXPECT_EQ(error.in_options(), "--batch-size is 7, must be a multiple of --microbatch");
-  EXPECT_EQ(error.in_keywords(), "batch_size is 7, must be a multiple of microbatch");
+  EXPECT_EQ(in_options(error), "--batch-size is 7, must be a multiple of --microbatch");
 }
 
-// A mark stands in the pattern alone: what is put in may be anybody's text.
+// Values are never searched for names: they may hold any text.
 TEST(PlanError, LeavesValuesAsTheyAre) {
   // Names of fields with their dashes, and the characters that mark them, are a user's text, too.
   for (const std::string said : {"me@home --{}", "a--label > 1, --most-keys", "\1\2--most-keys\1"}) {
-    const auto error = refused([&]() -> int { jobs::refuse_plan("@label-bound is '{}', must be @l1", said); });
+    const auto error = refused([&]() -> int { jobs::refuse_plan("{} is '{}', must be {}", "label-bound"_field, said, "l1"_field); });
     EXPECT_EQ(error.what(), "label-bound is '" + said + "', must be l1");
-    EXPECT_EQ(error.in_options(), "--label-bound is '" + said + "', must be --l1");
-    EXPECT_EQ(error.in_keywords(), "label_bound is '" + said + "', must be l1");
+    EXPECT_EQ(in_options(error), "--label-bound is '" + said + "', must be --l1");
   }
 }
 
@@ -64,7 +83,7 @@ jobs::FieldTable rows_of(EveryKind& its) {
   rows.add("count", its.count, "", jobs::WholeNumber{1, 10});
   rows.add("said", its.said, "");
   rows.group("first");
-  rows.add("rate", its.rate, "", jobs::AnyNumber{}).standard("from @number");
+  rows.add("rate", its.rate, "", jobs::AnyNumber{}).standard(jobs::field_text("from {}", "number"_field));
   rows.add("steps", its.steps, "", jobs::WholeNumber{});
   rows.add("list", its.list, "");
   return rows;
@@ -133,7 +152,7 @@ TEST(TextLists, AreSplitOutsideQuotes) {
   EXPECT_EQ(jobs::parse_values("Rome, \"New York, NY\" ,\"a \"\"b\"\"\",", "keys"),
             (std::vector<std::string>{"Rome", "New York, NY", "a \"b\"", ""}));
   EXPECT_EQ(jobs::split_at_column("\"a=b\"=1", "missing", "column=value", true), (std::pair<std::string, std::string>{"a=b", "1"}));
-  EXPECT_EQ(refused([] { return jobs::parse_values("\"open", "keys"); }).in_options(), "--keys is '\"open', must close each quote");
+  EXPECT_EQ(in_options(refused([] { return jobs::parse_values("\"open", "keys"); })), "--keys is '\"open', must close each quote");
   EXPECT_EQ(refused([] { return jobs::parse_ends("1,2,3", "bounds"); }).what(), std::string{"bounds is '1,2,3', must be lower,upper"});
   EXPECT_EQ(refused([] { return jobs::parse_double("1x", "bounds"); }).what(), std::string{"bounds has '1x', must be a number there"});
 }

@@ -52,7 +52,7 @@ TEST(QueryText, InQuotesNamesTheColumnThatItNames) {
       const auto text = describe(asked);
       for (const std::string condition : {"", "a>0", "b=='\"x) where y'"}) {
         const auto read = parse_query_text(text + (condition.empty() ? "" : " where " + condition), true);
-        EXPECT_TRUE(are_equal(read.asked, asked)) << text << ": " << read.fault;
+        EXPECT_TRUE(are_equal(read.asked, asked)) << text << ": " << read.fault.plain();
         EXPECT_EQ(read.where.value_or(""), condition) << text;
       }
       EXPECT_TRUE(are_equal(parse_query_text(text, false).asked, asked)) << text;
@@ -93,7 +93,7 @@ TEST(QueryText, IsRefusedWhereItIsNone) {
                                  "mean(a) b",
                                  "distinct()",
                                  "distinct(a,)"}) {
-    EXPECT_NE(parse_query_text(text, true).fault, "") << text;
+    EXPECT_NE(parse_query_text(text, true).fault.plain(), "") << text;
   }
   EXPECT_THROW(static_cast<void>(parse_query_text("distinct(\"a)", true)), PlanError);
   // Where no condition may stand behind it, all up to the last parenthesis is the name.

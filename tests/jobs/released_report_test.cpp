@@ -156,15 +156,17 @@ statistics::Answer answer(const std::string& group, double used, std::optional<d
 // A mean of a fifth of the records says so, in each form of the report, and of nearly all of them it warns of nothing.
 TEST(ReleasedReport, SaysOfHowManyRecordsAMeanIs) {
   const std::string fact = "at most 410 of 2000 records have a number in 'x': check how its numbers are written ";
-  const std::string warning = fact + "(--decimal, --thousands, --missing)";
+  const std::string warning = fact + "(<decimal>, <thousands>, <missing>)";
+  const auto print_name = [](const std::string& name) { return "<" + name + ">"; };
   const auto few = released({mean({answer("", 400, 2000)}, false)});
-  const auto text = report_text(few, "run.db, run 3");
+  const auto text = report_text(few, "run.db, run 3", print_name);
   EXPECT_NE(text.find("interval     [1, 2] with confidence 0.9, over the noise alone\nused         400 in [390, 410] of 2000 records\n"
                       "WARNING      " +
                       warning + "\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(csv(few).find(",left out,400,390,410,2000,\"" + warning + "\"\n"), std::string::npos) << csv(few);
+  const auto lines = csv(few, print_name);
+  EXPECT_NE(lines.find(",left out,400,390,410,2000,\"" + warning + "\"\n"), std::string::npos) << lines;
   EXPECT_NE(json_text(few).find(R"("used":{"interval":[390,410],"total":{"interval":[2000,2000],"value":2000},"value":400,"warning":")" +
                                 fact + "(decimal, thousands, missing)\"}"),
             std::string::npos)

@@ -415,7 +415,7 @@ TEST_F(TrainJob, TrainsOnOwnersWhereThereIsATheorem) {
   EXPECT_TRUE(of_several.says(ErrorCode::unsupported, "unit is not for output-perturbation: its proof is about what one record moves"))
       << of_several;
   const auto of_a_part = refused(Count{1}, 0.2);
-  EXPECT_TRUE(of_a_part.says(ErrorCode::unsupported, "with @held-out 0 each of these units is a record")) << of_a_part;
+  EXPECT_TRUE(of_a_part.says(ErrorCode::unsupported, "with held-out 0 each of these units is a record")) << of_a_part;
   EXPECT_FALSE(refused(Count{1}, 0).refused) << refused(Count{1}, 0);
 }
 
@@ -559,7 +559,7 @@ TEST_F(TrainJob, CandidatesAreThePlanWithOtherValues) {
   const auto algorithm = jobs::gradient_descent_algorithm();
   const auto all = jobs::combinations({"steps=10,30", "clip=0.3,1"}, *algorithm, {});
   ASSERT_EQ(all.size(), 4U);
-  EXPECT_EQ(all[1].text, "--steps 10 --clip 1");
+  EXPECT_EQ(all[1].text.plain(), "steps 10 clip 1");
   EXPECT_EQ(all[1].values, (std::vector<std::pair<std::string, std::string>>{{"steps", "10"}, {"clip", "1"}}));
   const auto refused = [&](const std::vector<std::string>& over, const std::string& text, const jobs::SaidFields& said = {}) {
     const auto found = refusal_of([&] { return jobs::combinations(over, *algorithm, said); });

@@ -276,7 +276,7 @@ TEST(WrittenReleaseText, IsRefusedInTheWordsOfOptions) {
     try {
       static_cast<void>(jobs::read_release_plan(text.dump()));
     } catch (const jobs::PlanError& error) {
-      return error.in_options();
+      return error.refusal().text.printed([](const std::string& name) { return "--" + name; });
     }
     return "not refused";
   };

@@ -76,7 +76,7 @@ OptionTable as_chosen(TrainState& state, const Command& said) {
     const bool is_said = option.is_given() && option.given().back() != automatic_name;
     if (is_said || std::any_of(tried.begin(), tried.end(), is_it)) continue;
     option.set({value});
-    options.chosen += fmt::format(" {} {}", option.name(), value);
+    options.chosen += jobs::field_text(" {} {}", jobs::FieldName{field}, value);
   }
   options.chosen += ": " + choice.why;
   return given;

@@ -22,7 +22,7 @@ struct TrainOptions {
   jobs::ReadingFields reading;
 
   std::string algorithm = "auto";
-  std::string chosen = {};  ///< by `auto`: its words, and why
+  jobs::FieldText chosen = {};  ///< by `auto`: its words, and why
   /// The problem, the search and what an algorithm knows; `plan_of` says the rest.
   jobs::TrainPlan plan{.target = {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one}, .source = {}};
 

@@ -457,7 +457,7 @@ def test_a_plan_is_the_one_of_the_command(tmp_path: Path, data: Path) -> None:
     promise = ["--label", "mdvis>0", "--epsilon", "1", "--delta", "1e-5", "--replay-seed", "5"]
     printed = json.loads(by_command(tmp_path, "train", path, *words, *promise, "--ledger", "run.db", "--model", "m.json", "--print-plan"))
     chosen = surety.plan_training(label="mdvis", above=0, algorithm="auto", **PROMISE, data=path)
-    assert chosen.algorithm == "shaped-descent" and chosen.chosen.startswith("shaped-descent --steps 21 --ridge 0.3: ") and "3200 records" in chosen.chosen
+    assert chosen.algorithm == "shaped-descent" and chosen.chosen.startswith("shaped-descent steps 21 ridge 0.3: ") and "3200 records" in chosen.chosen
     with pytest.raises(ValueError, match="data is missing: algorithm auto reads the header of the records first"):
         surety.plan_training(label="mdvis", above=0, algorithm="auto", **PROMISE)
     plan = surety.plan_training(label="mdvis>0", algorithm="dp-sgd", records=4000, batch_size=100, epochs=2, **PROMISE, replay_seed=5, data=path)
