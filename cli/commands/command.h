@@ -24,10 +24,10 @@ template <class Options, class Describe>
 [[nodiscard]] Command account_command();
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command curve_command();
-[[nodiscard]] Command train_command(const PlannedArguments& given);
+[[nodiscard]] Command train_command(const GivenArguments& given);
 [[nodiscard]] Command predict_command();
 [[nodiscard]] Command show_command();
-[[nodiscard]] Command release_command(const PlannedArguments& given);
+[[nodiscard]] Command release_command(const GivenArguments& given);
 [[nodiscard]] Command schema_command();
 [[nodiscard]] Command convert_command();
 [[nodiscard]] Command audit_command();

@@ -12,6 +12,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/json_values.h>
+#include <surety/accounting/events/words.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/escaped_text.h>
 #include <surety/jobs/algorithms/algorithms.h>
@@ -36,17 +37,10 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
   return text;
 }
 
-/// What begins with a dash would be no option, or another one's value where it has an equals sign.
-void require_name(const std::string& field) {
-  const auto is_of_a_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-  if (!field.empty() && field.front() != '-' && std::all_of(field.begin(), field.end(), is_of_a_name)) return;
-  jobs::refuse_text("options have an unknown field '{}'", one_line(field));
-}
-
 /// Flags of the command that are no fields of a plan.
 constexpr std::array asking_flags{"print-plan", "json", "list-algorithms"};
 
-/// Refuses a value of another type than the field has: where options are parsed, a flag takes the texts yes and no. Unknown fields are refused there.
+/// Refuses a value of another type than the field has. Unknown fields are refused where options are set.
 void require_type(std::string_view command, const std::string& name, const nlohmann::json& value) {
   if (std::find(asking_flags.begin(), asking_flags.end(), name) != asking_flags.end() && !value.is_boolean()) {
     jobs::refuse_option("{} is {}, must be true or false", jobs::FieldName{name}, one_line(value.dump()));
@@ -70,17 +64,6 @@ void require_type(std::string_view command, const std::string& name, const nlohm
   if (value.is_array()) jobs::refuse_option("{} is a list, must be one value", jobs::FieldName{name});
 }
 
-/// "--steps=3"
-void append_option(Arguments& words, const std::string& field, const nlohmann::json& value) {
-  if (value.is_boolean()) {
-    if (accounting::truth_of(value, field)) words.push_back("--" + field);
-    return;
-  }
-  for (const auto& one : value.is_array() ? value : nlohmann::json::array({value})) {
-    words.push_back(fmt::format("--{}={}", field, jobs::text_in(field, one)));
-  }
-}
-
 /// Says whether usable records are counted, unless the command line does. An algorithm that is none is refused where the words are read.
 void set_count(nlohmann::json& plan, const Arguments& said) {
   if (std::find(said.begin(), said.end(), "--count-records") != said.end()) return;
@@ -91,30 +74,56 @@ void set_count(nlohmann::json& plan, const Arguments& said) {
   }
 }
 
-/// The words of the plan in this file. \throws PlanError{bad_data}
-Arguments words_of(const nlohmann::json& plan, std::string_view command, const std::string& file) {
-  Arguments words;
+std::vector<std::string> texts_of(const std::string& field, const nlohmann::json& value) {
+  std::vector<std::string> texts;
+  for (const auto& one : value.is_array() ? value : nlohmann::json::array({value})) texts.push_back(jobs::text_in(field, one));
+  return texts;
+}
+
+/// The options of a plan in this file, and its promise. \throws PlanError{bad_data}
+std::vector<PlannedOption> planned_options(const nlohmann::json& plan, std::string_view command, const std::string& file) {
+  std::vector<PlannedOption> planned;
   for (const auto& [field, value] : plan["options"].items()) {
-    require_name(field);
     require_type(command, field, value);
-    if (field == "data") {
-      const auto data = jobs::text_in(field, value);
-      if (data == "-" && file == "-") jobs::refuse_text("the plan and its data are both standard input, must be two");
-      // A path that begins as an option does is none.
-      words.push_back(data.starts_with('-') && data != "-" ? "./" + data : data);
-    } else if (field == "epsilon" || field == "delta" || field == "adjacency" || field == "plan") {
+    if (field == "epsilon" || field == "delta" || field == "adjacency" || field == "plan") {
       jobs::refuse_text("options have '{}', which must stand in target or adjacency", field);
-    } else if (field == "overwrite") {
-      jobs::refuse_text("options have 'overwrite', which must be said where the plan is run");
-    } else {
-      append_option(words, field, value);
+    }
+    if (field == "overwrite") jobs::refuse_text("options have 'overwrite', which must be said where the plan is run");
+    if (value.is_boolean()) {
+      if (accounting::truth_of(value, field)) planned.push_back({field, {}});
+      continue;
+    }
+    planned.push_back({field, texts_of(field, value)});
+    if (field == "data" && file == "-" && planned.back().texts == std::vector<std::string>{"-"}) {
+      jobs::refuse_text("the plan and its data are both standard input, must be two");
     }
   }
   const auto target = jobs::target_in(plan);
-  append_option(words, "epsilon", target.epsilon.value());
-  append_option(words, "delta", target.delta.value());
-  append_option(words, "adjacency", plan["adjacency"]);
-  return words;
+  planned.push_back({"epsilon", texts_of("epsilon", target.epsilon.value())});
+  planned.push_back({"delta", texts_of("delta", target.delta.value())});
+  planned.push_back({"adjacency", texts_of("adjacency", plan["adjacency"])});
+  return planned;
+}
+
+/// The option of a field; nullptr where the command has none.
+Option* option_of(Command& command, const std::string& field) {
+  for (auto* table : {&command.options, &command.hidden}) {
+    for (const auto& name : {field, option_name(field)}) {
+      auto* const found = table->find(name);
+      if (found != nullptr && found->field().name() == field) return found;
+    }
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse_unknown(const Command& command, const std::string& field) {
+  std::vector<std::string_view> known;
+  for (const auto* table : {&command.options, &command.hidden}) {
+    for (const auto& group : table->groups()) {
+      for (const auto& option : group.options) known.push_back(option.field().name());
+    }
+  }
+  jobs::refuse_option("unknown field '{}'{}", one_line(field), did_you_mean(field, known));
 }
 
 /// `action`, whose refusals name the file.
@@ -183,20 +192,25 @@ nlohmann::json to_json(const PlannedRun& plan) {
   return json;
 }
 
-PlannedArguments with_plan_as_options(const Arguments& words) {
+std::optional<std::string> GivenArguments::value(const std::string& field) const {
+  const auto found = std::find_if(planned.begin(), planned.end(), [&](const PlannedOption& option) { return option.field == field; });
+  if (found != planned.end() && !found->texts.empty()) return found->texts.front();
+  return value_in(words, option_name(field));
+}
+
+GivenArguments with_plan(const Arguments& words) {
   if (words.empty() || (words.front() != "train" && words.front() != "release")) return {words};
   const auto file = value_in(words, plan_option);
   if (!file || std::find(words.begin(), words.end(), "--help") != words.end()) return {words};
   constexpr std::size_t largest_plan = std::size_t{1} << 20;
   const std::string text = jobs::read_text(*file, largest_plan, "a plan");
-  PlannedArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
-  const auto of_plan = naming(*file, [&] {
+  GivenArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
+  result.planned = naming(*file, [&] {
     auto plan = jobs::parse_plan(text, words.front());
     if (words.front() == "train") set_count(plan, words);
     result.expected->version = static_cast<int>(accounting::whole_number_of(plan["version"], "version"));
-    return words_of(plan, words.front(), *file);
+    return planned_options(plan, words.front(), *file);
   });
-  result.words.insert(result.words.end(), of_plan.begin(), of_plan.end());
   for (std::size_t k = 1; k < words.size(); ++k) {
     if (words[k] == plan_option) {
       ++k;
@@ -205,6 +219,16 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
     }
   }
   return result;
+}
+
+void set_planned(Command& command, const GivenArguments& given) {
+  for (const auto& [field, texts] : given.planned) {
+    naming(given.expected->file, [&, &field = field, &texts = texts] {
+      auto* const option = option_of(command, field);
+      if (option == nullptr) refuse_unknown(command, field);
+      option->set(texts);
+    });
+  }
 }
 
 void require_as_expected(const ExpectedRun& expected, const PlannedRun& plan) {

@@ -31,14 +31,26 @@ struct ExpectedRun {
   int version = 0;
 };
 
-/// The words with the options of the plan in the place of --plan FILE, and what that plan expects. Without --plan, or for another command than
-/// train and release, the words as they are.
-struct PlannedArguments {
-  Arguments words;
-  std::optional<ExpectedRun> expected = {};
+/// The values that a plan gives one option: none of a flag, one for each time of another.
+struct PlannedOption {
+  std::string field;
+  std::vector<std::string> texts;
 };
-/// \throws Error{bad_data} naming the file, when it cannot be read or is no plan of this command.
-[[nodiscard]] PlannedArguments with_plan_as_options(const Arguments& words);
+
+/// The words of a user, and the plan that they name.
+struct GivenArguments {
+  Arguments words;  ///< without --plan FILE
+  std::optional<ExpectedRun> expected = {};
+  std::vector<PlannedOption> planned = {};  ///< the options of the plan, and its promise
+
+  /// The value of an option, before anything is parsed; nothing where neither the words nor the plan have it.
+  [[nodiscard]] std::optional<std::string> value(const std::string& field) const;
+};
+/// Reads the plan of --plan FILE of train and release. \throws Error{bad_data} naming the file, when it cannot be read or is no plan of this command.
+[[nodiscard]] GivenArguments with_plan(const Arguments& words);
+
+/// Sets the options of the command to the values of the plan. \throws Error naming the file, for a field that the command does not have, or a value out of its range.
+void set_planned(Command& command, const GivenArguments& given);
 
 /// \throws Error{invalid_argument} when the plan that was read says another event, noise or unit than follow here.
 void require_as_expected(const ExpectedRun& expected, const PlannedRun& plan);

@@ -172,7 +172,7 @@ Examples:
 
 }  // namespace
 
-Command release_command(const PlannedArguments& given) {
+Command release_command(const GivenArguments& given) {
   Command command{.name = "release", .summary = "Release private statistics and write what they spent into a ledger"};
   auto& table = command.options;
   const auto options = std::make_shared<ReleaseOptions>();

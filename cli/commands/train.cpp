@@ -248,12 +248,12 @@ int run_training(TrainState& state, const Command& said) {
 
 }  // namespace
 
-Command train_command(const PlannedArguments& given) {
+Command train_command(const GivenArguments& given) {
   const auto state = std::make_shared<TrainState>();
   state->options.run.expected = given.expected;
   Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
   add_shared_options(command.options, state->options, names_of(state->tables));
-  const auto chosen = value_in(given.words, "--algorithm");
+  const auto chosen = given.value("algorithm");
   add_algorithm_options(command, state->tables, chosen.value_or(state->options.algorithm), chosen.has_value(), state->lists_algorithms,
                         given.words);
   command.footer =

@@ -2,6 +2,7 @@
 #include <surety/cli/parser/parser.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -25,13 +26,17 @@ const char* type_name(const Option& option) {
   return option.placeholder() == "COUNT" ? "UINT" : "TEXT";
 }
 
+/// \pre options that a plan gives are set
 void give(CLI::App& app, Option& option) {
   if (option.is_flag()) {
     app.add_flag_callback(option.name(), [&option] { option.set({}); });
     return;
   }
-  auto* given = app.add_option(option.name(), CLI::callback_t{[&option](const CLI::results_t& words) {
-                                 std::vector<std::string> texts;
+  auto* given = app.add_option(option.name(), CLI::callback_t{[&option, planned = option.given()](const CLI::results_t& words) {
+                                 if (!planned.empty() && !option.is_repeatable()) {
+                                   invalid(fmt::format("{} is given by the plan, too; remove one of them", option.name()));
+                                 }
+                                 auto texts = planned;
                                  std::transform(words.begin(), words.end(), std::back_inserter(texts), argument_of);
                                  option.set(texts);
                                  return true;
@@ -40,14 +45,16 @@ void give(CLI::App& app, Option& option) {
   if (option.is_repeatable()) given->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
   given->check(CLI::Validator{[&option](const std::string& word) { return jobs::fault_of(option.field().constraint(), argument_of(word)); },
                               "", ""});
-  given->required(option.is_required());
+  given->required(option.is_required() && !option.is_given());
 }
 
 void give(CLI::App& app, OptionTable& table, const std::vector<std::string>& exactly_one_of) {
   CLI::App* question = nullptr;
   if (!exactly_one_of.empty()) {
     question = app.add_option_group("question");
-    question->require_option(1);
+    const bool is_planned =
+        std::any_of(exactly_one_of.begin(), exactly_one_of.end(), [&](const std::string& name) { return table.find(name)->is_given(); });
+    if (!is_planned) question->require_option(1);
   }
   for (auto& group : table.groups()) {
     for (auto& option : group.options) {
@@ -68,6 +75,21 @@ void give(CLI::App& parent, Command& command) {
   give(app, command.hidden, {});
   for (auto& one : command.commands) give(app, one);
   if (!command.commands.empty()) app.require_subcommand(1);
+}
+
+/// Refuses options that exclude each other where a plan gives one of them: the library sees the other alone.
+void require_compatible(const Command& command) {
+  std::vector<std::string> asked;
+  for (const auto& name : command.exactly_one_of) {
+    if (command.options.find(name)->is_given()) asked.push_back(name);
+  }
+  if (asked.size() > 1) invalid(fmt::format("cannot combine {}; remove all but one", fmt::join(asked, " with ")));
+  for (const auto& group : command.options.groups()) {
+    for (const auto& option : group.options) {
+      if (option.excluded().empty() || !option.is_given() || !command.options.find(option.excluded())->is_given()) continue;
+      invalid(fmt::format("cannot combine {} with {}; remove one", option.name(), option.excluded()));
+    }
+  }
 }
 
 /// The command that was chosen, as far as it was.
@@ -162,6 +184,7 @@ Request parse(Command& surety, const Arguments& given) {
   }
   auto request = chosen_by(app, surety);
   request.wish = wish;
+  if (wish == Request::Wish::run) require_compatible(*request.command);
   return request;
 }
 

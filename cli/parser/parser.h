@@ -14,7 +14,8 @@ struct Request {
   enum class Wish { run, help, version } wish = Wish::run;
 };
 
-/// Sets the options of the command that `words` choose among `commands`, and returns it.
+/// Sets the options of the command that `words` choose among `commands`, and returns it. An option that is set already, by a plan, is not required; it is refused
+/// in the words, and a list gets longer.
 /// \throws Error{invalid_argument} naming the word, the option or what is missing.
 [[nodiscard]] Request parse(Command& surety, const Arguments& words);
 

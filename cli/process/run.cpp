@@ -21,7 +21,7 @@ namespace surety::cli {
 
 namespace {
 
-Command surety_command(const PlannedArguments& given) {
+Command surety_command(const GivenArguments& given) {
   Command surety{
       .name = "surety",
       .summary =
@@ -46,6 +46,7 @@ Command surety_command(const PlannedArguments& given) {
     if (std::find(commands_with_a_limit.begin(), commands_with_a_limit.end(), command.name) != commands_with_a_limit.end()) {
       add_limit_to(command);
     }
+    if (given.expected && command.name == given.words.front()) set_planned(command, given);
   }
   return surety;
 }
@@ -60,7 +61,7 @@ Arguments with_help_as_option(Arguments words) {
 
 Request request_of(const Arguments& words, Command& surety) {
   try {
-    const auto given = with_plan_as_options(with_help_as_option(words));
+    const auto given = with_plan(with_help_as_option(words));
     surety = surety_command(given);
     return parse(surety, given.words);
   } catch (const Error&) {

@@ -334,23 +334,27 @@ TEST_F(Plan, IsHeldToTheSameChecksAsWords) {
     change(changed);
     expect_refused_untouched(from_plan(), 2, said);
   };
-  refused("steps", -1, {"--steps is '-1', must be a whole number from 1"});
-  refused("steps", 1.5, {"--steps is '1.5', must be a whole number"});
+  refused("steps", -1, {"plan.json: steps is '-1', must be a whole number from 1"});
+  refused("steps", 1.5, {"plan.json: steps is '1.5', must be a whole number"});
   refused("microbatch", 2, {"--microbatch is for dp-sgd, not for gradient-descent"});
-  refused("stps", 2, {"'--stps=2' is not expected", "did you mean '--steps'?"});
+  auto changed = plan;
+  changed["options"]["stps"] = 2;
+  change(changed);
+  expect_refused_untouched(from_plan(), 3, {"plan.json: options: unknown field 'stps'", "did you mean 'steps'?"});
   change(plan);
-  expect_refused_untouched(from_plan() + Words{"--steps", "7"}, 2, {"--steps"});
+  expect_refused_untouched(from_plan() + Words{"--steps", "7"}, 2, {"--steps is given by the plan, too; remove one of them"});
+  expect_refused_untouched(from_plan() + Words{"other.csv"}, 2, {"data is given by the plan, too; remove one of them"});
 }
 
-// The first was taken for the data file, the second for a value of another option.
-TEST_F(Plan, HasFieldsThatAreNames) {
+// A plan that asks for help would be answered without a run.
+TEST_F(Plan, HasNoOtherFieldsThanItsCommand) {
   auto plan = planned(replayed(small_data()));
   plan["options"].erase("data");
-  for (const char* field : {"--steps", "note=--steps", "", "-", "Steps", "steps 3"}) {
+  for (const char* field : {"--steps", "note=--steps", "", "-", "Steps", "steps 3", "help", "--help", "version"}) {
     auto changed = plan;
     changed["options"][field] = "data.csv";
     change(changed);
-    expect_refused_untouched(from_plan(), 3, {"plan.json: options have an unknown field '" + std::string{field} + "'"});
+    expect_refused_untouched(from_plan(), 3, {"plan.json: options: unknown field '" + std::string{field} + "'"});
   }
 }
 

@@ -144,7 +144,7 @@ void for_each_option(const surety::cli::Command& command, const std::function<vo
 
 TEST_F(PrintedText, OfAnyOptionOfAnyCommandEndsNoLineAndMovesNoTerminal) {
   using namespace surety::cli;
-  const PlannedArguments given{};
+  const GivenArguments given{};
   Command ledger = ledger_command();
   const auto subcommand = [&](const char* name) {
     return *std::find_if(ledger.commands.begin(), ledger.commands.end(), [&](const Command& one) { return one.name == name; });

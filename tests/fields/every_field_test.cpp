@@ -197,7 +197,12 @@ class EveryField : public ::testing::Test {
   /// That a plan file of the command is these words.
   void expect_same_words(const json& plan) const {
     const auto file = folder_.write("plan.json", plan.dump());
-    const auto words = cli::with_plan_as_options({plan["command"].get<std::string>(), "--plan", file.string()}).words;
+    const auto given = cli::with_plan({plan["command"].get<std::string>(), "--plan", file.string()});
+    auto words = given.words;
+    for (const auto& [field, texts] : given.planned) {
+      if (texts.empty()) words.push_back("--" + field);
+      for (const auto& text : texts) words.push_back(field == "data" ? text : fmt::format("--{}={}", field, text));
+    }
     const auto wanted = words_of(plan);
     EXPECT_EQ(std::multiset<std::string>(words.begin(), words.end()), std::multiset<std::string>(wanted.begin(), wanted.end()));
   }

@@ -1,4 +1,4 @@
-// A plan: what is one becomes words, which the tables of its command take or refuse; and what they took makes the same plan. A program reads it, too.
+// A plan: its options are set in the tables of its command, or refused; and the options that were set make the same plan. A program reads it, too.
 #include <nlohmann/json.hpp>
 
 #include <fuzz/json_mutator.h>
@@ -22,21 +22,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text{input.rest()};
   file.hold(text);
   accepted([&] {
-    const auto given = cli::with_plan_as_options({name, "--plan", file.path()});
-    expect(!given.words.empty() && given.words.front() == name, "a plan is another command's");
+    const auto given = cli::with_plan({name, "--plan", file.path()});
+    expect(given.words == cli::Arguments{name}, "a plan is another command's");
     expect(given.expected.has_value(), "a plan expects nothing");
     cli::Command surety{.name = "surety", .summary = ""};
     surety.commands.push_back(is_training ? cli::train_command(given) : cli::release_command(given));
+    cli::set_planned(surety.commands.front(), given);
     const auto request = cli::parse(surety, given.words);
-    // Help is no run.
-    if (request.wish != cli::Request::Wish::run) return;
+    expect(request.wish == cli::Request::Wish::run, "a plan asks for help");
     const auto options = cli::options_json(name, request.command->options);
     auto plan = nlohmann::json::parse(given.expected->text);
     plan["options"] = options;
     file.hold(plan.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     cli::Command again{.name = "surety", .summary = ""};
-    const auto once_more = cli::with_plan_as_options({name, "--plan", file.path()});
+    const auto once_more = cli::with_plan({name, "--plan", file.path()});
     again.commands.push_back(is_training ? cli::train_command(once_more) : cli::release_command(once_more));
+    cli::set_planned(again.commands.front(), once_more);
     expect(cli::options_json(name, cli::parse(again, once_more.words).command->options) == options,
            "a plan does not come back from its options");
   });
