@@ -29,8 +29,8 @@
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/bandits/projection_free_bandit.h>
 #include <surety/optimizers/problem/matroid.h>
-#include <surety/papers/printed_bandit_noise.h>
 #include <surety/simulations/loss_simulation.h>
+#include <surety/simulations/printed/printed_bandit_noise.h>
 #include <surety/testing/stream.h>
 
 #include "page_check.h"
@@ -60,7 +60,7 @@ struct Cell {
     if constexpr (HasInnerBall<D>) {
       if (queries == QueryRegion::inside) return options_inside(problem(horizon), domain.inner_ball(dimension.value()));
     }
-    return papers::printed_options(problem(horizon));
+    return simulations::printed_options(problem(horizon));
   }
   [[nodiscard]] Target target(double delta) const {
     return {.epsilon = Epsilon{1}, .delta = Delta{delta}, .adjacency = Adjacency::replace_one};
@@ -196,7 +196,7 @@ template <class D>
 Run printed_gaussian_tree(const Cell<D>& cell, std::uint64_t seed) {
   const auto options = cell.options(cell.steps);
   const Target target = cell.target(cell.delta());
-  const auto printed = papers::printed_gaussian(options, cell.problem(cell.steps), target);
+  const auto printed = simulations::printed_gaussian(options, cell.problem(cell.steps), target);
   const mechanisms::Gaussian noise{
       {.multiplier = printed.noise, .sensitivity = L2Sensitivity{1}, .grid = pure_grid, .adjacency = Adjacency::replace_one}};
   return with_sum<L2Sensitivity>(cell, seed, TreeSum{noise, shape(options, cell.dimension).steps, cell.dimension}, target);
@@ -204,7 +204,7 @@ Run printed_gaussian_tree(const Cell<D>& cell, std::uint64_t seed) {
 
 template <class D>
 Run printed_laplace_tree(const Cell<D>& cell, std::uint64_t seed) {
-  return laplace_tree(cell, seed, papers::printed_laplace(cell.options(cell.steps), cell.problem(cell.steps), cell.target(0)).noise);
+  return laplace_tree(cell, seed, simulations::printed_laplace(cell.options(cell.steps), cell.problem(cell.steps), cell.target(0)).noise);
 }
 
 /// Slope of log regret over log T, by least squares, where regret is T times `per_step`.

@@ -25,8 +25,8 @@
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/bandits/projection_free_bandit.h>
 #include <surety/optimizers/problem/submodular.h>
-#include <surety/papers/printed_bandit_noise.h>
 #include <surety/simulations/loss_simulation.h>
+#include <surety/simulations/printed/printed_bandit_noise.h>
 #include <surety/testing/stream.h>
 
 #include "page_check.h"
@@ -70,7 +70,7 @@ std::vector<double> drawn_best(std::uint64_t seed) {
 }
 
 ProjectionFreeBanditOptions options_of(std::uint64_t steps) {
-  return papers::printed_options(
+  return simulations::printed_options(
       {.steps = Count{steps}, .dimension = dimension, .diameter = polytope().diameter(Norm::l2, elements), .lipschitz = 1});
 }
 

@@ -9,7 +9,7 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
-#include <surety/papers/printed_bandit_noise.h>
+#include <surety/simulations/printed/printed_bandit_noise.h>
 #include <surety/testing/stream.h>
 
 namespace surety::simulations {
@@ -85,7 +85,7 @@ SimulatedLosses losses_of(const LossSimulation& simulation, std::uint64_t seed) 
 }
 
 ProjectionFreeBanditOptions bandit_options(const LossSimulation& simulation) {
-  auto options = papers::printed_options(problem_of(simulation));
+  auto options = printed_options(problem_of(simulation));
   options.adjacency = simulation.adjacency;
   return options;
 }
@@ -151,9 +151,8 @@ CalibratedLossNoise calibrated_noise(const LossSimulation& simulation, const Tar
     case LossNoise::gaussian: break;
     case LossNoise::laplace: return pure_laplace(simulation, asked.steps, target);
     case LossNoise::paper:
-      if (is_pure) return laplace(simulation, papers::printed_laplace(options, problem_of(simulation), target).noise, target.delta);
-      return gaussian(simulation, Factorization::tree, papers::printed_gaussian(options, problem_of(simulation), target).noise,
-                      target.delta);
+      if (is_pure) return laplace(simulation, printed_laplace(options, problem_of(simulation), target).noise, target.delta);
+      return gaussian(simulation, Factorization::tree, printed_gaussian(options, problem_of(simulation), target).noise, target.delta);
   }
   const auto event = [&](NoiseMultiplier z) {
     return mechanisms::continual_event(simulation.factorization, asked.steps, z, asked.adjacency);

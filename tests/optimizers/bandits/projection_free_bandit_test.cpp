@@ -18,7 +18,7 @@
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/problem/matroid.h>
-#include <surety/papers/printed_bandit_noise.h>
+#include <surety/simulations/printed/printed_bandit_noise.h>
 #include <surety/testing/stream.h>
 
 #include <support/drawn_cases.h>
@@ -113,7 +113,7 @@ TEST(ProjectionFreeBandit, WithoutNoisePlaysWhatTheFormulaSays) {
 }
 
 TEST(ProjectionFreeBandit, FindsTheCheapestVertex) {
-  const auto o = papers::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
+  const auto o = simulations::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
   ProjectionFreeBandit<Simplex> bandit{simplex(), o, Count{4}, directions(7, false)};
   testing::ExactStream stream{grid};
   const auto shown = play(bandit, linear_losses(1 << 14, {0.5, -0.5, 0.5, 0.5}), stream);
@@ -334,7 +334,7 @@ TEST(ProjectionFreeBandit, PlantedViolationsAreCaught) {
 }
 
 TEST(ProjectionFreeBandit, ThePrintedSignGoesToTheDearestVertex) {
-  auto o = papers::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
+  auto o = simulations::printed_options({.steps = Count{1 << 14}, .dimension = Count{4}, .diameter = std::sqrt(2.0), .lipschitz = 1});
   const Losses losses = linear_losses(1 << 14, {0.5, 0.5, 0.5, -0.5});
   testing::ExactStream right{grid};
   testing::ExactStream wrong{grid};

@@ -1,4 +1,4 @@
-#include <surety/papers/printed_bandit_noise.h>
+#include <surety/simulations/printed/printed_bandit_noise.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/base/text/error.h>
 
-namespace surety::papers {
+namespace surety::simulations {
 
 optimizers::ProjectionFreeBanditOptions printed_options(const optimizers::BanditProblem& problem) {
   const auto t = static_cast<double>(problem.steps.value());
@@ -71,4 +71,4 @@ PrintedBanditNoise<NoiseMultiplier> printed_gaussian(const optimizers::Projectio
   return accounted(multiplier, gaussian(multiplier, options.adjacency), options, problem, target);
 }
 
-}  // namespace surety::papers
+}  // namespace surety::simulations

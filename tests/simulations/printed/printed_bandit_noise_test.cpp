@@ -1,4 +1,4 @@
-#include <surety/papers/printed_bandit_noise.h>
+#include <surety/simulations/printed/printed_bandit_noise.h>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::papers::printed_bandit_noise_test {
+namespace surety::simulations::printed_bandit_noise_test {
 
 using optimizers::BanditProblem;
 
@@ -75,4 +75,4 @@ TEST(PrintedBanditNoise, IsRefusedWhereItIsTooLittle) {
 }
 
 }  // namespace
-}  // namespace surety::papers::printed_bandit_noise_test
+}  // namespace surety::simulations::printed_bandit_noise_test

@@ -7,7 +7,7 @@
 #include <surety/base/numbers/enclosure.h>
 #include <surety/optimizers/bandits/projection_free_bandit.h>
 
-namespace surety::papers {
+namespace surety::simulations {
 
 /// Line 1 of Algorithm 1: T_round = sqrt(T), zeta = D sqrt(n) / T^(1/4), eta = D / (T^(3/4) sqrt(n) L), and losses in [0, L (D + zeta)].
 [[nodiscard]] optimizers::ProjectionFreeBanditOptions printed_options(const optimizers::BanditProblem& problem);
@@ -31,4 +31,4 @@ struct PrintedBanditNoise {
 [[nodiscard]] PrintedBanditNoise<NoiseMultiplier> printed_gaussian(const optimizers::ProjectionFreeBanditOptions& options,
                                                                    const optimizers::BanditProblem& problem, const Target& target);
 
-}  // namespace surety::papers
+}  // namespace surety::simulations
