@@ -1,6 +1,6 @@
 """The default of `train` beside private boosted trees, interpret's DPExplainableBoostingClassifier, on ten tables that no rule was fitted on.
 
-Run by scripts/boosting, which makes the environment:
+Run by research/scripts/boosting, which makes the environment:
     python benchmarks/boosting.py run SURETY RESULTS [SEEDS]     a line of JSON for each model; goes on where RESULTS stops
     python benchmarks/boosting.py page RESULTS | scripts/result_page.py docs/results/boosting.md
 
@@ -152,7 +152,7 @@ def page(path):
         return [name for name in TABLES if others[name][row, "ahead"] > 0], [name for name in TABLES if others[name][row, "ahead"] > LEAST_WON]
 
     print("# Beside private boosted trees\n")
-    print(f"<!-- scripts/boosting {seeds} -->\n")
+    print(f"<!-- research/scripts/boosting {seeds} -->\n")
     print(f"The default of `surety train` and `DPExplainableBoostingClassifier` of interpret-core 0.7.8 (DP-EBM, Nori and others 2021) on ten tables, epsilon = {EPSILON:g} and delta = 1e-5,")
     print(f"{seeds} splits, a fifth held out. A skill of 0 is the log loss of the constant, 1 that of logistic regression without privacy on linear terms. Nothing of either was fitted on these")
     print("tables: they and their labels were written down before anything was trained on them (`benchmarks/boosting.py` says how).\n")

@@ -1,5 +1,5 @@
 // surety_factorization: writes the tables of docs/results/continual.md, the error, time and memory of private prefix sums.
-// scripts/continual runs it. Fails when a measured error is more than 2 % from the computed one.
+// research/scripts/continual runs it. Fails when a measured error is more than 2 % from the computed one.
 // surety_factorization --check PAGE.md: makes some errors again, one of them measured, and looks for their lines in the page.
 #include <fmt/format.h>
 #include <malloc.h>
@@ -146,7 +146,7 @@ int check(const char* file) {
   for (const auto& line : lines) {
     if (page.str().find(line) != std::string::npos) continue;
     good = false;
-    fmt::print("{} does not show \"{}\": make it again with scripts/continual\n", file, line);
+    fmt::print("{} does not show \"{}\": make it again with research/scripts/continual\n", file, line);
   }
   if (good) fmt::print("{}: {} lines as shown\n", file, lines.size());
   return good ? 0 : 1;

@@ -182,7 +182,7 @@ int main() {
   constexpr int most_buffers = 6;
   fmt::print(
       "// Parameters of buffered linear Toeplitz factorizations of least max error. Made by\n"
-      "//   surety_factorization_parameters > mechanisms/prefix_sums/buffered_parameters.h      (scripts/continual --parameters)\n"
+      "//   surety_factorization_parameters > mechanisms/prefix_sums/buffered_parameters.h      (research/scripts/continual --parameters)\n"
       "#pragma once\n\n"
       "namespace surety::mechanisms {{\n\n"
       "/// c_k = sum_j weight_j (1 - decay_j)^(k-1).\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""peers.py COMMAND PYTHON [QUESTION...]: the page of scripts/peers, or the rows of the questions whose event holds one of QUESTION.
+"""peers.py COMMAND PYTHON [QUESTION...]: the page of research/scripts/peers, or the rows of the questions whose event holds one of QUESTION.
 
 COMMAND is the surety to ask, PYTHON an interpreter that has dp_accounting, PLD_accounting and riskcal. Every program that is asked of them is printed by
 the column `program` of docs/results/peers-hard.csv, and runs in a process of its own.
@@ -374,7 +374,7 @@ def page(command, python):
     answered, alone = [row for row in rows if row[5]], [row for row in rows if not row[5]]
     known = versions(python)
     below = sum(row[8].startswith("below") for row in answered)
-    print("# Hard answers, beside others\n\nMade by\n\n    scripts/peers\n")
+    print("# Hard answers, beside others\n\nMade by\n\n    research/scripts/peers\n")
     print(f"on {datetime.date.today()}: the questions of [one-percent.md](one-percent.md), and what an attack on a run can do, asked of dp_accounting {known['dp-accounting']}, PLD_accounting "
           f"{known['PLD_accounting']} and riskcal {known['riskcal']}. What they answer to easier questions: [conformance.md](conformance.md).\n")
     print(f"""Each question is a process of its own, with {SECONDS} s of processor time and 4 GiB. Seconds are of the processor, of a peer without its imports.

@@ -1,5 +1,5 @@
 // Parameters of buffered linear Toeplitz factorizations of least max error. Made by
-//   surety_factorization_parameters > mechanisms/prefix_sums/buffered_parameters.h      (scripts/continual --parameters)
+//   surety_factorization_parameters > mechanisms/prefix_sums/buffered_parameters.h      (research/scripts/continual --parameters)
 #pragma once
 
 namespace surety::mechanisms {

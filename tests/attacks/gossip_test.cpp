@@ -138,7 +138,7 @@ TEST(GossipAudit, ThePrintedAlgorithm2CostsMoreThanItsClaim) {
     return found;
   };
   const double lower = reference::empirical_epsilon(hits(1), hits(-1), 0, alpha);
-  const double exact = 2.5 * claim;  // 1 + 1 + 1/2, e with more rounds: papers/printed_gossip_cost.h computes it
+  const double exact = 2.5 * claim;  // 1 + 1 + 1/2, e with more rounds: research/papers/printed_gossip_cost.h computes it
   EXPECT_GT(lower, 2 * claim);
   EXPECT_LE(lower, exact);
   RecordProperty("lower_bound", std::to_string(lower));
