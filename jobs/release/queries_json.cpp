@@ -13,6 +13,8 @@
 #include <surety/data/condition.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/query.h>
+#include <surety/jobs/release/query_object.h>
 
 namespace surety::jobs {
 namespace {
@@ -20,128 +22,109 @@ namespace {
 using namespace statistics;
 using nlohmann::json;
 
-json json_of(const data::Bounds& bounds) { return {bounds.lower, bounds.upper}; }
-
-void add_types(json& object, const data::Condition& condition) {
-  constexpr std::array<std::string_view, 3> types{"number", "text", "date"};  // in the order of CellKind
-  for (const auto& comparison : condition.comparisons()) {
-    object["types"][comparison.column] = types.at(static_cast<std::size_t>(comparison.kind()));
-  }
-}
-
-/// One column as its name.
-json columns_json(const std::vector<std::string>& columns) { return columns.size() == 1 ? json(columns.front()) : json(columns); }
-
-/// The cells of one of several columns.
-json keys_json(const Cells& cells) {
-  return std::visit(Overload{[](const data::Categories& its) { return json(its.names); },
-                             [](const Bins& its) {
-                               return json{{"bounds", json_of(its.bounds)}, {"bins", its.count}};
-                             }},
-                    cells);
-}
-
-void add_cells(json& object, const Cells& cells, const char* texts, const char* bounds, const char* bins) {
-  std::visit(Overload{[&](const data::Categories& its) { object[texts] = its.names; },
-                      [&](const Bins& its) {
-                        object[bounds] = json_of(its.bounds);
-                        object[bins] = its.count;
-                      }},
-             cells);
-}
-
-/// What is asked of which column.
-class KindJson {
+/// Writes the function of a statistic, its columns and their options into a query.
+class KindOfQuery {
  public:
-  explicit KindJson(json& object) : object_{object} {}
+  explicit KindOfQuery(Query& query) : query_{query} {}
 
-  void operator()(const CountOf&) { object_["function"] = "count"; }
-  void operator()(const SumOf& its) { of_numbers("sum", its); }
-  void operator()(const MeanOf& its) { of_numbers("mean", its); }
-  void operator()(const VarianceOf& its) { of_numbers("variance", its); }
+  void operator()(const CountOf&) { query_.asked.function = Function::count; }
+  void operator()(const SumOf& its) { of_numbers(Function::sum, its); }
+  void operator()(const MeanOf& its) { of_numbers(Function::mean, its); }
+  void operator()(const VarianceOf& its) { of_numbers(Function::variance, its); }
   void operator()(const QuantileOf& its) {
     const bool is_median = its.fractions == Fractions{Fraction::median()};
-    of_numbers(is_median ? "median" : "quantile", its);
-    for (const auto fraction : is_median ? std::vector<Fraction>{} : its.fractions.all()) object_["fractions"].push_back(fraction.value());
-    if (its.candidates) object_["candidates"] = *its.candidates;
+    of_numbers(is_median ? Function::median : Function::quantile, its);
+    for (const auto fraction : is_median ? std::vector<Fraction>{} : its.fractions.all())
+      query_.asked.fractions.push_back(fraction.value());
+    query_.candidates = its.candidates;
   }
   void operator()(const HistogramOf& its) {
-    of_column("histogram", its.column);
-    add_cells(object_, its.cells, "categories", "bounds", "bins");
+    of_column(Function::histogram, its.column);
+    std::visit(Overload{[&](const data::Categories& texts) { query_.categories = texts; },
+                        [&](const Bins& bins) {
+                          query_.bounds = bins.bounds;
+                          query_.bins = bins.count;
+                        }},
+               its.cells);
   }
   void operator()(const KeysOf& its) {
-    object_["most_keys"] = its.most_keys.value();
+    query_.most_keys = its.most_keys.value();
     if (its.hides_counts) {
-      object_["function"] = "distinct";
-      object_["column"] = columns_json(columns_of(its));
+      query_.asked = {.function = Function::distinct, .columns = columns_of(its)};
     } else if (its.beside.empty()) {
-      of_column("keys", its.column);
+      of_column(Function::keys, its.column);
     } else {
-      object_["function"] = "count_units";
+      query_.asked.function = Function::count_units;
       of_discovered(its);
     }
   }
   void operator()(const GroupMeansOf& its) {
-    of_numbers("mean", its.mean);
+    of_numbers(Function::mean, its.mean);
     of_discovered(its.keys);
-    object_["most_keys"] = its.keys.most_keys.value();
+    query_.most_keys = its.keys.most_keys.value();
   }
   void operator()(const UnitSumOf& its) {
-    of_column("sum", its.column);
-    object_["clip_unit_sum"] = json_of(its.clip);
+    of_column(Function::sum, its.column);
+    query_.clip_unit_sum = its.clip;
   }
-  void operator()(const UnitsOf&) { object_["function"] = "count_units"; }
+  void operator()(const UnitsOf&) { query_.asked.function = Function::count_units; }
   void operator()(const DistinctOf& its) {
-    of_column("count_distinct", its.column);
-    object_["most_keys"] = its.most_keys.value();
+    of_column(Function::count_distinct, its.column);
+    query_.most_keys = its.most_keys.value();
   }
 
  private:
-  void of_column(std::string_view function, const std::string& column) {
-    object_["function"] = function;
-    object_["column"] = column;
-  }
+  void of_column(Function function, const std::string& column) { query_.asked = {.function = function, .columns = {column}}; }
   template <class Kind>
-  void of_numbers(std::string_view function, const Kind& its) {
+  void of_numbers(Function function, const Kind& its) {
     of_column(function, its.column);
-    object_["bounds"] = json_of(its.bounds);
+    query_.bounds = its.bounds;
   }
   void of_discovered(const KeysOf& its) {
-    object_["by"] = columns_json(columns_of(its));
-    object_["keys"] = discovered;
+    query_.by = columns_of(its);
+    query_.keys.are_discovered = true;
   }
 
-  json& object_;
+  Query& query_;
 };
 
-json json_of(const WeightedStatistic& query) {
-  const auto& statistic = query.statistic;
-  json object;
-  std::visit(KindJson{object}, statistic.of);
-  if (statistic.where) {
-    object["where"] = describe(*statistic.where);
-    add_types(object, *statistic.where);
+void add_types(Query& query, const data::Condition& condition) {
+  constexpr std::array<std::string_view, 3> types{"number", "text", "date"};  // in the order of CellKind
+  for (const auto& comparison : condition.comparisons()) {
+    query.types[comparison.column] = types.at(static_cast<std::size_t>(comparison.kind()));
   }
-  for (const auto& column : statistic.dates) object["types"][column] = "date";
+}
+
+Query query_of(const WeightedStatistic& weighted) {
+  const auto& statistic = weighted.statistic;
+  Query query;
+  std::visit(KindOfQuery{query}, statistic.of);
+  if (statistic.where) {
+    query.where = describe(*statistic.where);
+    add_types(query, *statistic.where);
+  }
+  for (const auto& column : statistic.dates) query.types[column] = "date";
   if (statistic.by) {
-    object["by"] = columns_json(columns_of(*statistic.by));
-    if (statistic.by->beside.empty()) {
-      add_cells(object, statistic.by->keys, "keys", "key_bounds", "key_bins");
+    query.by = columns_of(*statistic.by);
+    const auto* const bins = std::get_if<Bins>(&statistic.by->keys);
+    if (bins != nullptr && statistic.by->beside.empty()) {
+      query.key_bounds = bins->bounds;
+      query.key_bins = bins->count;
     } else {
-      object["keys"] = json::array({keys_json(statistic.by->keys)});
-      for (const auto& more : statistic.by->beside) object["keys"].push_back(keys_json(more.keys));
+      query.keys.of_columns.push_back(statistic.by->keys);
+      for (const auto& more : statistic.by->beside) query.keys.of_columns.push_back(more.keys);
     }
   }
-  if (statistic.group_cap) object["most_per_group"] = statistic.group_cap->most.value();
-  if (query.weight != 1) object["weight"] = query.weight;
-  return object;
+  if (statistic.group_cap) query.most_per_group = statistic.group_cap->most.value();
+  query.weight = weighted.weight;
+  return query;
 }
 
 }  // namespace
 
 json queries_json(const std::vector<WeightedStatistic>& queries) {
   auto list = json::array();
-  for (const auto& query : queries) list.push_back(json_of(query));
+  for (const auto& query : queries) list.push_back(json_of(query_of(query)));
   return list;
 }
 

@@ -16,6 +16,7 @@
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/query.h>
 #include <surety/jobs/release/query_text.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/train/train_fields.h>
@@ -65,34 +66,37 @@ std::optional<std::string> standard_of(const Field& field) {
                     field.value());
 }
 
+json schema_of(const std::optional<std::string>& /*text*/) { return {{"type", "string"}}; }
+json schema_of(const std::optional<std::uint64_t>& /*count*/) { return {{"type", "integer"}, {"minimum", 1}}; }
+json schema_of(const std::optional<data::Bounds>& /*bounds*/) {
+  return {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
+}
+json schema_of(const std::optional<data::Categories>& /*texts*/) { return {{"type", "array"}, {"items", {{"type", "string"}}}}; }
+json schema_of(const std::vector<std::string>& /*columns*/) {
+  return {{"anyOf", {schema_of(std::optional<std::string>{}), schema_of(std::optional<data::Categories>{})}}};
+}
+json schema_of(const QueryKeys& /*keys*/) {
+  const auto texts = schema_of(std::optional<data::Categories>{});
+  const json bins{
+      {"type", "object"},
+      {"properties", {{"bounds", schema_of(std::optional<data::Bounds>{})}, {"bins", schema_of(std::optional<std::uint64_t>{})}}},
+      {"required", {"bounds", "bins"}},
+      {"additionalProperties", false}};
+  return {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins}}}}}, {{"const", discovered}}}}};
+}
+
 /// A query of a version of plans: as text, or by its function with its column and fractions.
 json query_schema(int version) {
-  const json text{{"type", "string"}};
-  const json count{{"type", "integer"}, {"minimum", 1}};
-  const json bounds{{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
-  const json texts{{"type", "array"}, {"items", text}};
-  const json bins{{"type", "object"},
-                  {"properties", {{"bounds", bounds}, {"bins", count}}},
-                  {"required", {"bounds", "bins"}},
-                  {"additionalProperties", false}};
   json schema{{"type", "object"},
               {"properties",
-               {{"where", text},
-                {"bounds", bounds},
-                {"clip_unit_sum", bounds},
-                {"bins", count},
-                {"categories", texts},
-                {"candidates", count},
-                {"most_keys", count},
-                {"by", {{"anyOf", {text, texts}}}},
-                {"keys", {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins}}}}}, {{"const", discovered}}}}}},
-                {"key_bounds", bounds},
-                {"key_bins", count},
-                {"most_per_group", count},
-                {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date", "integer", "boolean"}}}}}},
+               {{"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date", "integer", "boolean"}}}}}},
                 {"weight", {{"type", "number"}, {"exclusiveMinimum", 0}}}}},
               {"additionalProperties", false}};
   auto& properties = schema["properties"];
+  const QueryOptions options;
+  for_each_option([&](FieldName option, const auto& value) { properties[member_name(std::string{option.name})] = schema_of(value); },
+                  options);
+  const auto text = schema_of(std::optional<std::string>{});
   if (version == 1) {
     properties["query"] = text;
     schema["required"] = {"query"};
@@ -101,7 +105,7 @@ json query_schema(int version) {
   auto names = json::array();
   for (const auto& [name, function] : function_names) names.push_back(name);
   properties["function"] = {{"enum", std::move(names)}};
-  properties["column"] = {{"anyOf", {text, texts}}};
+  properties["column"] = schema_of(std::vector<std::string>{});
   properties["fractions"] = {{"type", "array"}, {"items", {{"type", "number"}}}};
   schema["required"] = {"function"};
   return schema;

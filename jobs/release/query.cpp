@@ -1,0 +1,53 @@
+#include <surety/jobs/release/query.h>
+
+#include <algorithm>
+
+namespace surety::jobs {
+
+std::string member_name(std::string field) {
+  std::replace(field.begin(), field.end(), '-', '_');
+  return field;
+}
+
+bool has_most_keys(Function function) noexcept {
+  return function == Function::keys || function == Function::distinct || function == Function::count_distinct;
+}
+
+bool is_quantile(Function function) noexcept { return function == Function::median || function == Function::quantile; }
+
+namespace {
+
+/// Whether it releases a number of the rows of listed groups, of which a unit may have several in each.
+bool has_group_cap(const Query& query) {
+  const auto function = query.asked.function;
+  return !query.by.empty() && !query.keys.are_discovered && !query.clip_unit_sum && !has_most_keys(function) &&
+         function != Function::count_units;
+}
+
+FieldText unused_beside(FieldName option, FieldName other) { return field_text("{} beside {}", option, other); }
+
+}  // namespace
+
+FieldText unused_option(const Query& query, FieldName option) {
+  const auto function = query.asked.function;
+  const auto& name = option.name;
+  const bool is_histogram = function == Function::histogram;
+  const auto unless = [&](bool is_used) { return is_used ? FieldText{} : FieldText{option}; };
+  if (name == "bounds") {
+    if (function == Function::sum && query.clip_unit_sum) return unused_beside(option, "clip-unit-sum"_field);
+    if (is_histogram && query.categories) return unused_beside(option, "categories"_field);
+    return unless(function == Function::sum || function == Function::mean || function == Function::variance || is_quantile(function) ||
+                  is_histogram);
+  }
+  if (name == "clip-unit-sum") return unless(function == Function::sum);
+  if (name == "bins" && is_histogram && query.categories) return unused_beside(option, "categories"_field);
+  if (name == "bins" || name == "categories") return unless(is_histogram);
+  if (name == "candidates") return unless(is_quantile(function));
+  if (name == "most-keys") return unless(has_most_keys(function) || query.keys.are_discovered);
+  if (name == "most-per-group" && !has_group_cap(query)) {
+    return query.keys.are_discovered ? field_text("{} beside discovered {}", option, "keys"_field) : option;
+  }
+  return {};
+}
+
+}  // namespace surety::jobs

@@ -1,0 +1,21 @@
+// A query as a JSON object.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <surety/jobs/plans/field_text.h>
+#include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/query.h>
+
+namespace surety::jobs {
+
+/// Reads `query.text` as a function of columns. \throws PlanError for no query
+void read_text(Query& query, bool may_have_condition);
+/// \param place before each message. \throws PlanError for another form than the grammar has, and for columns or fractions that the function does
+///        not take.
+[[nodiscard]] Query query_of(const nlohmann::json& object, const FieldText& place, QueryGrammar grammar);
+
+/// The object that `query_of` reads as this query in a plan of version 2.
+[[nodiscard]] nlohmann::json json_of(const Query& query);
+
+}  // namespace surety::jobs
