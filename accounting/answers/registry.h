@@ -6,7 +6,7 @@
 //   closed-form      Gaussian and Laplace curves in intervals
 //   choice-game      the adaptive game of bounded ranges (laws/choices)
 //   contour          integrals of characteristic functions
-//   grid             cells of a law of losses, and their sums (laws/pairs)
+//   grid             cells of a law of losses, and their sums (laws/losses, gaussian, finite, vectors, epochs, cells, rounds, batches, pairs)
 //   participation    in how many batches a record is
 //   renyi            moments of a pair's ratio
 //   zcdp             the divergence of every order at once

@@ -14,7 +14,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/event_kinds.h>
-#include <surety/accounting/laws/pairs/finite_law.h>
+#include <surety/accounting/laws/finite/finite_law.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/rounding.h>
 

@@ -21,7 +21,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/words.h>
-#include <surety/accounting/laws/pairs/users_divergence.h>
+#include <surety/accounting/laws/batches/users_divergence.h>
 #include <surety/base/numbers/floating_point.h>
 
 namespace surety::accounting {

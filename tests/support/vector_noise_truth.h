@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include <surety/accounting/laws/pairs/loss_law.h>
-#include <surety/accounting/laws/pairs/vector_cells.h>
+#include <surety/accounting/laws/losses/loss_law.h>
+#include <surety/accounting/laws/vectors/vector_cells.h>
 
 namespace surety::accounting::testing {
 

@@ -9,7 +9,7 @@
 
 #include <surety/accounting/accountants/grid/settings.h>
 #include <surety/accounting/laws/choices/smooth_choices.h>
-#include <surety/accounting/laws/pairs/polygon_law.h>
+#include <surety/accounting/laws/finite/polygon_law.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/rounding.h>

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include <surety/accounting/accountants/grid/task.h>
+#include <surety/accounting/laws/cells/parts.h>
 #include <surety/accounting/laws/choices/choice_game.h>
-#include <surety/accounting/laws/pairs/loss_law.h>
-#include <surety/accounting/laws/pairs/parts.h>
+#include <surety/accounting/laws/losses/loss_law.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include <surety/accounting/laws/pairs/parts.h>
-#include <surety/accounting/laws/pairs/tilted_law.h>
+#include <surety/accounting/laws/cells/parts.h>
+#include <surety/accounting/laws/cells/tilted_law.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/enclosure.h>
 #include <surety/base/numbers/index_tests.h>

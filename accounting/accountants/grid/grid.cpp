@@ -19,9 +19,9 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/epochs/replaced_epoch.h>
 #include <surety/accounting/laws/pairs/pairs.h>
-#include <surety/accounting/laws/pairs/replaced_epoch.h>
-#include <surety/accounting/laws/pairs/replaced_sum.h>
+#include <surety/accounting/laws/rounds/replaced_sum.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/floating_point.h>

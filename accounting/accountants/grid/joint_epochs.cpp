@@ -12,8 +12,8 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/laws/pairs/joint_round.h>
-#include <surety/accounting/laws/pairs/search_pair.h>
+#include <surety/accounting/laws/finite/search_pair.h>
+#include <surety/accounting/laws/rounds/joint_round.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/text/error.h>

@@ -6,8 +6,8 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/laws/cells/parts.h>
 #include <surety/accounting/laws/given/curves.h>
-#include <surety/accounting/laws/pairs/parts.h>
 
 namespace surety::accounting {
 

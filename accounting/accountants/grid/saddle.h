@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include <surety/accounting/laws/pairs/parts.h>
+#include <surety/accounting/laws/cells/parts.h>
 
 namespace surety::accounting::privacy_loss {
 

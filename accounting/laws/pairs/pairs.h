@@ -7,8 +7,8 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/refusal.h>
+#include <surety/accounting/laws/cells/parts.h>
 #include <surety/accounting/laws/given/curves.h>
-#include <surety/accounting/laws/pairs/parts.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -14,10 +14,10 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/laws/pairs/batch_pair.h>
-#include <surety/accounting/laws/pairs/drawn_slots.h>
-#include <surety/accounting/laws/pairs/finite_law.h>
-#include <surety/accounting/laws/pairs/gaussian_mixture.h>
+#include <surety/accounting/laws/batches/batch_pair.h>
+#include <surety/accounting/laws/batches/drawn_slots.h>
+#include <surety/accounting/laws/finite/finite_law.h>
+#include <surety/accounting/laws/gaussian/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>

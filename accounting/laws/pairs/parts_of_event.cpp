@@ -10,7 +10,7 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/laws/pairs/search_pair.h>
+#include <surety/accounting/laws/finite/search_pair.h>
 #include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {

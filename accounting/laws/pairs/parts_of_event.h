@@ -11,12 +11,12 @@
 #include <mpfr.h>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/laws/batches/batch_pair.h>
+#include <surety/accounting/laws/batches/drawn_slots.h>
+#include <surety/accounting/laws/cells/parts.h>
+#include <surety/accounting/laws/epochs/dealt_records.h>
 #include <surety/accounting/laws/given/curves.h>
-#include <surety/accounting/laws/pairs/batch_pair.h>
-#include <surety/accounting/laws/pairs/dealt_records.h>
-#include <surety/accounting/laws/pairs/drawn_slots.h>
-#include <surety/accounting/laws/pairs/parts.h>
-#include <surety/accounting/laws/pairs/vector_pair.h>
+#include <surety/accounting/laws/vectors/vector_pair.h>
 #include <surety/base/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {

@@ -13,8 +13,8 @@
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/event_text.h>
-#include <surety/accounting/laws/pairs/allocated_epoch.h>
-#include <surety/accounting/laws/pairs/replaced_epoch.h>
+#include <surety/accounting/laws/epochs/allocated_epoch.h>
+#include <surety/accounting/laws/epochs/replaced_epoch.h>
 #include <surety/base/numbers/limit.h>
 
 namespace surety::accounting::stopped_questions_test {

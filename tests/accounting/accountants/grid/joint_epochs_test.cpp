@@ -10,9 +10,9 @@
 #include <surety/accounting/accountants/grid/joint_epochs.h>
 #include <surety/accounting/accountants/grid/run_laws.h>
 #include <surety/accounting/answers/asked.h>
-#include <surety/accounting/laws/pairs/allocated_sum.h>
-#include <surety/accounting/laws/pairs/dealt_records.h>
-#include <surety/accounting/laws/pairs/joint_round.h>
+#include <surety/accounting/laws/epochs/dealt_records.h>
+#include <surety/accounting/laws/rounds/allocated_sum.h>
+#include <surety/accounting/laws/rounds/joint_round.h>
 #include <surety/base/numbers/rounding.h>
 
 #include <support/allocated_truth.h>

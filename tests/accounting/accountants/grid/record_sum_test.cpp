@@ -15,7 +15,7 @@
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/answers/group.h>
-#include <surety/accounting/laws/pairs/dominating_pair.h>
+#include <surety/accounting/laws/cells/dominating_pair.h>
 
 namespace surety::accounting::record_sum_test {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <surety/accounting/accountants/tuning/search_bounds.h>
 #include <surety/accounting/answers/best.h>
-#include <surety/accounting/laws/pairs/search_pair.h>
+#include <surety/accounting/laws/finite/search_pair.h>
 #include <surety/base/numbers/rounding.h>
 
 #include <support/refusal.h>
