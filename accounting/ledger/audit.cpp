@@ -42,7 +42,7 @@ bool holds_orders(const Event& event) {
   return std::visit(
       [](const auto& node) {
         if constexpr (requires { node.atoms; }) {
-          return !privacy_loss::equals_its_reverse(node.atoms);
+          return !laws::equals_its_reverse(node.atoms);
         } else if constexpr (requires { node.event; }) {
           return holds_orders(node.event);
         } else if constexpr (requires { node.events; }) {

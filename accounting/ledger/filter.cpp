@@ -99,9 +99,7 @@ std::optional<Event> batch_without_the_record(const Event& leaf) {
   return poisson(batch->rate, gaussian(NoiseMultiplier{multiplier}, Adjacency::add_or_remove_one));
 }
 
-bool has_curve(const Event& leaf) {
-  return batch_without_the_record(leaf) || privacy_loss::has_users_divergence(leaf) || supports(Renyi{}, leaf);
-}
+bool has_curve(const Event& leaf) { return batch_without_the_record(leaf) || laws::has_users_divergence(leaf) || supports(Renyi{}, leaf); }
 
 /// At least D_order of the leaf in both directions; infinity where nothing less is known.
 double certified_divergence(const Event& leaf, double order) {
@@ -115,7 +113,7 @@ double certified_divergence(const Event& leaf, double order) {
     const Interval factor = (number(2) * a - number(1)) / (number(2) * (a - number(1)));
     return std::min(whole, (factor * number(half) + number(half)).enclosure().upper);
   }
-  if (privacy_loss::has_users_divergence(leaf)) return privacy_loss::users_divergence(leaf, RenyiOrder{order});
+  if (laws::has_users_divergence(leaf)) return laws::users_divergence(leaf, RenyiOrder{order});
   double least = divergence(leaf, order);
   if (supports(Zcdp{}, leaf)) least = std::min(least, zcdp_divergence(leaf, RenyiOrder{order}, precision).enclosure().upper);
   return least;

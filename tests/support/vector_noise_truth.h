@@ -21,7 +21,7 @@ inline double normal(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 inline double gaussian_curve(double mu, double at) { return normal(mu / 2 - at / mu) - std::exp(at) * normal(-mu / 2 - at / mu); }
 
 /// By the middles of squares, of a move along both coordinates.
-inline double by_squares(const privacy_loss::VectorNoise& noise, double at) {
+inline double by_squares(const laws::VectorNoise& noise, double at) {
   const double reach = 7 * noise.scale + 1;
   const double step = reach / 150;
   const double move = std::pow(2, -1 / noise.r);
@@ -41,14 +41,14 @@ inline double by_squares(const privacy_loss::VectorNoise& noise, double at) {
   return sum / all;
 }
 
-inline double truth(const privacy_loss::VectorNoise& noise, double at) {
+inline double truth(const laws::VectorNoise& noise, double at) {
   static std::map<std::tuple<double, double, double>, double> known;
   const auto [found, is_new] = known.try_emplace({noise.r, noise.scale, at}, 0.0);
   if (is_new) found->second = by_squares(noise, at);
   return found->second;
 }
 
-inline const std::vector<privacy_loss::VectorNoise> noises{{3, 2, 1.2, true}, {3, 2, 5, true}, {5, 2, 2, true}};
+inline const std::vector<laws::VectorNoise> noises{{3, 2, 1.2, true}, {3, 2, 5, true}, {5, 2, 2, true}};
 inline constexpr double errors_of_squares = 2e-4;  // relative; measured by halving the step
 
 }  // namespace surety::accounting::testing

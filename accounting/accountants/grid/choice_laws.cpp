@@ -29,7 +29,7 @@ constexpr double share_of_width = 0.05;
 
 /// The game's bounds from above are those of a falling convex curve: any polygon through them lies above it.
 LossLaw upper_law(const ChoiceGame& game, double sum, const ChoiceLawTerms& terms) {
-  std::vector<Corner> points{{0, game.above(0)}};
+  std::vector<laws::Corner> points{{0, game.above(0)}};
   bool is_whole = false;
   for (std::size_t i = 1; i < game.points() && !is_whole; ++i) {
     // A point to the right of where the bound holds.
@@ -38,8 +38,8 @@ LossLaw upper_law(const ChoiceGame& game, double sum, const ChoiceLawTerms& term
     points.push_back({std::min(x, sum), is_whole ? 0 : game.above(i)});
   }
   const long double last = points.back().value;
-  LossLaw law = polygon_law(points, +1);
-  return last > 0 && terms.beyond ? with_infinite(std::move(law), last) : law;
+  LossLaw law = laws::polygon_law(points, +1);
+  return last > 0 && terms.beyond ? laws::with_infinite(std::move(law), last) : law;
 }
 
 /// Of a slope, or of what a line of that slope takes off: an exponential less one, with a sum, a product and a quotient.
@@ -52,7 +52,7 @@ LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
   const auto above = [&](std::size_t i) -> long double { return game.upper(std::nextafter(static_cast<double>(place(i)), 0.0)); };
   std::size_t count = 0;
   while (count + 2 < game.points() && game.below(count) > 1e-280) ++count;
-  std::vector<Corner> points;
+  std::vector<laws::Corner> points;
   // H(-x) = 1 - e^-x + e^-x H(x).
   long double before = (-expm1(LongLower{LongExact{-h}}) + exp(LongUpper{LongExact{-h}}) * LongExact{above(1)}).value();
   for (std::size_t i = 0; i < count; ++i) {
@@ -61,7 +61,7 @@ LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
     const long double steep = std::max(0.0L, (before - here) / -std::expm1(-h)) * (1 + rounding_of_slope);
     const long double flat = i + 1 < count ? std::max(0.0L, (next - above(i + 2)) / std::expm1(h)) * (1 - rounding_of_slope) : 0;
     before = above(i);
-    if (!(steep > 0)) return nothing();
+    if (!(steep > 0)) return laws::nothing();
     const auto first = [&](long double x) { return here - steep * std::expm1(x - place(i)); };
     const auto second = [&](long double x) { return next - flat * std::expm1(x - place(i + 1)); };
     long double ratio = (here - next + steep - flat) / (steep - flat * std::exp(-h));
@@ -80,12 +80,12 @@ LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
     if (first(static_cast<long double>(end) * (1 + 0x1p-58L)) >= 0) points.push_back({end, 0});
     break;
   }
-  if (points.empty() || points.back().value > 0) return nothing();
-  return polygon_law(points, -1);
+  if (points.empty() || points.back().value > 0) return laws::nothing();
+  return laws::polygon_law(points, -1);
 }
 
 /// Whether a part is an exponential mechanism of its own, and nothing that only resembles one.
-bool is_choice(const ReleaseLaws& part) {
+bool is_choice(const laws::ReleaseLaws& part) {
   const auto plain = [](const LossLaw& law) { return law.mixing == Mixing::remove && law.rate == 1 && law.infinite_mass == 0; };
   if (!std::holds_alternative<BoundedRangeBase>(part.upper.base) || !plain(part.upper) || !part.lower || !plain(*part.lower)) return false;
   const auto* atoms = std::get_if<AtomsBase>(&part.lower->base);
@@ -93,7 +93,7 @@ bool is_choice(const ReleaseLaws& part) {
 }
 
 /// The choices among some releases.
-ChoiceCounts choices_of(const Parts& parts) {
+ChoiceCounts choices_of(const laws::Parts& parts) {
   ChoiceCounts counts;
   for (const auto& part : parts) {
     if (is_choice(part)) counts[std::get<BoundedRangeBase>(part.upper.base).epsilon] += part.count;
@@ -107,7 +107,7 @@ ChoiceLaws choice_laws(const ChoiceGame& game, double sum, const ChoiceLawTerms&
   return {upper_law(game, sum, terms), lower_law(game, terms)};
 }
 
-ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const Given& question, double width) {
+ChoicesAmongOthers::ChoicesAmongOthers(const laws::BothDirections& directions, const Given& question, double width) {
   const ChoiceCounts counts = choices_of(directions.remove);
   if (counts.empty() || std::all_of(directions.remove.begin(), directions.remove.end(), is_choice)) return;
   counts_ = counts;
@@ -129,14 +129,14 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
   if (number == 1) {
     // The curve of one choice has a closed form, which is that of the envelope.
     const LossLaw law{BoundedRangeBase{largest}};
-    part_ = ReleaseLaws{law, law, true, 1};
+    part_ = laws::ReleaseLaws{law, law, true, 1};
     return;
   }
   if (largest > largest_choice_range || (counts.size() > 1 && states > most_choice_states) || sum > 5000) return;
   // What the question is about, roughly.
   Task task;
   for (const auto& part : directions.remove) task.parts.push_back({part.upper, std::nullopt, false, part.count});
-  if (question.epsilon && *question.epsilon >= largest_of(task.parts).upper) return;
+  if (question.epsilon && *question.epsilon >= laws::largest_of(task.parts).upper) return;
   task.wanted = width;
   task.gives_lower = false;
   task = prepare(std::move(task), question);
@@ -158,12 +158,12 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
       continue;
     }
     auto laws = choice_laws(game, sum);
-    part_ = ReleaseLaws{std::move(laws.upper), std::move(laws.lower), false, 1};
+    part_ = laws::ReleaseLaws{std::move(laws.upper), std::move(laws.lower), false, 1};
     return;
   }
 }
 
-BothDirections ChoicesAmongOthers::joined(BothDirections directions) const {
+laws::BothDirections ChoicesAmongOthers::joined(laws::BothDirections directions) const {
   // Which part of parallel ones a record is in may differ from one tilt to the next, and what is a choice with it.
   if (!part_ || choices_of(directions.remove) != counts_ || choices_of(directions.add) != counts_) return directions;
   for (auto* parts : {&directions.remove, &directions.add}) {
@@ -172,11 +172,11 @@ BothDirections ChoicesAmongOthers::joined(BothDirections directions) const {
   }
   // Which of the others' laws are best may still depend on the question.
   directions.has_choice = directions.has_choice && std::any_of(directions.remove.begin(), directions.remove.end() - 1,
-                                                               [](const ReleaseLaws& part) { return !part.same; });
+                                                               [](const laws::ReleaseLaws& part) { return !part.same; });
   return directions;
 }
 
-std::optional<BothDirections> with_smooth_choices(BothDirections directions) {
+std::optional<laws::BothDirections> with_smooth_choices(laws::BothDirections directions) {
   for (auto* parts : {&directions.remove, &directions.add}) {
     const ChoiceCounts counts = choices_of(*parts);
     if (counts.empty()) return std::nullopt;

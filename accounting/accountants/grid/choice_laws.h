@@ -30,19 +30,19 @@ class ChoicesAmongOthers {
  public:
   /// Takes the choices of `directions` as long as there are other releases, and plays their game on a grid that suits the question.
   /// Where no affordable grid is fine enough, or where there are no others, none are taken.
-  ChoicesAmongOthers(const BothDirections& directions, const Given& question, double width);
+  ChoicesAmongOthers(const laws::BothDirections& directions, const Given& question, double width);
 
   [[nodiscard]] bool any() const { return part_.has_value(); }
   /// The releases with one part in place of the choices, where these are the same ones; else as they are.
-  [[nodiscard]] BothDirections joined(BothDirections directions) const;
+  [[nodiscard]] laws::BothDirections joined(laws::BothDirections directions) const;
 
  private:
   ChoiceCounts counts_;
-  std::optional<ReleaseLaws> part_;
+  std::optional<laws::ReleaseLaws> part_;
 };
 
 /// The same releases from above alone, with one Gaussian release in place of all choices; nothing where there are none, or where their ranges are too large.
 /// \source docs/proofs/choices.md#smooth
-[[nodiscard]] std::optional<BothDirections> with_smooth_choices(BothDirections directions);
+[[nodiscard]] std::optional<laws::BothDirections> with_smooth_choices(laws::BothDirections directions);
 
 }  // namespace surety::accounting::privacy_loss

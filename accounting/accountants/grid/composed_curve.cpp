@@ -150,10 +150,10 @@ ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_up
 }
 
 /// P-mass to be counted as infinite loss; all, where no cell holds any.
-LongUpper infinite_above(const ReleaseLaws& part, const LossCells& law) {
+LongUpper infinite_above(const laws::ReleaseLaws& part, const LossCells& law) {
   return LongUpper{LongExact{part.upper.infinite_mass}} + LongExact{law.cells.empty() ? 1 : law.cut_above};
 }
-LongLower infinite_below(const ReleaseLaws& part) { return LongExact{part.lower->infinite_mass}; }
+LongLower infinite_below(const laws::ReleaseLaws& part) { return LongExact{part.lower->infinite_mass}; }
 
 constexpr std::size_t many = 16;
 
@@ -269,7 +269,7 @@ void ComposedCurve::accumulate(std::vector<double> entries) {
   alias_ = grid.s > 0 ? exp(s * log(s) - (s + 1) * log1p(s) + s * Exact{grid.step}).upper().value() : 1;
 }
 
-ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, bool keeps_entries) {
+ComposedPair compose(const laws::Parts& parts, const Window& window, const Cut& cut, bool keeps_entries) {
   const TiltedGrid grid{window.step, window.s};
   const bool one = parts.size() == 1;
   CircularProduct product{one ? 4 : window.size};
@@ -329,18 +329,18 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, b
   return pair;
 }
 
-bool are_many(const Parts& parts) {
-  return parts.size() >= many && std::any_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) {
+bool are_many(const laws::Parts& parts) {
+  return parts.size() >= many && std::any_of(parts.begin(), parts.end(), [](const laws::ReleaseLaws& part) {
            return !std::holds_alternative<GaussianBase>(part.upper.base);
          });
 }
 
-ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& cut) {
+ComposedPair compose_many(const laws::Parts& parts, const Window& window, const Cut& cut) {
   const TiltedGrid grid{window.step, window.s};
-  std::vector<const ReleaseLaws*> order;
+  std::vector<const laws::ReleaseLaws*> order;
   for (const auto& part : parts) order.push_back(&part);
-  std::stable_sort(order.begin(), order.end(), [](const ReleaseLaws* x, const ReleaseLaws* y) { return x->count < y->count; });
-  const bool has_lower = std::all_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) { return part.lower.has_value(); });
+  std::stable_sort(order.begin(), order.end(), [](const laws::ReleaseLaws* x, const laws::ReleaseLaws* y) { return x->count < y->count; });
+  const bool has_lower = std::all_of(parts.begin(), parts.end(), [](const laws::ReleaseLaws& part) { return part.lower.has_value(); });
   ManyLaws laws{window};
   Finite finite;
   for (const auto* part : order) {

@@ -114,12 +114,12 @@ struct Window {
 };
 
 /// \param keeps_entries whether the lower curve keeps its entries.
-[[nodiscard]] ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, bool keeps_entries = false);
+[[nodiscard]] ComposedPair compose(const laws::Parts& parts, const Window& window, const Cut& cut, bool keeps_entries = false);
 
 /// Whether the parts are so many different laws that the lower bound is made of tests of the sum of indices, which needs no common grid for
 /// isolated atoms, and that short laws are convolved with one another before they are transformed; then `compose_many` is for them.
-[[nodiscard]] bool are_many(const Parts& parts);
-[[nodiscard]] ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& cut);
+[[nodiscard]] bool are_many(const laws::Parts& parts);
+[[nodiscard]] ComposedPair compose_many(const laws::Parts& parts, const Window& window, const Cut& cut);
 
 /// The smallest entry at which `holds`, assuming that it holds from some entry on; size() when at none.
 template <class Holds>

@@ -43,8 +43,8 @@ bool has_sides(const Event& leaf) {
 /// What is played: so many blocks, each of them in one direction or the other, and what comes after them.
 struct Played {
   std::uint64_t blocks = 0;
-  Parts block;
-  Parts last;
+  laws::Parts block;
+  laws::Parts last;
 };
 
 /// Nothing where there are fewer than two that have sides, or where something has no pair.
@@ -58,13 +58,13 @@ std::optional<Played> played(const Event& event, const LeafCurves& others) {
   }
   if (most < 2) return std::nullopt;
   found.blocks = most / ((most + most_blocks - 1) / most_blocks);
-  const auto add = [](Parts& to, const Parts& parts, std::uint64_t count) {
+  const auto add = [](laws::Parts& to, const laws::Parts& parts, std::uint64_t count) {
     for (const auto& part : parts) {
       if (count > 0) to.push_back({part.upper, part.lower, part.same, part.count * count});
     }
   };
   for (const auto& [leaf, count] : entries) {
-    const auto directions = both_directions(leaf, others);
+    const auto directions = laws::both_directions(leaf, others);
     const std::uint64_t each = has_sides(leaf) ? count.value() / found.blocks : 0;
     add(found.block, directions.remove, each);
     add(found.last, directions.remove, count.value() - each * found.blocks);
@@ -114,7 +114,7 @@ double by_batches_either_way(const Event& event, const Given& question, const En
       all.parts.push_back(std::move(part));
     }
     for (auto& part : all.parts) {
-      const LossLaw law = part.lower.value_or(nothing());
+      const LossLaw law = part.lower.value_or(laws::nothing());
       part = {law, law, true, part.count};
     }
     all.wanted = 1e-3;
@@ -126,7 +126,7 @@ double by_batches_either_way(const Event& event, const Given& question, const En
     const double step = reach / points;
     constexpr double finer = 0.3;
     const Delta at{small};
-    const auto atoms = [&](const Parts& parts) {
+    const auto atoms = [&](const laws::Parts& parts) {
       return parts.empty() ? std::vector<WeighedAtom>{} : atoms_below(parts, at, finer * step);
     };
     const EitherWayLaws laws{atoms(play->block), atoms(play->last)};

@@ -51,7 +51,7 @@ std::vector<Event> lone_parts(const Event& event) {
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   if (parallel == nullptr) return {};
   auto parts = undominated(*parallel);
-  privacy_loss::require_searches_stand_alone(parts);
+  laws::require_searches_stand_alone(parts);
   return parts;
 }
 
@@ -110,7 +110,7 @@ struct LoneEpoch {
   }
   /// What a sum of the rounds shows, which has all its digits where the others have none.
   [[nodiscard]] double shown(double x) const {
-    const auto law = privacy_loss::shown_by_replaced_epoch(multiplier.upper, rounds, 1, 1);
+    const auto law = laws::shown_by_replaced_epoch(multiplier.upper, rounds, 1, 1);
     Lower sum{0};
     for (const auto& atom : law.atoms) {
       if (atom.loss - law.loss_error > x) {
@@ -205,9 +205,9 @@ std::optional<Refusal> why_not(const PrivacyLoss&, const Event& event, const Lea
   const Event plain = plainest(event);
   std::vector<Event> parts;
   if (auto refusal = refusal_thrown_by(plain, [&] { parts = lone_parts(plain); })) return refusal;
-  if (parts.empty()) return privacy_loss::why_no_pairs(plain, others);
+  if (parts.empty()) return laws::why_no_pairs(plain, others);
   for (const auto& part : parts) {
-    if (auto refusal = privacy_loss::why_no_pairs(part, others)) return refusal;
+    if (auto refusal = laws::why_no_pairs(part, others)) return refusal;
   }
   return std::nullopt;
 }
@@ -241,7 +241,7 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
 
 GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape, const LeafCurves& others) {
   const StandardFloatingPoint environment;
-  const auto directions = privacy_loss::both_directions(plainest(event), others);
+  const auto directions = laws::both_directions(plainest(event), others);
   const double span = shape.largest - shape.least;
   if (!(span / shape.step >= 4))
     throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
@@ -274,9 +274,9 @@ Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta del
     return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta, others); });
   }
   if (delta.value() == 0) {
-    const auto directions = privacy_loss::both_directions(event, others);
-    const auto removed = privacy_loss::largest_of(directions.remove);
-    const auto added = privacy_loss::largest_of(directions.add);
+    const auto directions = laws::both_directions(event, others);
+    const auto removed = laws::largest_of(directions.remove);
+    const auto added = laws::largest_of(directions.add);
     return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
   }
   if (const auto lone = lone_epoch(event)) {

@@ -57,7 +57,7 @@ std::optional<LossLaw> joint_epoch(double multiplier, std::uint64_t rounds, std:
     }
     const auto corners = hull(points);
     if (corners.size() < 3) return std::nullopt;
-    return pair_above(corners);
+    return laws::pair_above(corners);
   });
 }
 
@@ -71,15 +71,15 @@ const Event::Allocated* epoch_of(const Event& leaf) {
 
 }  // namespace
 
-std::optional<BothDirections> joint_directions(const Event& event, double delta, const LeafCurves& others, Reach reach) {
+std::optional<laws::BothDirections> joint_directions(const Event& event, double delta, const LeafCurves& others, laws::Reach reach) {
   if (!(delta >= least_delta && delta < 0.5)) return std::nullopt;
   const auto entries = Releases::of(event).entries();
   if (std::none_of(entries.begin(), entries.end(), [](const auto& entry) { return epoch_of(entry.leaf) != nullptr; })) return std::nullopt;
   const int log_delta = static_cast<int>(std::floor(std::log(delta)));
-  BothDirections found;
+  laws::BothDirections found;
   bool any = false;
   for (const auto& [leaf, count] : entries) {
-    auto parts = both_directions(repeat(count, leaf), others, 1, reach);
+    auto parts = laws::both_directions(repeat(count, leaf), others, 1, reach);
     if (const auto* epoch = epoch_of(leaf)) {
       const auto multiplier = gaussian_multiplier(epoch->event);
       auto law =

@@ -12,6 +12,7 @@ namespace surety::accounting::privacy_loss {
 /// Laws from above of an event that holds such epochs, made for where its delta is about `delta`: where a record is removed their curves by
 /// joint_round.h, else as `both_directions` has them. Nothing where it holds none, or delta is too small for the grid that they are composed on.
 /// \complexity a composition for each epoch; the last few are kept. \source docs/proofs/allocated.md#k-of-t-from-above
-[[nodiscard]] std::optional<BothDirections> joint_directions(const Event& event, double delta, const LeafCurves& others, Reach reach);
+[[nodiscard]] std::optional<laws::BothDirections> joint_directions(const Event& event, double delta, const LeafCurves& others,
+                                                                   laws::Reach reach);
 
 }  // namespace surety::accounting::privacy_loss

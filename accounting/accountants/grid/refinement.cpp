@@ -134,7 +134,7 @@ class Run {
     const Window window = window_of(task, step);
     poll_limit();
     task.step = window.step;
-    const auto takes_sums = [](const ReleaseLaws& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
+    const auto takes_sums = [](const laws::ReleaseLaws& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
     task.cheap = static_cast<double>(window.size) < many_points && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
     auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
@@ -157,7 +157,7 @@ class Run {
       window.step = step < task.distance ? task.distance / (2 * pairs) : task.distance;
     }
     // A law may reach two steps beyond its range at either end.
-    const double reach = 2 * count_of(task.parts) * window.step;
+    const double reach = 2 * laws::count_of(task.parts) * window.step;
     window.least = std::max(task.least, task.support_least - reach);
     window.largest = std::min(task.largest, task.support_largest + reach);
     const double steepest = most_end_tilt_per_step / window.step;
@@ -220,8 +220,8 @@ class Run {
 /// tilt, window and step.
 class Tasks {
  public:
-  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach, const LeafCurves& others,
-        BothDirections directions)
+  Tasks(const Event& event, const Given& question, double width, bool upper_only, laws::Reach reach, const LeafCurves& others,
+        laws::BothDirections directions)
       : event_{event},
         others_{others},
         question_{question},
@@ -232,13 +232,14 @@ class Tasks {
     directions_ = with_known_orders(choices_.joined(std::move(directions_)));
     // Beside choices, which have an accountant of that width, the others should not be what is wide.
     if (choices_.any()) width_ = width *= 0.1;
-    for_each_direction(directions_, [&](const Parts& parts) {
+    for_each_direction(directions_, [&](const laws::Parts& parts) {
       if (!upper_only && one_limit(parts)) return add(all_, parts, true, true, width);
-      Parts upper;
+      laws::Parts upper;
       for (const auto& part : parts) upper.push_back({part.upper, std::nullopt, false, part.count});
-      const bool known = std::any_of(uppers_.begin(), uppers_.end(), [&](const Parts& other) {
-        return std::equal(other.begin(), other.end(), upper.begin(), upper.end(),
-                          [](const ReleaseLaws& x, const ReleaseLaws& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
+      const bool known = std::any_of(uppers_.begin(), uppers_.end(), [&](const laws::Parts& other) {
+        return std::equal(
+            other.begin(), other.end(), upper.begin(), upper.end(),
+            [](const laws::ReleaseLaws& x, const laws::ReleaseLaws& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
       });
       if (known) return;
       uppers_.push_back(upper);
@@ -268,26 +269,26 @@ class Tasks {
 
   /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
   [[nodiscard]] std::vector<Task> lower(double tilt) const {
-    BothDirections found;
-    if (directions_.has_choice) found = with_known_orders(choices_.joined(both_directions(event_, others_, tilt, reach_)));
+    laws::BothDirections found;
+    if (directions_.has_choice) found = with_known_orders(choices_.joined(laws::both_directions(event_, others_, tilt, reach_)));
     std::vector<Task> tasks;
-    for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
+    for_each_direction(directions_.has_choice ? found : directions_, [&](laws::Parts parts) {
       if (one_limit(parts)) return;
-      choose_two_points(parts, tilt);
-      add_concrete(tasks, with_a_last_order(parts));
-      if (const auto turns = in_orders_by_turns(parts)) add_concrete(tasks, with_a_last_order(*turns));
+      laws::choose_two_points(parts, tilt);
+      add_concrete(tasks, laws::with_a_last_order(parts));
+      if (const auto turns = laws::in_orders_by_turns(parts)) add_concrete(tasks, laws::with_a_last_order(*turns));
     });
     return tasks;
   }
 
  private:
   template <class Do>
-  static void for_each_direction(const BothDirections& directions, Do act) {
+  static void for_each_direction(const laws::BothDirections& directions, Do act) {
     act(directions.remove);
     if (!directions.symmetric) act(directions.add);
   }
   /// Where either order shows the same there is none to choose, and where one release alone has an order, it is chosen by the results of all others.
-  static BothDirections with_known_orders(BothDirections directions) {
+  static laws::BothDirections with_known_orders(laws::BothDirections directions) {
     for (auto* parts : {&directions.remove, &directions.add}) {
       double ordered = 0;
       for (auto& part : *parts) {
@@ -306,28 +307,28 @@ class Tasks {
       }
     }
     // Both directions may be one by now.
-    const auto is_same = [](const ReleaseLaws& x, const ReleaseLaws& y) {
+    const auto is_same = [](const laws::ReleaseLaws& x, const laws::ReleaseLaws& y) {
       return x.count == y.count && x.lower && y.lower && !x.other_order && alike(x.upper, y.upper, 0) && alike(*x.lower, *y.lower, 0);
     };
     directions.symmetric = directions.symmetric || std::equal(directions.remove.begin(), directions.remove.end(), directions.add.begin(),
                                                               directions.add.end(), is_same);
     return directions;
   }
-  void add_concrete(std::vector<Task>& tasks, const Parts& parts) const {
-    Parts concrete;
+  void add_concrete(std::vector<Task>& tasks, const laws::Parts& parts) const {
+    laws::Parts concrete;
     for (const auto& part : parts) {
-      const LossLaw law = part.lower.value_or(nothing());
+      const LossLaw law = part.lower.value_or(laws::nothing());
       concrete.push_back({law, law, true, part.count});
     }
     add(tasks, std::move(concrete), false, true, width_ / 10);
   }
-  static bool one_limit(const Parts& parts) {
+  static bool one_limit(const laws::Parts& parts) {
     return std::all_of(parts.begin(), parts.end(),
-                       [](const ReleaseLaws& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
+                       [](const laws::ReleaseLaws& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
   }
-  void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted, bool by_tests = false) const {
+  void add(std::vector<Task>& tasks, laws::Parts parts, bool gives_upper, bool gives_lower, double wanted, bool by_tests = false) const {
     // No finite loss exceeds epsilon: that direction costs nothing.
-    const double most = largest_of(parts).upper;
+    const double most = laws::largest_of(parts).upper;
     if (most == 0 || (question_.epsilon && *question_.epsilon >= most)) return;
     Task task;
     task.most = most;
@@ -347,10 +348,10 @@ class Tasks {
   const LeafCurves& others_;
   const Given& question_;
   double width_;
-  Reach reach_;
-  BothDirections directions_;
+  laws::Reach reach_;
+  laws::BothDirections directions_;
   ChoicesAmongOthers choices_;
-  std::vector<Parts> uppers_;
+  std::vector<laws::Parts> uppers_;
   std::vector<Task> all_;
   double tilt_ = 1;
 };
@@ -372,7 +373,7 @@ struct Largest {
 };
 
 /// Whether losses of these upper laws are infinite with a probability above delta, so that no step says more than that epsilon is at most infinity.
-bool are_infinite_beyond(const Parts& parts, double delta) {
+bool are_infinite_beyond(const laws::Parts& parts, double delta) {
   double log_finite = 0;
   for (const auto& part : parts) log_finite += static_cast<double>(part.count) * std::log1p(-part.upper.infinite_mass);
   return -std::expm1(log_finite) > delta;
@@ -543,8 +544,8 @@ bool holds_epoch(const Event& event) {
   });
 }
 
-Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others,
-                    BothDirections directions) {
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, laws::Reach reach, const LeafCurves& others,
+                    laws::BothDirections directions) {
   Tasks tasks{event, question, accountant.width, accountant.upper_only, reach, others, std::move(directions)};
   const Run run{accountant, question};
   Largest largest;
@@ -579,16 +580,16 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
 }
 
 /// Of a user's epoch, what is told as is best by a coarse look at the upper end. Any choice is sound.
-void choose_what_is_told(BothDirections& directions, PrivacyLoss accountant, const Event& event, const Given& question, Reach reach,
-                         const LeafCurves& others) {
-  if (!choose_what_is_told(directions.remove, 1)) return;
+void choose_what_is_told(laws::BothDirections& directions, PrivacyLoss accountant, const Event& event, const Given& question,
+                         laws::Reach reach, const LeafCurves& others) {
+  if (!laws::choose_what_is_told(directions.remove, 1)) return;
   accountant.upper_only = true;
   accountant.level.reset();
   accountant.step = 0.05;
   double best = infinity;
   double chosen = 1;
   const auto look = [&](double tilt) {
-    choose_what_is_told(directions.remove, tilt);
+    laws::choose_what_is_told(directions.remove, tilt);
     try {
       const double found = answer_of(accountant, event, question, reach, others, directions).upper;
       if (found < best) chosen = tilt;
@@ -600,11 +601,11 @@ void choose_what_is_told(BothDirections& directions, PrivacyLoss accountant, con
   for (const double tilt : {0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0}) look(tilt);
   const double found = chosen;
   for (const double factor : {1 / 1.15, 1.15}) look(found * factor);
-  choose_what_is_told(directions.remove, chosen);
+  laws::choose_what_is_told(directions.remove, chosen);
 }
 
-Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
-  auto directions = both_directions(event, others, 1, reach, accountant.upper_only);
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, laws::Reach reach, const LeafCurves& others) {
+  auto directions = laws::both_directions(event, others, 1, reach, accountant.upper_only);
   choose_what_is_told(directions, accountant, event, question, reach, others);
   return answer_of(accountant, event, question, reach, others, std::move(directions));
 }
@@ -613,11 +614,11 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
 Enclosure with_joint_epochs(Enclosure found, PrivacyLoss accountant, const Event& event, const Given& question, const LeafCurves& others) {
   constexpr double narrow_enough = 1e-3;
   if (accountant.step > 0 || !(found.upper - found.lower > narrow_enough * found.upper)) return found;
-  auto directions = joint_directions(event, question.delta.value_or(found.upper), others, Reach::middle);
+  auto directions = joint_directions(event, question.delta.value_or(found.upper), others, laws::Reach::middle);
   if (!directions) return found;
   accountant.upper_only = true;
   try {
-    const Enclosure joint = answer_of(accountant, event, question, Reach::middle, others, std::move(*directions));
+    const Enclosure joint = answer_of(accountant, event, question, laws::Reach::middle, others, std::move(*directions));
     return {found.lower, std::max(found.lower, std::min(found.upper, joint.upper))};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
@@ -635,16 +636,16 @@ Enclosure at_coarse_steps(Enclosure found, const PrivacyLoss& accountant, const 
   PrivacyLoss quick = accountant;
   quick.upper_only = true;
   quick.memory = std::min(accountant.memory, most_bytes);
-  const auto directions = both_directions(event, others, 1, Reach::middle, true);
+  const auto directions = laws::both_directions(event, others, 1, laws::Reach::middle, true);
   // Without the record every loss is above a small one: that direction, where it is another one, is looked at by itself.
-  BothDirections with = directions;
+  laws::BothDirections with = directions;
   with.symmetric = true;
   double best = found.upper;
   const auto upper_with = [&](double steps) {
     quick.step = question.epsilon.value_or(best) / steps;
     double upper = infinity;
     try {
-      upper = answer_of(quick, event, question, Reach::middle, others, with).upper;
+      upper = answer_of(quick, event, question, laws::Reach::middle, others, with).upper;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     }
@@ -676,16 +677,16 @@ Enclosure at_coarse_steps(Enclosure found, const PrivacyLoss& accountant, const 
     return {found.lower, best};
   }
   if (directions.symmetric) return {found.lower, best};
-  BothDirections without = directions;
+  laws::BothDirections without = directions;
   without.remove = directions.add;
   without.symmetric = true;
-  double other = question.delta ? largest_of(directions.add).upper : infinity;
+  double other = question.delta ? laws::largest_of(directions.add).upper : infinity;
   if (other > best) {
     PrivacyLoss rough = accountant;
     rough.upper_only = true;
     rough.width = 0.1 * question.epsilon.value_or(found.upper);
     try {
-      other = std::min(other, answer_of(rough, event, question, Reach::middle, others, std::move(without)).upper);
+      other = std::min(other, answer_of(rough, event, question, laws::Reach::middle, others, std::move(without)).upper);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     }
@@ -696,7 +697,7 @@ Enclosure at_coarse_steps(Enclosure found, const PrivacyLoss& accountant, const 
 /// By the grid in the middle of the curve, or in its tail.
 Enclosure answer_of_grids(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   if (!holds_epoch(event)) {
-    const auto found = answer_of(accountant, event, question, Reach::middle, others);
+    const auto found = answer_of(accountant, event, question, laws::Reach::middle, others);
     // Of rare rounds no tilt makes a narrow grid.
     if (accountant.upper_only || accountant.step > 0 || found.lower > 0.5 * found.upper) return found;
     const double counted = by_counted_rounds(event, question);
@@ -705,16 +706,16 @@ Enclosure answer_of_grids(const PrivacyLoss& accountant, const Event& event, con
   }
   std::optional<Enclosure> found;
   if (question.epsilon || *question.delta >= far_tail) {
-    found = with_joint_epochs(answer_of(accountant, event, question, Reach::middle, others), accountant, event, question, others);
+    found = with_joint_epochs(answer_of(accountant, event, question, laws::Reach::middle, others), accountant, event, question, others);
     if (!question.epsilon || found->upper >= far_tail || is_below_level(accountant, *found)) return *found;
   }
   try {
-    const Enclosure far = answer_of(accountant, event, question, Reach::far_tail, others);
+    const Enclosure far = answer_of(accountant, event, question, laws::Reach::far_tail, others);
     return found ? Enclosure{std::max(found->lower, far.lower), std::min(found->upper, far.upper)} : far;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
   }
-  return found ? *found : answer_of(accountant, event, question, Reach::middle, others);
+  return found ? *found : answer_of(accountant, event, question, laws::Reach::middle, others);
 }
 
 /// Whether there are batches that two laws dominate.
@@ -743,13 +744,13 @@ Enclosure narrowed(const PrivacyLoss& accountant, const Event& event, const Give
   PrivacyLoss from_above = accountant;
   from_above.upper_only = true;
   try {
-    auto directions = both_directions(event, others);
-    auto other = by_other_uppers(directions);
+    auto directions = laws::both_directions(event, others);
+    auto other = laws::by_other_uppers(directions);
     if (has_choices) {
       if (auto smooth = with_smooth_choices(other ? *other : std::move(directions))) other = std::move(smooth);
     }
     if (!other) return found;
-    const Enclosure lowered = answer_of(from_above, event, question, Reach::middle, others, std::move(*other));
+    const Enclosure lowered = answer_of(from_above, event, question, laws::Reach::middle, others, std::move(*other));
     return {found.lower, std::max(found.lower, std::min(found.upper, lowered.upper))};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;

@@ -23,10 +23,10 @@
 namespace surety::accounting {
 namespace {
 
+using laws::Parts;
 using privacy_loss::ApproximateCumulants;
 using privacy_loss::ComposedCurve;
 using privacy_loss::ComposedPair;
-using privacy_loss::Parts;
 using privacy_loss::Task;
 using privacy_loss::Window;
 
@@ -78,7 +78,7 @@ Window window_of(const Task& task, const ApproximateCumulants& k, double s) {
   constexpr double most_end_tilt_per_step = 8;
   Window window{.least = 0, .largest = 0, .step = std::min(task.needed, task.coarse), .size = 4, .s = s, .right_tilt = 0, .left_tilt = 0};
   choose_ends(window, k);
-  const double releases = privacy_loss::count_of(task.parts);
+  const double releases = laws::count_of(task.parts);
   const auto within_support = [&] {
     const double reach = 2 * releases * window.step;
     window.least = std::max(window.least, task.support_least - reach);
@@ -161,7 +161,7 @@ std::vector<WeighedAtom> atoms_of(const ComposedPair& pair) {
 Task prepared(Parts parts, Delta delta, double share) {
   Task task;
   task.parts = std::move(parts);
-  task.most = privacy_loss::largest_of(task.parts).upper;
+  task.most = laws::largest_of(task.parts).upper;
   task.wanted = 1e-3;
   task = privacy_loss::prepare(std::move(task), {std::nullopt, delta.value()});
   task.needed *= std::sqrt(std::clamp(share * task.saddle.epsilon, 1e-6, 1e-2) / task.wanted);
@@ -175,7 +175,7 @@ FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
   // A part without a lower law is left out from below.
   if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.lower.has_value(); })) {
     for (auto& part : parts) {
-      if (!part.lower) part.lower = privacy_loss::nothing();
+      if (!part.lower) part.lower = laws::nothing();
     }
   }
   Task task = prepared(std::move(parts), delta, share_of_epsilon);
@@ -188,16 +188,16 @@ FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
     if (auto atoms = atoms_of(found); !atoms.empty()) law.below.push_back(std::move(atoms));
   };
   if (!upper_only) take(pair);
-  if (const auto turns = upper_only ? std::nullopt : privacy_loss::in_orders_by_turns(task.parts))
+  if (const auto turns = upper_only ? std::nullopt : laws::in_orders_by_turns(task.parts))
     take(privacy_loss::compose(*turns, window_of(task, k, s), task.cut, true));
-  const bool is_choice = std::any_of(task.parts.begin(), task.parts.end(), [](const privacy_loss::ReleaseLaws& part) {
+  const bool is_choice = std::any_of(task.parts.begin(), task.parts.end(), [](const laws::ReleaseLaws& part) {
     return std::holds_alternative<BoundedRangeBase>(part.upper.base);
   });
   // Which bit a choice is at its worst depends on the question.
   for (const double tilt : {-8.0, -4.0, -2.0, -1.5, -1.3, -1.1, -0.8, 0.5, 2.0, 8.0}) {
     if (!is_choice || upper_only) break;
     Parts concrete = task.parts;
-    privacy_loss::choose_two_points(concrete, tilt);
+    laws::choose_two_points(concrete, tilt);
     take(privacy_loss::compose(concrete, window_of(task, k, s), task.cut, true));
   }
   for (auto& part : task.parts) {
@@ -212,7 +212,7 @@ FiniteLaw law_of(Parts parts, Delta delta, bool upper_only) {
   }
   // What is best told of a user's epoch depends on the loss; the curve is below all of these.
   for (const double tilt : {0.0, 0.5, 0.75, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0}) {
-    if (!privacy_loss::choose_what_is_told(task.parts, tilt)) break;
+    if (!laws::choose_what_is_told(task.parts, tilt)) break;
     const auto told = points_above(privacy_loss::compose(task.parts, window_of(task, k, s), task.cut));
     law.above.insert(law.above.end(), told.begin(), told.end());
   }
@@ -231,7 +231,7 @@ std::vector<CurvePoint> privacy_loss::curve_above(Parts parts, Delta delta) {
 
 std::vector<WeighedAtom> privacy_loss::atoms_below(Parts parts, Delta delta, double step) {
   for (auto& part : parts) {
-    const LossLaw law = part.lower.value_or(nothing());
+    const LossLaw law = part.lower.value_or(laws::nothing());
     part = {law, law, true, part.count};
   }
   constexpr double share = 1e-6;
@@ -243,10 +243,10 @@ std::vector<WeighedAtom> privacy_loss::atoms_below(Parts parts, Delta delta, dou
 
 std::optional<FiniteLaws> finite_laws(const Event& event, Delta delta, const LeafCurves& others, bool upper_only) {
   const StandardFloatingPoint environment;
-  if (privacy_loss::why_no_pairs(plainest(event), others)) return std::nullopt;
+  if (laws::why_no_pairs(plainest(event), others)) return std::nullopt;
   try {
-    auto directions = privacy_loss::both_directions(plainest(event), others);
-    if (privacy_loss::largest_of(directions.remove).upper == 0 && privacy_loss::largest_of(directions.add).upper == 0) return std::nullopt;
+    auto directions = laws::both_directions(plainest(event), others);
+    if (laws::largest_of(directions.remove).upper == 0 && laws::largest_of(directions.add).upper == 0) return std::nullopt;
     FiniteLaws laws{law_of(std::move(directions.remove), delta, upper_only), std::nullopt};
     if (!directions.symmetric) laws.add = law_of(std::move(directions.add), delta, upper_only);
     return laws;

@@ -20,10 +20,10 @@ namespace surety::accounting {
 namespace privacy_loss {
 /// From above the curve of parts in one direction at the grid's losses, with digits where it is about `delta`. \throws Error{unsupported}, Error{memory}
 /// where there is none. \complexity one composition of at most 2^16 points.
-[[nodiscard]] std::vector<CurvePoint> curve_above(Parts parts, Delta delta);
+[[nodiscard]] std::vector<CurvePoint> curve_above(laws::Parts parts, Delta delta);
 /// From below the atoms of what the lower laws of parts in one direction are merged to, at steps of about this length, with digits where the curve is about
 /// `delta`; a part without a lower law is left out. \throws Error{unsupported}, Error{memory} where there are none. \complexity as `curve_above`.
-[[nodiscard]] std::vector<WeighedAtom> atoms_below(Parts parts, Delta delta, double step);
+[[nodiscard]] std::vector<WeighedAtom> atoms_below(laws::Parts parts, Delta delta, double step);
 }  // namespace privacy_loss
 
 }  // namespace surety::accounting

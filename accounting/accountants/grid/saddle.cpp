@@ -20,7 +20,7 @@ Saddle saddle_at(const ApproximateCumulants& k, double s) {
 
 }  // namespace
 
-ApproximateCumulants::ApproximateCumulants(const Parts& parts, const Cut& cut) {
+ApproximateCumulants::ApproximateCumulants(const laws::Parts& parts, const Cut& cut) {
   const double points = parts.size() == 1 ? 1000 : std::max(100.0, 100000.0 / static_cast<double>(parts.size()));
   for (const auto& part : parts) {
     poll_limit();

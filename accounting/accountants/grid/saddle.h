@@ -18,7 +18,7 @@ struct Cumulants {
 /// log of the moment generating function of the composed loss under P, from coarse laws.
 class ApproximateCumulants {
  public:
-  ApproximateCumulants(const Parts& parts, const Cut& cut);
+  ApproximateCumulants(const laws::Parts& parts, const Cut& cut);
 
   [[nodiscard]] Cumulants at(double s) const;
   [[nodiscard]] Cumulants part(std::size_t i, double s) const { return at(laws_[i], s); }

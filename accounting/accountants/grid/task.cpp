@@ -58,7 +58,7 @@ void choose_window(Task& task, const ApproximateCumulants& k, double step, const
   const double log_tolerance = std::log(0.03 * std::min(1.0, s_best * task.wanted)) - (question.epsilon ? 5 : 0);
   // Between two atoms Chernoff's bound may be far above delta.
   const double gap = std::min(s_best * task.distance, 60.0);
-  task.cut.log_above = std::max(task.cut.log_above, log_delta - std::log(count_of(task.parts)) + log_tolerance - gap - 3);
+  task.cut.log_above = std::max(task.cut.log_above, log_delta - std::log(laws::count_of(task.parts)) + log_tolerance - gap - 3);
   // How far the tilted mass may be above the smallest possible, so that its rounding is still small.
   const auto allowed = [&](double s) { return log_tolerance + 25 - std::log1p(1 / (s * step)); };
   const auto waste = [&](double s, const Cumulants& here) { return here.value + log_alias(s) - s * epsilon - log_delta; };
@@ -144,7 +144,7 @@ void choose_step(Task& task) {
   }
   task.needed = needed_step(continuous);
   // By tests, atoms are spread and counted like all else.
-  if (task.by_tests) task.needed = needed_step(count_of(parts));
+  if (task.by_tests) task.needed = needed_step(laws::count_of(parts));
   double isolated = 0;
   std::vector<double> distances;
   for (const auto& part : parts) {
@@ -166,7 +166,7 @@ void choose_step(Task& task) {
   if (!task.by_tests) task.needed = needed_step(continuous);
   task.common_grid = !task.first_order &&
                      std::all_of(distances.begin(), distances.end(), [&](double distance) { return fits(distance, task.distance); }) &&
-                     std::all_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) { return fits_itself(part.upper); });
+                     std::all_of(parts.begin(), parts.end(), [](const laws::ReleaseLaws& part) { return fits_itself(part.upper); });
   // At least 50 cells for a law, unless its atoms are all that counts.
   task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
   if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
@@ -175,7 +175,7 @@ void choose_step(Task& task) {
 }  // namespace
 
 Task prepare(Task task, const Given& question) {
-  const double log_count = std::log(count_of(task.parts));
+  const double log_count = std::log(laws::count_of(task.parts));
   double log_delta = question.delta ? std::log(*question.delta) : -40;
   for (int attempt = 0;; ++attempt) {
     task.cut = {log_delta - log_count - 22, -45 - log_count};

@@ -18,7 +18,7 @@ struct Given {
 
 /// One composition of pairs, ready to be computed at any step, and what of its enclosure counts for the answer.
 struct Task {
-  Parts parts;
+  laws::Parts parts;
   bool gives_upper = true;
   bool gives_lower = true;
   double wanted = 0;  // the width aimed at, or for one end alone the error

@@ -245,14 +245,14 @@ Curve truncated_curve(const Event::TruncatedPoisson& e, double mu) {
   const double q = e.rate.value();
   if (e.event.adjacency() == Adjacency::add_or_remove_one) {
     std::vector<Curve> numbers{[q, mu](At at) { return poisson_gaussian(q, mu, at); }};
-    for (const auto& crowd : privacy_loss::crowded_batches(e.rate, e.batches)) {
+    for (const auto& crowd : laws::crowded_batches(e.rate, e.batches)) {
       const std::vector<SharedBatch> batches{{min(Upper{1}, 1 - Lower{Exact{crowd.weight.lower}}).value(), q, mu},
                                              {crowd.weight.upper, crowd.largest_rate, 2 * mu}};
       numbers.push_back([batches](At at) { return OrderBound{shared_batches(batches, at), false}; });
     }
     return largest_of(std::move(numbers));
   }
-  const auto found = privacy_loss::truncated_batch(e.rate, e.batches);
+  const auto found = laws::truncated_batch(e.rate, e.batches);
   const std::vector<SharedBatch> batches{{found.roomy.upper, q, mu}, {found.last.upper, found.last_rate.upper, mu}};
   return [batches](At at) { return OrderBound{shared_batches(batches, at), false}; };
 }

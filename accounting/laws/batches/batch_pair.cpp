@@ -12,7 +12,7 @@
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 /// Cells of the composed law.
@@ -310,4 +310,4 @@ ReleaseLaws divergence_part(double rho, double end, const std::function<double(d
   return {above, LossLaw{GaussianBase{multiplier.value()}}, false, 1};
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

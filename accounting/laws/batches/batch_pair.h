@@ -8,7 +8,7 @@
 #include <surety/accounting/laws/cells/parts.h>
 #include <surety/accounting/laws/losses/loss_law.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// What the bounds are made of. A test leaves one out and sees the truth escape.
 struct BatchTerms {
@@ -51,4 +51,4 @@ struct BatchPair {
 [[nodiscard]] double end_of_curve(double order, double divergence);
 [[nodiscard]] double end_of_concentrated(double rho);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

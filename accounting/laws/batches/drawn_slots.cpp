@@ -12,7 +12,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr mpfr_prec_t precision = 128;
@@ -255,4 +255,4 @@ GaussianMixtureBase mixture_of_slots(double multiplier, const DrawnSlots& slots)
   return mixture;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

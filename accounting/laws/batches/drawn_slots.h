@@ -8,7 +8,7 @@
 #include <surety/accounting/laws/losses/loss_law.h>
 #include <surety/base/numbers/interval.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// K, binomial of m slots and 1 / n.
 struct DrawnSlots {
@@ -38,4 +38,4 @@ inline constexpr double negligible_chance = 1e-200;
 /// What k slots that each move a sum by 1 add up to, with each K rounded down to the first of its group.
 [[nodiscard]] GaussianMixtureBase mixture_of_slots(double multiplier, const DrawnSlots& slots);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

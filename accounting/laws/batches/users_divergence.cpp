@@ -22,7 +22,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr LongUpper no_bound{LongExact{std::numeric_limits<long double>::infinity()}};
@@ -199,4 +199,4 @@ double users_divergence(const Event& leaf, RenyiOrder order) {
   }
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

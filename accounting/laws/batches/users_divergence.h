@@ -3,7 +3,7 @@
 
 #include <surety/accounting/events/event.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// Whether the event is a user's records in a Poisson batch of a Gaussian release; not under replace-one, where a user's records oppose
 /// another one's.
@@ -13,4 +13,4 @@ namespace surety::accounting::privacy_loss {
 /// noise for cells. \pre has_users_divergence(leaf), order > 1. \complexity some 10^4 cells of 50 ns.
 [[nodiscard]] double users_divergence(const Event& leaf, RenyiOrder order);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

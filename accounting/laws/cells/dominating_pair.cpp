@@ -20,7 +20,7 @@
 namespace surety::accounting {
 namespace {
 
-using namespace privacy_loss;
+using namespace laws;
 
 [[noreturn]] void refuse_lattice() {
   throw Error{ErrorCode::unsupported, "privacy-loss: discrete noise of this size is on more than 2^52 integers"};
@@ -539,16 +539,16 @@ double finest_ratios(const AllocatedRatioBase& base, double log_cut) {
 
 /// The cells of an allocated epoch by sums of ratios.
 LossCells ratio_cells(const AllocatedRatioBase& base, bool reversed, double step, const Cut& cut) {
-  using privacy_loss::RatioLaw;
+  using laws::RatioLaw;
   const auto bound = base.from_above ? RatioLaw::Bound::above : RatioLaw::Bound::below;
   const double log_cut = std::min(cut.log_above, cut.log_below);
   // Points of its own where the grid is coarse, on every so many points of it where that is needlessly fine.
   const double finer = std::exp2(std::max(0.0, std::ceil(std::log2(step / coarsest_ratios))));
   const double sparser = std::max(1.0, std::ceil(finest_ratios(base, log_cut) / step));
   const double own = step * sparser / finer;
-  const auto law = base.records > 1 ? privacy_loss::allocated_users_ratio(base.multiplier, base.records, base.rounds, own, log_cut,
-                                                                          reversed ? 0 : base.tilt)
-                                    : privacy_loss::allocated_ratio(bound, base.multiplier, base.rounds, own, log_cut);
+  const auto law = base.records > 1
+                       ? laws::allocated_users_ratio(base.multiplier, base.records, base.rounds, own, log_cut, reversed ? 0 : base.tilt)
+                       : laws::allocated_ratio(bound, base.multiplier, base.rounds, own, log_cut);
   LossCells found = law.cells(reversed);
   found.step = step;
   for (auto& cell : found.cells) {

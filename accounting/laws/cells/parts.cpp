@@ -8,7 +8,7 @@
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 LossLaw nothing() { return LossLaw{AtomsBase{{{0, 1}}, 0, 0}}; }
 
@@ -82,4 +82,4 @@ double count_of(const Parts& parts) {
   return total;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

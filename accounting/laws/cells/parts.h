@@ -8,7 +8,7 @@
 #include <surety/accounting/laws/cells/dominating_pair.h>
 #include <surety/base/numbers/enclosure.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// One kind of release in one direction: a law that dominates it, one that concrete data attain, and how often it happens.
 struct ReleaseLaws {
@@ -50,4 +50,4 @@ enum class Reach { middle, far_tail, none };
 /// How many releases there are.
 [[nodiscard]] double count_of(const Parts& parts);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -27,7 +27,7 @@ void normalise(TiltedLaw& law, double log_scale, int direction) {
     law.log_scale = log_scale;
     return;
   }
-  if (!(sum < infinity)) privacy_loss::refuse_range();
+  if (!(sum < infinity)) laws::refuse_range();
   const double shift = std::log(sum);
   law.log_scale = log_scale + shift;
   // The logarithm is within 2.5 units; the sum of both is rounded, and so are three operations on a weight.
@@ -242,7 +242,7 @@ TiltedLaw spread(const LossCells& law, const TiltedGrid& grid, double shift) {
     const double weight =
         cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 + weight_error(cell, tilt, grid.s * law.anchor, shift) + raise);
     // Were losses of a cell above its upper end, the grid would not dominate them.
-    if (!(cell.excess - cell.excess_error - 2 * law.loss_error <= spread_width + 1e-9)) privacy_loss::refuse_range();
+    if (!(cell.excess - cell.excess_error - 2 * law.loss_error <= spread_width + 1e-9)) laws::refuse_range();
     const double share = (cell.excess + cell.excess_error + 2 * law.loss_error) / spread_width;
     const double beta = std::clamp(share, 0.0, 1.0);
     const auto at = static_cast<std::size_t>(cell.index - out.first);

@@ -17,7 +17,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/text/error.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr double most_points = 0x1p21;
@@ -525,4 +525,4 @@ RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::ui
   return mixture;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -13,7 +13,7 @@
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// The ratio R = dP/dQ under Q.
 class RatioLaw {
@@ -73,4 +73,4 @@ class RatioLaw {
 [[nodiscard]] RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut,
                                              double tilt = 0);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -17,7 +17,7 @@
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 /// Masses that are smaller have no relative error in double.
@@ -306,4 +306,4 @@ LossLaw finite_law(const LawAtoms& atoms, bool reversed, int direction) {
   return law;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

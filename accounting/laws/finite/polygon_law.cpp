@@ -10,7 +10,7 @@
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 namespace {
 
@@ -119,4 +119,4 @@ LossLaw with_infinite(LossLaw law, long double mass, int direction) {
   return law;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -6,7 +6,7 @@
 
 #include <surety/accounting/laws/losses/loss_law.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// A point of a curve at a loss of at least 0.
 struct Corner {
@@ -37,4 +37,4 @@ struct CurveTest {
 /// Rounded up, or down where `direction` is -1.
 [[nodiscard]] LossLaw with_infinite(LossLaw law, long double mass, int direction = +1);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -11,7 +11,7 @@
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/last_few.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr std::size_t points_of_a_pair = 1000;
@@ -99,4 +99,4 @@ LossLaw search_pair(const Event& search, const LeafCurves& others) {
   });
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

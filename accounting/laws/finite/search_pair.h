@@ -8,7 +8,7 @@
 #include <surety/accounting/laws/given/curves.h>
 #include <surety/accounting/laws/losses/loss_law.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// A law whose curve lies above chords between these points of a convex curve, of which the first is 1 at odds 0.
 /// \pre rising odds, falling deltas, at least two points. \source docs/proofs/best-of.md#pair.
@@ -26,4 +26,4 @@ struct SearchLaws {
 };
 [[nodiscard]] SearchLaws attained_search(const Event& search, double tilt, const LeafCurves& others);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

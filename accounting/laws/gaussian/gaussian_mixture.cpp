@@ -12,7 +12,7 @@
 #include <surety/base/numbers/rounding.h>
 #include <surety/base/text/error.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 /// How far off the logarithm of a ratio is by what the law says of its weights and of its densities.
@@ -354,4 +354,4 @@ std::optional<Enclosure> mixture_largest_loss(const GaussianMixtureBase& base, M
   return Enclosure{std::max(0.0, bound - 2 * base.weight_error), bound + 2 * base.weight_error};
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -8,7 +8,7 @@
 #include <surety/accounting/laws/losses/loss_law.h>
 #include <surety/base/numbers/enclosure.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// Records of a user that a mixture is made for at most.
 inline constexpr std::uint64_t most_records_of_a_user = 256;
@@ -26,4 +26,4 @@ inline constexpr std::uint64_t most_records_of_a_user = 256;
 [[nodiscard]] LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double step, const Cut& cut);
 [[nodiscard]] std::optional<Enclosure> mixture_largest_loss(const GaussianMixtureBase& base, Mixing mixing);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -5,7 +5,7 @@
 
 #include <surety/base/text/error.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 /// (1 - Phi(t)) e^(t^2 / 2) for t >= 0, or within 1 of 0 or less. Its logarithm falls, with a slope of at most 2 there.
@@ -116,4 +116,4 @@ LongUpper mass_beyond(double log_mass, double shift) {
   return exp(LongUpper{LongExact{exponent.upper().value()}});
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -14,7 +14,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// Masses of an interval of base outcomes: Q-mass = mass e^log_scale, P-mass / Q-mass = ratio e^loss. The two exponents are meant as they stand:
 /// what they err by is in the errors of mass and ratio, which are shares.
@@ -126,4 +126,4 @@ void sweep(std::vector<LossCell>& out, double anchor, double step, double least,
   }
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

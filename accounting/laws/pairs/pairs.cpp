@@ -2,7 +2,7 @@
 
 #include <surety/accounting/laws/pairs/parts_of_event.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt, Reach reach, bool from_above) {
   BothDirections directions;
@@ -16,4 +16,4 @@ std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others
   return refusal_thrown_by(event, [&] { static_cast<void>(both_directions(event, others, 1, Reach::none)); });
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

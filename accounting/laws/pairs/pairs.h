@@ -10,7 +10,7 @@
 #include <surety/accounting/laws/cells/parts.h>
 #include <surety/accounting/laws/given/curves.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// The releases of an event. `tilt`: s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
 /// `others` are asked of searches, and of what is concentrated in a batch. `from_above`: of laws from below those that take long are not made.
@@ -39,4 +39,4 @@ bool choose_what_is_told(Parts& parts, double s);
 /// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
 void choose_two_points(Parts& parts, double s);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

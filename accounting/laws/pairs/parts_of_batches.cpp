@@ -26,7 +26,7 @@
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 void PartsOfEvent::operator()(const Event::SampledWithoutReplacement& e) {
   sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
@@ -486,4 +486,4 @@ LossLaw PartsOfEvent::reveal(LossLaw law, double rate, int side) {
   return law;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -24,7 +24,7 @@
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 /// Shares of its variance that rounding may add to a sum of logarithms: while its rate is chosen, and then.
@@ -354,4 +354,4 @@ bool choose_what_is_told(Parts& parts, double s) {
   return any;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

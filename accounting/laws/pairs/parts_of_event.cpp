@@ -13,7 +13,7 @@
 #include <surety/accounting/laws/finite/search_pair.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 void no_pair_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("privacy-loss: {{}} {}", why)); }
 
@@ -169,4 +169,4 @@ void PartsOfEvent::add(ReleaseLaws removed, ReleaseLaws added) {
   out_.add.push_back(std::move(added));
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

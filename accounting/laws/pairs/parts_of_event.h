@@ -19,7 +19,7 @@
 #include <surety/accounting/laws/vectors/vector_pair.h>
 #include <surety/base/numbers/enclosure.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// \throws Error{unsupported} naming `event`.
 [[noreturn]] void no_pair_for(const Event& event, std::string_view why);
@@ -167,4 +167,4 @@ class PartsOfEvent {
   std::uint64_t count_ = 1;
 };
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

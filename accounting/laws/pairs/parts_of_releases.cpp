@@ -23,7 +23,7 @@
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 /// What moving along one coordinate shows, and along many where that is known.
@@ -310,4 +310,4 @@ void choose_two_points(Parts& parts, double s) {
   }
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -23,7 +23,7 @@ namespace surety::accounting {
 namespace {
 
 using namespace sums_of_terms;
-using privacy_loss::GaussianShape;
+using laws::GaussianShape;
 
 /// Ends of cells of g, and the shift mu, are multiples of it: their differences are exact. A smaller mu is a record that adds less.
 constexpr double resolution = 0x1p-40;

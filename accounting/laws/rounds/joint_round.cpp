@@ -17,8 +17,8 @@
 namespace surety::accounting {
 namespace {
 
-using privacy_loss::GaussianShape;
-using privacy_loss::Mix;
+using laws::GaussianShape;
+using laws::Mix;
 using LongBall = BallOf<long double>;
 
 constexpr double largest_mu = 4;
@@ -200,7 +200,7 @@ class Cells {
   }
   [[nodiscard]] Cell between(const At& from, const At& to) const {
     const auto piece = shape_.piece(from.g, to.g);
-    privacy_loss::require_digits(piece);
+    laws::require_digits(piece);
     const Ball mass = Ball::of_share(piece.mass, piece.mass_error) * exp(Ball{Exact{piece.log_scale}});
     const Ball ratio = Ball::of_share(piece.ratio, piece.ratio_error) * exp(Ball{Exact{piece.loss}});
     const Ball term = mix_.other + Exact{mix_.rate} * ratio;
@@ -220,7 +220,7 @@ class Cells {
   GaussianShape shape_;
   Mix mix_;
   Ball mu_;
-  Lower root_half_ = privacy_loss::root_half.lower();
+  Lower root_half_ = laws::root_half.lower();
   std::vector<Cell> cells_;
   Upper above_{0};
 };

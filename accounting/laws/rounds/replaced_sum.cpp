@@ -19,8 +19,8 @@
 namespace surety::accounting {
 namespace {
 
-using privacy_loss::GaussianShape;
-using privacy_loss::root_half;
+using laws::GaussianShape;
+using laws::root_half;
 
 /// Of a standard normal, the mass above t.
 Ball normal_tail(Ball t) { return erfc(t * root_half) * Exact{0.5}; }
@@ -122,7 +122,7 @@ class OneEnd {
         is_test_{bound == Bound::test} {
     constexpr double share_beyond = 1e-5;
     constexpr double most_beyond = 0.3;
-    largest_coordinate_ = mu_ + privacy_loss::tail_point(std::log(std::min(share_beyond * scale, most_beyond)));
+    largest_coordinate_ = mu_ + laws::tail_point(std::log(std::min(share_beyond * scale, most_beyond)));
     top_ = std::exp(mu_ * largest_coordinate_ - 0.5 * mu_ * mu_ - half_);
     middle_ = 2 * std::exp(-0.5 * mu_ * mu_);
     // A sum takes half the square of them in products, and there are some for each power of two.
@@ -144,7 +144,7 @@ class OneEnd {
   }
 
   /// Of the test that the sum is above 0. \pre it was made as a test.
-  [[nodiscard]] privacy_loss::CurveTest test() {
+  [[nodiscard]] laws::CurveTest test() {
     const auto [first, second] = last_two();
     const double mean = mean_above_zero(first.law, second.law);
     const double other = other_above_zero(first.law, second.law);
@@ -299,8 +299,8 @@ class OneEnd {
   [[nodiscard]] Cell cell(double from, double to) const {
     const auto p = shape_.piece(from, to);
     const auto mirrored = shape_.piece(-to, -from);
-    privacy_loss::require_digits(p);
-    privacy_loss::require_digits(mirrored);
+    laws::require_digits(p);
+    laws::require_digits(mirrored);
     const Ball mass = Ball::of_share(p.mass, p.mass_error) * exp(Ball{Exact{p.log_scale}});
     const auto ratio = [](const auto& piece) { return Ball::of_share(piece.ratio, piece.ratio_error) * exp(Ball{Exact{piece.loss}}); };
     const Ball b = ratio(mirrored) * exp(Ball{Exact{half_}});
@@ -472,7 +472,7 @@ double replaced_curve_below(std::uint64_t rounds, double multiplier, double x, d
   return end_of(Bound::below, rounds, multiplier, x, scale, step);
 }
 
-privacy_loss::CurveTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
+laws::CurveTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step) {
   const StandardFloatingPoint environment;
   if (!has_room(rounds, multiplier, x, scale)) return {0, 0};
   try {

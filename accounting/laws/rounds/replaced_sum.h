@@ -23,7 +23,7 @@ namespace surety::accounting {
 [[nodiscard]] double replaced_curve_below(std::uint64_t rounds, double multiplier, double x, double scale, double step);
 
 /// The test that the sum is above 0, in half as much time again; of delta 0 or less where it shows nothing.
-[[nodiscard]] privacy_loss::CurveTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step);
+[[nodiscard]] laws::CurveTest replaced_test(std::uint64_t rounds, double multiplier, double x, double scale, double step);
 
 /// The curve of an epoch of two rounds: that of means sqrt(2) / multiplier apart. At least that of one of more rounds.
 [[nodiscard]] Enclosure two_replaced_rounds(double multiplier, double x);

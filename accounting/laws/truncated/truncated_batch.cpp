@@ -15,7 +15,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/text/error.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr mpfr_prec_t batch_precision = 128;
@@ -283,4 +283,4 @@ std::optional<double> rate_of_full_batches(SamplingRate rate, Batches batches, d
   return std::nullopt;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

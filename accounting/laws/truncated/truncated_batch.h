@@ -7,7 +7,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/base/numbers/enclosure.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// With N of the others drawn, N binomial: a drawn record stays where N < largest, else with probability largest / (N + 1).
 struct TruncatedBatch {
@@ -51,4 +51,4 @@ struct CrowdedBatch {
 /// \throws Error{unsupported} as above.
 [[nodiscard]] std::optional<double> rate_of_full_batches(SamplingRate rate, Batches batches, double log_room, bool is_public);
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -14,7 +14,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr int radii = 800;
@@ -161,4 +161,4 @@ LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms) {
   return law_of(sums, end);
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -3,7 +3,7 @@
 
 #include <surety/accounting/laws/losses/loss_law.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// What the proof of `moved_vector` is made of. A test leaves one out and sees the truth pass the bound.
 struct MovedTerms {
@@ -16,4 +16,4 @@ struct MovedTerms {
 /// \pre dimension >= 3, scale > 0. \complexity a million cells: some 0.1 s. \source docs/proofs/vector-noise.md#moved-from-above.
 [[nodiscard]] LossLaw moved_vector(double dimension, double scale, const MovedTerms& terms = {});
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -11,7 +11,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr double least_power = 1e-300;  // of a test, that is looked at
@@ -375,4 +375,4 @@ LossLaw smooth_vector(const VectorNoise& noise, const SmoothTerms& terms) {
 }
 // Proved so far.
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

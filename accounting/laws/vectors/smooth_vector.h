@@ -7,7 +7,7 @@
 #include <surety/accounting/laws/vectors/vector_cells.h>
 #include <surety/base/numbers/bound.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// What the proof of `smooth_vector` is made of. A test leaves one out and sees the truth pass the bound.
 struct SmoothTerms {
@@ -25,4 +25,4 @@ struct SmoothTerms {
 /// \pre as of `smooth_vector`; at[i] >= 0. \source docs/proofs/vector-noise.md#steepness.
 [[nodiscard]] std::vector<Upper> steepness_beyond(const VectorNoise& noise, const std::vector<double>& at, const SmoothTerms& terms = {});
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

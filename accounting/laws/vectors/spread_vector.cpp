@@ -10,7 +10,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr double most_moved = 100;
@@ -212,4 +212,4 @@ AtomsBase spread_vector(const VectorNoise& noise, const SpreadTerms& terms) {
 }
 // Proved so far.
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -4,7 +4,7 @@
 #include <surety/accounting/laws/losses/loss_law.h>
 #include <surety/accounting/laws/vectors/vector_cells.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// What the proof of `spread_vector` is made of. A test leaves one out and sees the bound pass the truth.
 struct SpreadTerms {
@@ -20,4 +20,4 @@ struct SpreadTerms {
 
 inline constexpr double most_spread_exponent = 64;
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -11,7 +11,7 @@
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 /// Masses below e^-this are left out.
@@ -116,4 +116,4 @@ AtomsBase VectorLosses::atoms() const {
   return found;
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

@@ -6,7 +6,7 @@
 #include <surety/accounting/laws/losses/loss_law.h>
 #include <surety/base/numbers/bound.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// Noise x of d coordinates: of density proportional to e^(-||x|| / scale), or to e^(-||x||^2 / (2 scale^2)) where `is_squared`, in the l_r norm.
 struct VectorNoise {
@@ -61,4 +61,4 @@ class VectorLosses {
   std::vector<Mass> sums_;
 };
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

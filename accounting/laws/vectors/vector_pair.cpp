@@ -10,7 +10,7 @@
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 constexpr int radii = 800;
@@ -67,4 +67,4 @@ AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms) {
   return losses.atoms();
 }
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

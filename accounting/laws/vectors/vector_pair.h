@@ -4,7 +4,7 @@
 #include <surety/accounting/laws/losses/loss_law.h>
 #include <surety/accounting/laws/vectors/vector_cells.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 
 /// What the proof of `vector_pair` is made of. A test leaves one out and sees the bound pass the truth.
 struct VectorTerms {
@@ -18,4 +18,4 @@ struct VectorTerms {
 /// \source docs/proofs/vector-noise.md#moved.
 [[nodiscard]] AtomsBase vector_pair(const VectorNoise& noise, const VectorTerms& terms = {});
 
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws

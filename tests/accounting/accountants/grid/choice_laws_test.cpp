@@ -138,14 +138,14 @@ TEST(ChoicesAmongOthers, OfParallelPartsAreThoseOfOnePart) {
     EXPECT_LE(both.lower, std::max(all.upper, other.upper)) << at;
     EXPECT_GE(both.upper, std::max(all.lower, other.lower)) << at;
   }
-  const auto upper = [](ReleaseLaws part) { return std::holds_alternative<BoundedRangeBase>(part.upper.base); };
+  const auto upper = [](laws::ReleaseLaws part) { return std::holds_alternative<BoundedRangeBase>(part.upper.base); };
   const Event event = parse_event("compose(parallel(repeat(3, exponential(0.5)), laplace(0.8)), gaussian(2))", Adjacency::replace_one);
-  auto directions = both_directions(event, curves_of_all().leaves);
+  auto directions = laws::both_directions(event, curves_of_all().leaves);
   const ChoicesAmongOthers choices{directions, {std::nullopt, 1e-5}, 1e-4};
   // With another part of the parallel ones chosen, the choices are none of the record's.
   for (auto* parts : {&directions.remove, &directions.add}) {
     for (auto& part : *parts) {
-      if (upper(part)) part.lower = nothing();
+      if (upper(part)) part.lower = laws::nothing();
     }
   }
   EXPECT_EQ(choices.joined(directions).remove.size(), directions.remove.size());

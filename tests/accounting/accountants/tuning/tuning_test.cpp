@@ -446,7 +446,7 @@ TEST(Tuning, KeepsABoundOnlyForTheEpsilonThatItIsOf) {
 TEST(Tuning, ComposesByItsPair) {
   for (const double x : {0.5, 1.0, 2.0, 3.0}) {
     const auto search = event_of("best_of(geometric_runs, 10, gaussian(2))");
-    const auto law = privacy_loss::search_pair(search, curves_of_all().leaves);
+    const auto law = laws::search_pair(search, curves_of_all().leaves);
     double sum = law.infinite_mass;
     for (const auto& atom : std::get<AtomsBase>(law.base).atoms) {
       sum += (1 - law.infinite_mass) * atom.mass * std::max(0.0, 1 - std::exp(x - atom.loss));

@@ -14,7 +14,7 @@
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/answers/asked.h>
 
-namespace surety::accounting::privacy_loss::batch_pair_test {
+namespace surety::accounting::laws::batch_pair_test {
 namespace {
 
 constexpr auto add_remove = Adjacency::add_or_remove_one;
@@ -358,4 +358,4 @@ TEST(BatchPair, RefusesWhatItCannotMix) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss::batch_pair_test
+}  // namespace surety::accounting::laws::batch_pair_test

@@ -26,8 +26,8 @@ namespace surety::accounting::drawn_slots_test {
 namespace {
 
 using namespace reference;
-using privacy_loss::drawn_slots;
-using privacy_loss::mixture_of_slots;
+using laws::drawn_slots;
+using laws::mixture_of_slots;
 
 Event event_of(const std::string& text) { return parse_event(text, Adjacency::replace_one); }
 

@@ -19,8 +19,8 @@ namespace {
 
 double found_at(const std::string& text, double order) {
   const Event event = parse_event(text, Adjacency::zero_out);
-  EXPECT_TRUE(privacy_loss::has_users_divergence(event)) << text;
-  return privacy_loss::users_divergence(event, RenyiOrder{order});
+  EXPECT_TRUE(laws::has_users_divergence(event)) << text;
+  return laws::users_divergence(event, RenyiOrder{order});
 }
 
 TEST(UsersDivergence, IsTheIntegralInBothDirections) {
@@ -52,9 +52,9 @@ TEST(UsersDivergence, IsAtMostThatOfAllRecordsAndOfNoOtherEvent) {
   EXPECT_NEAR(found_at("users(2, poisson(0.1, gaussian(4)))", 600), 600.0 / 8, 1e-9) << "an order beyond";
   EXPECT_GE(found_at("users(2, poisson(0.1, gaussian(4)))", 600), 600.0 / 8);
   for (const char* text : {"gaussian(1)", "users(2, gaussian(3))", "poisson(0.1, gaussian(2))", "allocated(9, gaussian(2))"}) {
-    EXPECT_FALSE(privacy_loss::has_users_divergence(parse_event(text, Adjacency::zero_out))) << text;
+    EXPECT_FALSE(laws::has_users_divergence(parse_event(text, Adjacency::zero_out))) << text;
   }
-  EXPECT_FALSE(privacy_loss::has_users_divergence(parse_event("users(2, poisson(0.1, record_sum(3)))", Adjacency::replace_one)));
+  EXPECT_FALSE(laws::has_users_divergence(parse_event("users(2, poisson(0.1, record_sum(3)))", Adjacency::replace_one)));
 }
 
 }  // namespace

@@ -25,9 +25,9 @@
 namespace surety::accounting::ratio_law_test {
 namespace {
 
-using privacy_loss::allocated_ratio;
-using privacy_loss::allocated_users_ratio;
-using privacy_loss::RatioLaw;
+using laws::allocated_ratio;
+using laws::allocated_users_ratio;
+using laws::RatioLaw;
 using reference::Dealing;
 
 struct Read {

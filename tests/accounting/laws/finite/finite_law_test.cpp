@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace surety::accounting::privacy_loss::finite_law_test {
+namespace surety::accounting::laws::finite_law_test {
 namespace {
 
 using Words = std::mt19937_64;
@@ -122,4 +122,4 @@ TEST(OrdersOfALaw, KeepLossesFarApart) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss::finite_law_test
+}  // namespace surety::accounting::laws::finite_law_test

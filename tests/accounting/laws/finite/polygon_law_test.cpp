@@ -8,7 +8,7 @@
 
 #include <support/real.h>
 
-namespace surety::accounting::privacy_loss::polygon_law_test {
+namespace surety::accounting::laws::polygon_law_test {
 namespace {
 
 using reference::Real;
@@ -87,4 +87,4 @@ TEST(BelowTests, SayNothingWhereTheFirstTestShowsNothing) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss::polygon_law_test
+}  // namespace surety::accounting::laws::polygon_law_test

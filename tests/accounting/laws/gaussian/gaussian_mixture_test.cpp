@@ -85,7 +85,7 @@ TEST(Users, OfManyRecordsHaveBinomialWeights) {
   using Real = reference::Real;
   double worst = 0;
   for (const auto& [records, rate] : {std::tuple{2, 0.3}, {17, 0.01}, {400, 0.77}, {3000, 1e-5}}) {
-    const auto mixture = privacy_loss::binomial_mixture(1, static_cast<std::uint64_t>(records), rate);
+    const auto mixture = laws::binomial_mixture(1, static_cast<std::uint64_t>(records), rate);
     ASSERT_EQ(mixture.log_weights.size(), static_cast<std::size_t>(records) + 1);
     Real log_choices{0};
     for (int i = 0; i <= records; ++i) {
@@ -166,7 +166,7 @@ long double mass_between(const std::vector<long double>& weights, const std::vec
 TEST(GaussianMixtures, LeaveOutOnlyWhatIsNextToNothing) {
   for (const auto& [records, rate, z, step] :
        {std::tuple{3, 0.01, 0.004, 900.0}, {3, 0.01, 0.004, 300.0}, {40, 0.05, 0.05, 700.0}, {2, 0.3, 0.7, 0.2}}) {
-    const auto base = privacy_loss::binomial_mixture(z, static_cast<std::uint64_t>(records), rate);
+    const auto base = laws::binomial_mixture(z, static_cast<std::uint64_t>(records), rate);
     std::vector<long double> weights;
     std::vector<long double> shifts;
     for (int i = 0; i <= records; ++i) {
@@ -187,7 +187,7 @@ TEST(GaussianMixtures, LeaveOutOnlyWhatIsNextToNothing) {
       for (int i = 0; i < 80; ++i) (loss((low + high) / 2) < wanted ? low : high) = (low + high) / 2;
       return low;
     };
-    const auto found = privacy_loss::mixture_cells(base, Mixing::remove, step, {-60, -60});
+    const auto found = laws::mixture_cells(base, Mixing::remove, step, {-60, -60});
     int compared = 0;
     // The outermost cells end where tails are cut.
     for (std::size_t i = 1; i + 1 < found.cells.size(); ++i) {
@@ -215,7 +215,7 @@ TEST(GaussianMixtures, CountWhatIsKnownOfTheirDensities) {
   constexpr double shift = 2;
   constexpr double off = 0.1;
   constexpr double step = 0.05;
-  auto base = privacy_loss::binomial_mixture(1 / shift, 1, rate);
+  auto base = laws::binomial_mixture(1 / shift, 1, rate);
   base.farthest = 2.5;
   base.density_error = off;
   const auto normal_cdf = [](double t) { return 0.5 * std::erfc(-t / std::sqrt(2.0)); };
@@ -226,7 +226,7 @@ TEST(GaussianMixtures, CountWhatIsKnownOfTheirDensities) {
   };
   for (const auto mixing : {Mixing::remove, Mixing::add}) {
     const bool reversed = mixing == Mixing::add;
-    const auto found = privacy_loss::mixture_cells(base, mixing, step, {-60, -60});
+    const auto found = laws::mixture_cells(base, mixing, step, {-60, -60});
     EXPECT_GE(found.loss_error, 2 * off);
     double all = 0;
     for (const auto& cell : found.cells) {

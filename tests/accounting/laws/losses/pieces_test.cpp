@@ -12,8 +12,8 @@
 namespace surety::accounting::pieces_test {
 namespace {
 
-using privacy_loss::GaussianShape;
-using privacy_loss::Piece;
+using laws::GaussianShape;
+using laws::Piece;
 using reference::Real;
 
 constexpr mpfr_prec_t bits = 160;
@@ -60,7 +60,7 @@ std::vector<std::pair<double, double>> intervals(double length, double low, doub
   for (int i = 0; i < 60; ++i) {
     const double at = std::uniform_real_distribution<double>{low, high}(bits_of);
     const double far = 1 + std::max(std::abs(at), std::abs(at - 1 / multiplier));
-    all.emplace_back(at, at + length * privacy_loss::narrow / far * std::uniform_real_distribution<double>{0.5, 0.99}(bits_of));
+    all.emplace_back(at, at + length * laws::narrow / far * std::uniform_real_distribution<double>{0.5, 0.99}(bits_of));
   }
   return all;
 }
@@ -96,9 +96,9 @@ TEST(GaussianPieces, LeaveAtMostTheMassThatIsCut) {
   // The last shift is so large that a coordinate is rounded by almost 1.
   for (const double log_mass : {-1.0, -20.0, -200.0, -220.0}) {
     for (const double shift : {0.0, 3.3, 1e6, 1e16}) {
-      const double coordinate = shift + privacy_loss::tail_point(log_mass);
+      const double coordinate = shift + laws::tail_point(log_mass);
       const Real beyond = erfc((real(coordinate) - real(shift)) / sqrt(real(2))) / 2.0;
-      const Real bound{static_cast<double>(privacy_loss::mass_beyond(log_mass, shift).value() * 1e300L), bits};
+      const Real bound{static_cast<double>(laws::mass_beyond(log_mass, shift).value() * 1e300L), bits};
       EXPECT_TRUE(beyond * 1e300 <= bound) << log_mass << " " << shift;
       EXPECT_TRUE(shift > 1e6 || bound <= exp(real(log_mass) + 1e-6) * 1e300) << log_mass << " " << shift;
     }

@@ -10,9 +10,14 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 
-namespace surety::accounting::privacy_loss::parts_of_events_test {
+namespace surety::accounting::laws::parts_of_events_test {
 namespace {
 
+using privacy_loss::ApproximateCumulants;
+using privacy_loss::are_many;
+using privacy_loss::Saddle;
+using privacy_loss::Task;
+using privacy_loss::Window;
 using reference::refusal_of;
 
 BothDirections directions_of(const std::string& text) {
@@ -83,4 +88,4 @@ TEST(PrivacyLossComposedCurve, EnclosesTheCurveOfAPureRelease) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss::parts_of_events_test
+}  // namespace surety::accounting::laws::parts_of_events_test

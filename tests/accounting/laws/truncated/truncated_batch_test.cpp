@@ -125,10 +125,10 @@ TEST(TruncatedPoisson, SharesWhatIsSeenOfTheOthers) {
   for (const auto& [records, largest, rate, z] :
        {std::tuple{6, 2, 0.5, 1.0}, {40, 7, 0.2, 0.1}, {1000, 30, 0.02, 3.0}, {60000, 900, 0.01, 1.0}}) {
     const Batches batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}};
-    const auto whole = privacy_loss::truncated_batch(SamplingRate{rate}, batches);
+    const auto whole = laws::truncated_batch(SamplingRate{rate}, batches);
     double weight = 0;
     double joined = 0;
-    for (const auto& share : privacy_loss::shares_by_others_seen(SamplingRate{rate}, batches, z)) {
+    for (const auto& share : laws::shares_by_others_seen(SamplingRate{rate}, batches, z)) {
       EXPECT_LE(share.weight.width(), 1e-12 * share.weight.upper);
       EXPECT_LE(share.rate.width(), 1e-12);
       weight += share.weight.lower;
@@ -137,7 +137,7 @@ TEST(TruncatedPoisson, SharesWhatIsSeenOfTheOthers) {
     EXPECT_NEAR(weight, 1, 1e-12) << records;
     EXPECT_NEAR(joined, whole.rate.lower, 1e-12) << records;
   }
-  EXPECT_TRUE(privacy_loss::shares_by_others_seen(SamplingRate{0.5}, Batches{Count{6}, Count{2}}, 11).empty());
+  EXPECT_TRUE(laws::shares_by_others_seen(SamplingRate{0.5}, Batches{Count{6}, Count{2}}, 11).empty());
 }
 
 TEST(TruncatedPoisson, CountsCrowdsOfEveryNumberOfRecords) {
@@ -151,7 +151,7 @@ TEST(TruncatedPoisson, CountsCrowdsOfEveryNumberOfRecords) {
     return std::pair{crowded, joins / crowded};
   };
   for (const auto& [records, largest, rate] : {std::tuple{5, 2, 0.5}, {40, 7, 0.2}, {4000, 30, 0.0075}}) {
-    const auto found = privacy_loss::crowded_batches(
+    const auto found = laws::crowded_batches(
         SamplingRate{rate}, Batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}});
     for (int fewer = largest + 1; fewer <= records; fewer += fewer < records - 100 ? 1 + records / 100 : 1) {
       const auto [crowded, joins] = chance(fewer, largest, rate);
@@ -278,7 +278,7 @@ TEST(TruncatedPoisson, IsFullForSureByAsMuchAsIsAskedFor) {
     room = n == 0 ? term : term + std::log1p(std::exp(room - term));
   }
   const auto joins = [&](double log_room, bool is_public) {
-    return privacy_loss::rate_of_full_batches(SamplingRate{0.5}, batches, log_room, is_public);
+    return laws::rate_of_full_batches(SamplingRate{0.5}, batches, log_room, is_public);
   };
   ASSERT_TRUE(joins(room + 0.01, true).has_value());
   EXPECT_NEAR(*joins(room + 0.01, true), 30 / 4000.0, 1e-9);
@@ -292,7 +292,7 @@ TEST(TruncatedPoisson, IsFullForSureByAsMuchAsIsAskedFor) {
 
 TEST(TruncatedPoisson, SharesOutItsBatch) {
   for (const auto& [records, largest, rate] : {std::tuple{5, 2, 0.5}, {40, 7, 0.2}, {3, 1, 1.0}, {1000, 30, 0.02}}) {
-    const auto found = privacy_loss::truncated_batch(
+    const auto found = laws::truncated_batch(
         SamplingRate{rate}, Batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}});
     double joins = 0;
     double roomy = 0;
@@ -322,7 +322,7 @@ TEST(TruncatedPoisson, SharesOutBatchesOfManyRecords) {
   // What is not added up term by term: above the mean, below it, next to it, and far from it.
   for (const auto& [records, largest, rate] :
        {std::tuple{200'001, 99'900, 0.5}, {200'001, 100'100, 0.5}, {200'001, 100'000, 0.5}, {60'000, 40'000, 0.7}, {3'000'001, 30, 1e-5}}) {
-    const auto found = privacy_loss::truncated_batch(
+    const auto found = laws::truncated_batch(
         SamplingRate{rate}, Batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}});
     long double roomy = 0;
     long double at = 0;
@@ -348,7 +348,7 @@ TEST(TruncatedPoisson, SharesOutBatchesOfManyRecords) {
     near(found.rate, (roomy + at) * rate + kept);
   }
   const Batches many{Count{10'000'000'000}, Count{5'000'000'000}};
-  EXPECT_THROW(static_cast<void>(privacy_loss::truncated_batch(SamplingRate{0.5}, many)), Error) << "a million terms";
+  EXPECT_THROW(static_cast<void>(laws::truncated_batch(SamplingRate{0.5}, many)), Error) << "a million terms";
 }
 
 TEST(TruncatedPoisson, AgreesWithKnownValues) {

@@ -13,7 +13,7 @@
 #include <support/vector_noise_truth.h>
 #include <surety/accounting/laws/cells/dominating_pair.h>
 
-namespace surety::accounting::privacy_loss::smooth_vector_test {
+namespace surety::accounting::laws::smooth_vector_test {
 namespace {
 
 using namespace testing;
@@ -100,4 +100,4 @@ TEST(SmoothVector, HasTailsAndBothSides) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss::smooth_vector_test
+}  // namespace surety::accounting::laws::smooth_vector_test

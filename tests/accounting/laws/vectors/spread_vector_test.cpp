@@ -18,7 +18,7 @@
 #include <surety/accounting/laws/vectors/spread_vector.h>
 #include <surety/accounting/laws/vectors/vector_pair.h>
 
-namespace surety::accounting::privacy_loss::spread_vector_test {
+namespace surety::accounting::laws::spread_vector_test {
 namespace {
 
 using namespace testing;
@@ -144,4 +144,4 @@ TEST(SpreadVector, LeavesOutWhatHasNoDigits) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss::spread_vector_test
+}  // namespace surety::accounting::laws::spread_vector_test

@@ -13,12 +13,12 @@
 namespace surety::accounting::vector_cells_test {
 namespace {
 
-using privacy_loss::longest_vector;
-using privacy_loss::vector_place_cells;
-using privacy_loss::vector_radius_cells;
-using privacy_loss::VectorCells;
-using privacy_loss::VectorLosses;
-using privacy_loss::VectorNoise;
+using laws::longest_vector;
+using laws::vector_place_cells;
+using laws::vector_radius_cells;
+using laws::VectorCells;
+using laws::VectorLosses;
+using laws::VectorNoise;
 
 const std::vector<VectorNoise>& noises() {
   static const std::vector<VectorNoise> all{{2, 2, 0.7, false}, {2, 3, 1.5, true},  {1, 4, 2, false},

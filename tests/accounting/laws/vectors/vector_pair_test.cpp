@@ -11,7 +11,7 @@
 #include <surety/accounting/laws/vectors/moved_vector.h>
 #include <surety/accounting/laws/vectors/vector_pair.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::laws {
 namespace {
 
 double curve(const AtomsBase& law, double at) {
@@ -151,4 +151,4 @@ TEST(VectorPair, LeavesOutWhatHasNoDigits) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::laws
