@@ -11,6 +11,7 @@
 #include <surety/accounting/answers/apart.h>
 #include <surety/accounting/answers/loss_tests.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/kept_with_event.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
@@ -117,6 +118,10 @@ using Asker = Opinion (*)(const Event& event, const Question& question, double w
 template <class A>
 Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request, const OtherCurves& others) {
   if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    // Every answer about a search alone meets this refusal, so it is no exception.
+    if (std::holds_alternative<Event::BestOf>(event.node())) {
+      if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
+    }
     return asked_at_some_width(event, question, width, request, others);
   } else if constexpr (std::is_same_v<A, Tuning>) {
     return asked(Tuning{.level = request.level}, event, question, others);
@@ -137,7 +142,7 @@ template <class... A>
 constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
 
 std::string why_nobody(const Event& event, const std::vector<Opinion>& opinions) {
-  const auto text = one_line(describe(event));
+  const auto text = one_line(KeptWithEvent::text(event));
   const auto telling = asked_names[most_telling(event)];
   const auto found = std::find_if(opinions.begin(), opinions.end(), [&](const Opinion& one) { return one.accountant == telling; });
   if (found == opinions.end()) return fmt::format("no accountant has a theorem for {}", text);
@@ -198,7 +203,7 @@ std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, c
 }
 
 std::string reason_of(const Opinion& opinion, const Event& event) {
-  const auto repeated = one_line(describe(event));
+  const auto repeated = one_line(KeptWithEvent::text(event));
   std::string reason = opinion.refusal;
   for (auto at = reason.find(repeated); at != std::string::npos; at = reason.find(repeated, at)) reason.replace(at, repeated.size(), "it");
   return reason;

@@ -266,6 +266,7 @@ Event KeptWithEvent::plainest(const Event& event, Event (*make)(const Event& eve
     return result;
   };
   if (const auto* const found = shared->plainest.load(std::memory_order_acquire)) return as_event(found);
+  computed_normal_forms.fetch_add(1, std::memory_order_relaxed);
   Event made = make(event);
   const bool is_another = made.shared_ != shared;
   if (is_another) made.shared_->owners.fetch_add(1, std::memory_order_relaxed);

@@ -342,7 +342,9 @@ Event in_text(std::string_view text, Make make) {
 
 std::string describe(const Event& event) {
   const auto* const kept = KeptWithEvent::text_if_kept(event);
-  return kept != nullptr ? *kept : TextWriter::write(event);
+  if (kept != nullptr) return *kept;
+  KeptWithEvent::computed_texts.fetch_add(1, std::memory_order_relaxed);
+  return TextWriter::write(event);
 }
 
 Event parse_event(std::string_view text, Adjacency adjacency) { return parse_event(text, adjacency, {}); }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <surety/accounting/events/kept_with_event.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -19,7 +21,7 @@ class Refused : public Error {
 
 std::string Refusal::sentence() const {
   auto sentence = reason_;
-  if (const auto place = sentence.find("{}"); place != std::string::npos) sentence.replace(place, 2, one_line(describe(part_)));
+  if (const auto place = sentence.find("{}"); place != std::string::npos) sentence.replace(place, 2, one_line(KeptWithEvent::text(part_)));
   return sentence;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/data/text_reader.h>
@@ -30,6 +32,7 @@ using namespace statistics;
 
 namespace {
 
+std::string text_of(const nlohmann::json& query) { return accounting::text_of(query, "query"); }
 bool is_object_text(const std::string& query) { return trimmed(query).starts_with('{'); }
 
 Bounds bounds_in(const std::string& text, FieldName option) {
@@ -240,50 +243,50 @@ void QueryFields::take_file() {
   constexpr std::size_t largest = std::size_t{1} << 20;
   const auto text = read_text(*file, largest, "a list of queries");
   const auto refuse = [&](const std::string& reason) { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(*file), reason)}; };
-  nlohmann::json list;
+  nlohmann::json queries_of_file;
   try {
     constexpr int deepest = 5;
-    list = accounting::parse_strict_json(text, deepest, "list of queries");
+    queries_of_file = accounting::parse_strict_json(text, deepest, "list of queries");
   } catch (const Error& error) {
     refuse(error.what());
   }
-  if (!list.is_array() || list.empty()) refuse("is no list of queries, must be a JSON list of objects");
-  std::vector<std::string> texts;
-  for (std::size_t k = 0; k < list.size(); ++k) {
-    if (!list[k].is_object()) refuse(fmt::format("query {} must be a JSON object", k + 1));
-    texts.push_back(list[k].dump());
+  if (!queries_of_file.is_array() || queries_of_file.empty()) refuse("is no list of queries, must be a JSON list of objects");
+  for (std::size_t k = 0; k < queries_of_file.size(); ++k) {
+    if (!queries_of_file[k].is_object()) refuse(fmt::format("query {} must be a JSON object", k + 1));
   }
   file.reset();
-  queries = std::move(texts);
+  list = std::make_shared<const nlohmann::json>(std::move(queries_of_file));
 }
 
 std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const QueryContext& context) {
-  const auto& texts = options.queries;
-  if (texts.size() > ReleasePlan::most_queries) {
-    refuse_plan("there are {} queries, must be at most {}", texts.size(), ReleasePlan::most_queries);
-  }
-  const auto in_words = std::count_if(texts.begin(), texts.end(), [](const std::string& text) { return !is_object_text(text); });
+  const nlohmann::json list = options.list != nullptr ? *options.list : nlohmann::json(options.queries);
+  if (list.size() > ReleasePlan::most_queries)
+    refuse_plan("there are {} queries, must be at most {}", list.size(), ReleasePlan::most_queries);
+  const auto in_words =
+      std::count_if(list.begin(), list.end(), [](const nlohmann::json& one) { return one.is_string() && !is_object_text(text_of(one)); });
   const auto shared = options_in_words(options);
   auto unused = shared;
   SharedBounds bounds{options.bounds};
   unused.bounds = bounds.of_all();
   OnceForAll columns_of_bounds, columns_of_clip, columns_of_categories;
   std::vector<WeightedStatistic> queries;
-  for (std::size_t k = 0; k < texts.size(); ++k) {
-    const auto place = texts.size() == 1 ? field_text("{}: ", "query"_field) : field_text("query {}: ", k + 1);
-    if (is_object_text(texts[k])) {
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const auto place = list.size() == 1 ? field_text("{}: ", "query"_field) : field_text("query {}: ", k + 1);
+    const auto text = list[k].is_string() ? text_of(list[k]) : std::string{};
+    if (!list[k].is_string() || is_object_text(text)) {
       constexpr int deepest = 4;
-      const auto object = or_refused([&] { return accounting::parse_strict_json(texts[k], deepest, "the object"); },
-                                     [&](const std::string& reason) { refuse_plan("{}{}", place, reason); });
+      const auto object = list[k].is_string() ? or_refused([&] { return accounting::parse_strict_json(text, deepest, "the object"); },
+                                                           [&](const std::string& reason) { refuse_plan("{}{}", place, reason); })
+                                              : list[k];
       queries.push_back(statistic_of(with_schema(query_of(object, place, options.grammar), context.schema), context));
       continue;
     }
     Query query{shared};
-    query.text = options.grammar == QueryGrammar::plan_1 ? query_text_of_version_1(texts[k], true) : texts[k];
+    query.text = options.grammar == QueryGrammar::plan_1 ? query_text_of_version_1(text, true) : text;
     if (in_words > 1) query.place = place;
     if (options.grammar == QueryGrammar::plan_2) {
       query.refuse("{} is '{}', must be an object with 'function', 'column' and 'fractions' in a plan of version 2", "query"_field,
-                   one_line(texts[k]));
+                   one_line(text));
     }
     read_text(query, true);
     bounds.give(query);

@@ -13,10 +13,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
@@ -44,6 +47,7 @@ inline constexpr std::string_view note_of_version_1 =
 struct QueryFields {
   QueryGrammar grammar = QueryGrammar::command;
   std::vector<std::string> queries = {};
+  std::shared_ptr<const nlohmann::json> list = {};  ///< in the place of `queries`: a list of objects and texts, as JSON has it
   std::optional<std::string> file = {};
   std::optional<std::string> where = {};
   std::vector<std::string> bounds = {};  ///< "18,90", or of one column "age=18,90"
@@ -60,8 +64,9 @@ struct QueryFields {
 
   /// `query` and `queries`, of which one is said, and what goes beside them.
   void add(FieldTable& table);
-  /// Puts the objects of the file, if one is said, in its place. \throws Error{bad_data} for a file that is no list of objects.
+  /// Takes the objects of the file, if there is one. \throws Error{bad_data} for a file that is no list of objects.
   void take_file();
+  [[nodiscard]] bool has_queries() const noexcept { return list != nullptr || !queries.empty(); }
 };
 
 /// What all queries share.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -130,8 +131,7 @@ json queries_json(const std::vector<WeightedStatistic>& queries) {
 
 json queries_json(const std::vector<WeightedStatistic>& queries, const QueryContext& context) {
   auto list = queries_json(queries);
-  QueryFields again{.grammar = QueryGrammar::plan_2};
-  for (const auto& query : list) again.queries.push_back(query.dump(-1, ' ', false, json::error_handler_t::replace));
+  const QueryFields again{.grammar = QueryGrammar::plan_2, .list = std::make_shared<const json>(list)};
   if (!(parse_queries(again, context) == queries)) has_no_text("other queries would be read of it");
   return list;
 }

@@ -1,5 +1,9 @@
 #include <surety/jobs/release/release_fields.h>
 
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
 namespace surety::jobs {
 
 template <>
@@ -27,6 +31,10 @@ ReleaseFields::ReleaseFields() {
   table_.add("svg", picture_, "Where to write a picture");
 }
 
+void ReleaseFields::set_queries(const nlohmann::json& queries) {
+  queries_.list = std::make_shared<const nlohmann::json>(queries.is_array() ? queries : nlohmann::json::array({queries}));
+}
+
 void ReleaseWords::add_confidence(FieldTable& table) {
   table.add("confidence", confidence, "Of the interval that holds the statistic of the clamped records", AnyNumber{});
 }
@@ -41,7 +49,7 @@ WrittenRelease ReleaseFields::written(const Target& target) {
   const auto unit = unit_of_records(unit_, reading_);
   const auto policy = reading_.policy();
   queries_.take_file();
-  if (queries_.queries.empty()) refuse_option("{} is missing, must say what is released", "query"_field);
+  if (!queries_.has_queries()) refuse_option("{} is missing, must say what is released", "query"_field);
   WrittenRelease result{{},
                         {.target = target,
                          .queries = parse_queries(queries_, {.target = target,

@@ -32,6 +32,8 @@ class ReleaseFields {
   [[nodiscard]] FieldTable& table() noexcept { return table_; }
   /// Reads queries as plans of this version have them. Without it they are read as on the command line.
   void set_version(int version) { queries_.grammar = version == 1 ? QueryGrammar::plan_1 : QueryGrammar::plan_2; }
+  /// Takes queries as JSON has them: an object, a text, or a list of them.
+  void set_queries(const nlohmann::json& queries);
   /// \throws PlanError as `read_release_plan`.
   [[nodiscard]] WrittenRelease written(const Target& target);
 

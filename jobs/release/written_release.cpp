@@ -24,7 +24,12 @@ WrittenRelease read_release_plan(std::string_view text) {
   for (const auto& [field, value] : json["options"].items()) {
     const auto* const known = fields.table().find(field);
     if (known == nullptr) refuse_unknown_field(field, fields.table());
-    set_field(*known, value);
+    if (field == "query") {
+      require_type(*known, value);
+      fields.set_queries(value);
+    } else {
+      set_field(*known, value);
+    }
     said.insert(field);
   }
   if (said.contains("query") && said.contains("queries"))

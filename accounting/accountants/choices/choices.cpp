@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/kept_with_event.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/laws/choices/choice_game.h>
@@ -107,7 +108,7 @@ class Ranges {
       }
       const auto* parallel = std::get_if<Event::Parallel>(&leaf.node());
       const auto parts = parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
-      if (parts.size() != 1) return no_theorem_for(whole, fmt::format("holds {}, which is no choice", describe(leaf)));
+      if (parts.size() != 1) return no_theorem_for(whole, fmt::format("holds {}, which is no choice", KeptWithEvent::text(leaf)));
       if (auto refusal = visit(whole, parts.front(), all)) return refusal;
     }
     return std::nullopt;

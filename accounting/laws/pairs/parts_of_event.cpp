@@ -15,7 +15,13 @@
 
 namespace surety::accounting::laws {
 
-void no_pair_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("privacy-loss: {{}} {}", why)); }
+namespace {
+
+Refusal refusal_of(const Event& event, std::string_view why) { return {event, fmt::format("privacy-loss: {{}} {}", why)}; }
+
+}  // namespace
+
+void no_pair_for(const Event& event, std::string_view why) { unsupported(refusal_of(event, why)); }
 
 double tilted_mean_at(double tilt, const Parts& parts) {
   double total = 0;
@@ -48,6 +54,11 @@ bool is_one_search(const Event& event) {
 
 }  // namespace
 
+std::optional<Refusal> why_no_pair_of_search(const Event& event) {
+  if (!is_one_search(event)) return std::nullopt;
+  return refusal_of(event, "is a search alone, of which tuning knows more");
+}
+
 void require_no_part_is_one_search(const std::vector<Event>& parts) {
   const auto found = std::find_if(parts.begin(), parts.end(), is_one_search);
   if (found == parts.end()) return;
@@ -58,9 +69,7 @@ void PartsOfEvent::visit(const Event& event, std::uint64_t times) {
   const auto entries = Releases::of(event).entries();
   for (const auto& [leaf, count] : entries) {
     if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
-    if (times == 1 && is_one_search(event)) {
-      no_pair_for(event, "is a search alone, of which tuning knows more");
-    }
+    if (const auto refusal = times == 1 ? why_no_pair_of_search(event) : std::nullopt) unsupported(*refusal);
     leaf_ = &leaf;
     count_ = times * count.value();
     std::visit(*this, leaf.node());

@@ -11,6 +11,7 @@
 #include <mpfr.h>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/refusal.h>
 #include <surety/accounting/laws/batches/batch_pair.h>
 #include <surety/accounting/laws/batches/drawn_slots.h>
 #include <surety/accounting/laws/cells/parts.h>
@@ -23,6 +24,9 @@ namespace surety::accounting::laws {
 
 /// \throws Error{unsupported} naming `event`.
 [[noreturn]] void no_pair_for(const Event& event, std::string_view why);
+
+/// Why an event that is one search has no pair here; nothing for another event.
+[[nodiscard]] std::optional<Refusal> why_no_pair_of_search(const Event& event);
 
 /// \throws Error{unsupported} naming the first part of a parallel composition that is one search.
 void require_no_part_is_one_search(const std::vector<Event>& parts);
