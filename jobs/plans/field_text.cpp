@@ -19,11 +19,6 @@ FieldText& FieldText::operator+=(const FieldText& other) {
   return *this;
 }
 
-std::string_view FieldText::first_name() const noexcept {
-  const auto found = std::find_if(pieces_.begin(), pieces_.end(), [](const Piece& piece) { return piece.is_name; });
-  return found == pieces_.end() ? std::string_view{} : found->text;
-}
-
 std::string FieldText::printed(const PrintName& print_name) const {
   std::string text;
   for (const auto& piece : pieces_) text += piece.is_name ? print_name(piece.text) : piece.text;

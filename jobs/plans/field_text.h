@@ -42,8 +42,6 @@ class FieldText {
   friend bool operator==(const FieldText&, const FieldText&) = default;
 
   [[nodiscard]] bool empty() const noexcept { return pieces_.empty(); }
-  /// The first name in it; empty where there is none.
-  [[nodiscard]] std::string_view first_name() const noexcept;
   [[nodiscard]] std::string printed(const PrintName& print_name) const;
   [[nodiscard]] std::string plain() const { return printed(plain_name); }
 

@@ -35,12 +35,10 @@ TEST(FieldText, KeepsNamesApartFromText) {
   text += jobs::field_text(": {}, {}", jobs::FieldText{"keys"_field}, std::string{"batch-size"});
   EXPECT_EQ(text.plain(), "{batch-size} of 1.00: keys, batch-size");
   EXPECT_EQ(text.printed([](const std::string& name) { return "<" + name + ">"; }), "{<batch-size>} of 1.00: <keys>, batch-size");
-  EXPECT_EQ(text.first_name(), "batch-size");
   text += text;
   EXPECT_EQ(text.plain(), "{batch-size} of 1.00: keys, batch-size{batch-size} of 1.00: keys, batch-size");
   EXPECT_TRUE(jobs::FieldText{}.empty());
   EXPECT_TRUE(jobs::FieldText{""}.empty());
-  EXPECT_EQ(jobs::FieldText{"no name"}.first_name(), "");
 }
 
 TEST(PlanError, NamesFieldsAsEachFrontEndPrintsThem) {

@@ -417,6 +417,11 @@ Glance glance_before(Task& task, const Run& run, double step) {
   return {best, false};
 }
 
+/// The upper bound that is known before any grid.
+void start_at_most(Task& task, const Given& question) {
+  if (question.delta) task.answer.upper = task.most;
+}
+
 /// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
 void refine(Task& task, const Run& run, const Largest& largest, const Given& question) {
   // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
@@ -429,8 +434,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
   if (question.delta && other.lower > task.saddle.epsilon) {
     first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.second_order));
   }
-  // What is known without a look.
-  if (question.delta) task.answer.upper = task.most;
+  start_at_most(task, question);
   if (largest.outweighs(task) || (!task.gives_lower && question.delta && are_infinite_beyond(task.parts, *question.delta))) return;
   first = std::min(first, task.coarse);
   if (!task.gives_upper && (task.largest - task.least) / first > many_points) {
@@ -552,8 +556,7 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
   const auto take = [&](Task& task) {
     try {
       if (accountant.step > 0) {
-        // What is known without a look.
-        if (question.delta) task.answer.upper = task.most;
+        start_at_most(task, question);
         if (largest.outweighs(task)) return;
         task.answer = run(task, accountant.step);
         if (task.whole_window) task.answer = run(task, accountant.step);

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import surety
+from surety import _statistics
 
 COMMAND = os.environ["SURETY_COMMAND"]
 HOURS = surety.mean("hours", bounds=(0, 5000))
@@ -211,3 +212,19 @@ def test_a_plan_is_no_pickle() -> None:
         pickle.dumps(surety.plan([HOURS], **ROWS))
     with pytest.raises(TypeError, match="made by surety.plan"):
         surety.Plan()
+
+
+def queries_in(schema: Any) -> list[set[str]]:
+    """The members of each form of a query in the schema of plans."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and "clip_unit_sum" in properties:
+            return [set(properties)]
+        return [found for one in schema.values() for found in queries_in(one)]
+    return [found for one in schema for found in queries_in(one)] if isinstance(schema, list) else []
+
+
+def test_statistics_take_every_option_of_a_query() -> None:
+    schema = json.loads((Path(__file__).parents[3] / "docs" / "reference" / "plan.schema.json").read_text())
+    (members,) = {frozenset(members) for members in queries_in(schema) if "function" in members}
+    assert members - {"function", "column", "fractions"} == set(_statistics._HOW)
