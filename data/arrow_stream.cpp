@@ -122,7 +122,8 @@ ArrowType type_of(std::string_view format) {
 bool is_integer(Kind kind) { return kind == Kind::integer || kind == Kind::unsigned_integer; }
 bool is_union(Kind kind) { return kind == Kind::dense_union || kind == Kind::sparse_union; }
 
-ArrowColumn column_of(const ArrowSchema& schema, std::size_t place);
+/// A column, but for the members of a union.
+ArrowColumn without_members(const ArrowSchema& schema, std::size_t place);
 
 /// Makes a column one of a union where its format is that of one whose members can be told apart: "+ud:0,1,5".
 void read_union(const ArrowSchema& schema, std::size_t place, ArrowColumn& column) {
@@ -140,23 +141,19 @@ void read_union(const ArrowSchema& schema, std::size_t place, ArrowColumn& colum
     member_of[static_cast<std::size_t>(*id)] = static_cast<std::size_t>(k);
     const auto* const child = schema.children != nullptr ? schema.children[k] : nullptr;
     if (child == nullptr) ArrowStream::refuse(fmt::format("a member of the union in column {} is nowhere", in_quotes(column.name)));
-    column.members.push_back(column_of(*child, place));
-    // What is in unions within unions is not looked at.
-    if (is_union(column.members.back().type.kind)) column.members.back().type = {};
+    // A union within a union is a missing cell, so that no schema is too deep.
+    column.members.push_back(without_members(*child, place));
   }
   if (!ids.empty()) return;
   column.member_of = std::move(member_of);
   column.type = of(is_dense ? Kind::dense_union : Kind::sparse_union, 1);
 }
 
-ArrowColumn column_of(const ArrowSchema& schema, std::size_t place) {
+ArrowColumn without_members(const ArrowSchema& schema, std::size_t place) {
   if (schema.release == nullptr || schema.format == nullptr) ArrowStream::refuse(fmt::format("column {} has no format", place + 1));
   ArrowColumn column{
       .name = schema.name == nullptr ? "" : schema.name, .format = schema.format, .type = type_of(schema.format), .indices = {}};
-  if (schema.dictionary == nullptr) {
-    read_union(schema, place, column);
-    return column;
-  }
+  if (schema.dictionary == nullptr) return column;
   const auto& values = *schema.dictionary;
   if (values.release == nullptr || values.format == nullptr) {
     ArrowStream::refuse(fmt::format("the dictionary of column {} has no format", in_quotes(column.name)));
@@ -165,6 +162,11 @@ ArrowColumn column_of(const ArrowSchema& schema, std::size_t place) {
   column.format = values.format;
   const bool is_simple = is_integer(column.indices->kind) && values.dictionary == nullptr;
   column.type = is_simple ? type_of(values.format) : ArrowType{};
+  return column;
+}
+ArrowColumn column_of(const ArrowSchema& schema, std::size_t place) {
+  auto column = without_members(schema, place);
+  if (schema.dictionary == nullptr) read_union(schema, place, column);
   return column;
 }
 

@@ -32,6 +32,7 @@ ReleaseFields::ReleaseFields() {
 }
 
 void ReleaseFields::set_queries(const nlohmann::json& queries) {
+  if (queries.empty()) return;  // an empty list has none
   queries_.list = std::make_shared<const nlohmann::json>(queries.is_array() ? queries : nlohmann::json::array({queries}));
 }
 

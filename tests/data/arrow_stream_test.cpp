@@ -367,6 +367,30 @@ TEST_F(ArrowStreams, RefuseASchemaThatIsNone) {
   EXPECT_TRUE(refused([](ArrowSchema&) {}, {"has 2 columns, must have at most 1"}, {.columns = 1}));
 }
 
+// Each union was read within the one around it, until the stack was full.
+TEST_F(ArrowStreams, TakeASchemaOfAnyDepth) {
+  constexpr std::size_t depth = 200'000;
+  ArrowSchema one{};
+  one.format = "+us:0";
+  one.name = "";
+  one.n_children = 1;
+  one.release = [](ArrowSchema*) {};
+  std::vector<ArrowSchema> unions(depth, one);
+  std::vector<ArrowSchema*> places;
+  for (auto& its : unions) places.push_back(&its);
+  for (std::size_t k = 0; k + 1 < depth; ++k) unions[k].children = &places[k + 1];
+  unions.back().format = "g";
+  unions.back().n_children = 0;
+  const auto nest = [&](ArrowSchema& schema) {
+    schema.children[0]->format = "+us:0";
+    schema.children[0]->n_children = 1;
+    schema.children[0]->children = places.data();
+  };
+  auto stream = arrow_stream({.columns = {{"x", "g", {1.0}}}}, {.change_schema = nest});
+  const ArrowStream opened{&stream};
+  EXPECT_EQ(opened.columns().size(), 1U);
+}
+
 TEST_F(ArrowStreams, RefuseABatchThatLies) {
   const auto refused = [&](const std::function<void(ArrowArray&)>& change, const std::vector<std::string_view>& words) {
     const ArrowTestTable table{.columns = {{"g", "g", {1.0, null, 3.0}},

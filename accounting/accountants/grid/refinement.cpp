@@ -55,14 +55,14 @@ class Run {
   [[nodiscard]] Enclosure operator()(Task& task, double step) const {
     const auto pair = composed(task, step);
     auto found = question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
-    if (question_.delta && found.upper > task.most) found = {std::min(found.lower, task.most), task.most};
+    if (question_.delta && found.upper > task.window.most) found = {std::min(found.lower, task.window.most), task.window.most};
     // At the window's first loss an epsilon that was found is that loss, rounded.
     const long double first = pair.upper.loss(1) + pair.loss_error;
     if (question_.delta && static_cast<long double>(task.gives_lower ? found.lower : found.upper) <= first) {
-      task.whole_window = true;  // the guess where epsilon lies was wrong: all of the law is looked at from now on
+      task.last.whole_window = true;  // the guess where epsilon lies was wrong: all of the law is looked at from now on
     }
-    if (question_.epsilon && task.follows_step) task.fall = fall_at(pair, *question_.epsilon, found.upper, 0.01 / task.slope);
-    task.rounding = share_of_rounding(pair.upper, found.upper);
+    if (question_.epsilon && task.grid.follows_step) task.last.fall = fall_at(pair, *question_.epsilon, found.upper, 0.01 / task.slope);
+    task.last.rounding = share_of_rounding(pair.upper, found.upper);
     return found;
   }
 
@@ -71,48 +71,49 @@ class Run {
     if (question_.delta) return found.width();
     if (found.upper <= found.lower || found.upper < 1e-300) return 0;
     // Next to a largest loss delta may be far from known where epsilon is known well; where that costs little, it is looked at too.
-    const double share = 1 / std::max(task.slope, task.fall);
-    return std::log(found.upper / found.lower) * (task.cheap ? std::max(share, 1e3 * task.wanted) : share);
+    const double share = 1 / std::max(task.slope, task.last.fall);
+    return std::log(found.upper / found.lower) * (task.last.cheap ? std::max(share, 1e3 * task.wanted) : share);
   }
 
   /// Whoever only compares the upper end with a level has seen enough: it is much farther from there than it can still move.
   [[nodiscard]] bool is_settled(const Task& task) const {
     constexpr double farther = 10;
-    if (!accountant_.upper_only || !accountant_.level || !task.follows_step || !(task.answer.upper > 0)) return false;
-    const double distance = question_.delta ? std::abs(task.answer.upper - *accountant_.level)
-                                            : std::abs(std::log(task.answer.upper / *accountant_.level)) / std::max(task.slope, task.fall);
-    return farther * task.width < distance;
+    if (!accountant_.upper_only || !accountant_.level || !task.grid.follows_step || !(task.last.answer.upper > 0)) return false;
+    const double distance = question_.delta
+                                ? std::abs(task.last.answer.upper - *accountant_.level)
+                                : std::abs(std::log(task.last.answer.upper / *accountant_.level)) / std::max(task.slope, task.last.fall);
+    return farther * task.last.width < distance;
   }
 
   /// The width of a lower end alone over the largest that counts, which is a share of what lies above it in any case: 1 or less where it is narrow
   /// enough, infinity where the upper end is not known to be farther.
   [[nodiscard]] double excess_of_lower(const Task& task, const Enclosure& upper) const {
     constexpr double share = 1e-3;
-    if (task.gives_upper || !(task.answer.upper < upper.upper)) return infinity;
-    return width(task, task.answer) / (share * width(task, {task.answer.upper, upper.upper}));
+    if (task.gives_upper || !(task.last.answer.upper < upper.upper)) return infinity;
+    return width(task, task.last.answer) / (share * width(task, {task.last.answer.upper, upper.upper}));
   }
 
   /// A lower end alone, of so many points that more would cost, is narrow enough.
   [[nodiscard]] bool has_seen_enough(const Task& task, const Enclosure& upper) const {
-    return !task.cheap && excess_of_lower(task, upper) <= 1;
+    return !task.last.cheap && excess_of_lower(task, upper) <= 1;
   }
 
   /// Whether rounding would be more than all of delta at a finer step, so that such a look says less than the last one: there are that many more
   /// entries, each off by no less.
   [[nodiscard]] static bool would_drown(const Task& task, double finer) {
     // How far a lower end is narrowed hangs on an upper one of another law.
-    return task.gives_upper == task.gives_lower && task.rounding * task.step > finer;
+    return task.gives_upper == task.gives_lower && task.last.rounding * task.last.step > finer;
   }
 
   /// Whether a look at this step is short. It may not be where a coarse step takes no steep tilt, so that the window is all of the law.
   [[nodiscard]] bool is_quick(const Task& task, double step) const {
-    return step * task.right_tilt <= most_end_tilt_per_step && step * task.left_tilt <= most_end_tilt_per_step &&
-           task.cell_range / step <= many_points;
+    return step * task.window.right_tilt <= most_end_tilt_per_step && step * task.window.left_tilt <= most_end_tilt_per_step &&
+           task.window.cell_range / step <= many_points;
   }
 
   /// After some looks, where it is plain that the width wanted needs a step for which there is no memory. \throws Error{memory}
   void refuse_what_will_not_fit(const Task& task) const {
-    if (!task.follows_step || task.gives_upper == task.gives_lower || !question_.delta) return;
+    if (!task.grid.follows_step || task.gives_upper == task.gives_lower || !question_.delta) return;
     if (const double step = step_after_halvings(task); step > 0) static_cast<void>(window_of(task, step));
   }
 
@@ -133,10 +134,10 @@ class Run {
   [[nodiscard]] ComposedPair composed(Task& task, double step) const {
     const Window window = window_of(task, step);
     poll_limit();
-    task.step = window.step;
+    task.last.step = window.step;
     const auto takes_sums = [](const laws::ReleaseLaws& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
-    task.cheap = static_cast<double>(window.size) < many_points && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
-    auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
+    task.last.cheap = static_cast<double>(window.size) < many_points && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
+    auto pair = task.grid.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
           curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
@@ -149,38 +150,44 @@ class Run {
   /// \throws Error{memory} where such a step takes more than is allowed.
   [[nodiscard]] Window window_of(const Task& task, double step) const {
     step = std::min(step, most_tilt_per_step / task.saddle.s);
-    Window window{
-        .least = 0, .largest = 0, .step = step, .size = 4, .s = task.saddle.s, .right_tilt = task.right_tilt, .left_tilt = task.left_tilt};
-    if (task.distance > 0) {
+    Window window{.least = 0,
+                  .largest = 0,
+                  .step = step,
+                  .size = 4,
+                  .s = task.saddle.s,
+                  .right_tilt = task.window.right_tilt,
+                  .left_tilt = task.window.left_tilt};
+    if (task.steps.distance > 0) {
       // The cells between two atoms are merged in pairs.
-      const double pairs = std::ceil(task.distance / step / 2);
-      window.step = step < task.distance ? task.distance / (2 * pairs) : task.distance;
+      const double pairs = std::ceil(task.steps.distance / step / 2);
+      window.step = step < task.steps.distance ? task.steps.distance / (2 * pairs) : task.steps.distance;
     }
     // A law may reach two steps beyond its range at either end.
     const double reach = 2 * laws::count_of(task.parts) * window.step;
-    window.least = std::max(task.least, task.support_least - reach);
-    window.largest = std::min(task.largest, task.support_largest + reach);
+    window.least = std::max(task.window.least, task.window.support_least - reach);
+    window.largest = std::min(task.window.largest, task.window.support_largest + reach);
     const double steepest = most_end_tilt_per_step / window.step;
-    if (task.right_tilt > steepest) {
+    if (task.window.right_tilt > steepest) {
       window.right_tilt = steepest;
-      window.largest = task.support_largest + reach;
+      window.largest = task.window.support_largest + reach;
     }
-    if (task.left_tilt > steepest) {
+    if (task.window.left_tilt > steepest) {
       window.left_tilt = steepest;
-      window.least = task.support_least - reach;
+      window.least = task.window.support_least - reach;
     }
-    if (!task.whole_window) {
-      const double off = task.second_order * window.step * window.step;  // by which the step moves either bound
-      const double seen = std::max(task.answer.lower > 0 ? task.answer.lower - off : 0.0, task.saddle.epsilon - off - 1 / task.saddle.s);
+    if (!task.last.whole_window) {
+      const double off = task.steps.second_order * window.step * window.step;  // by which the step moves either bound
+      const double seen =
+          std::max(task.last.answer.lower > 0 ? task.last.answer.lower - off : 0.0, task.saddle.epsilon - off - 1 / task.saddle.s);
       const double from = question_.epsilon ? *question_.epsilon : seen;
-      window.least = std::max(window.least, std::min(std::max(from, 0.0) - 8 * window.step, window.largest - task.clear));
+      window.least = std::max(window.least, std::min(std::max(from, 0.0) - 8 * window.step, window.largest - task.window.clear));
     }
     keep_within_reach(window, task, reach);
     const double points = (window.largest - window.least) / window.step + 8;
-    const double cells = task.cell_range / window.step + 8;
+    const double cells = task.window.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
     // Chernoff's bound at the end has room: a window slightly too long for a power of two is cut instead. The end of the support has none.
-    const bool has_room = window.largest < task.support_largest + reach;
+    const bool has_room = window.largest < task.window.support_largest + reach;
     const double room = has_room ? std::min(0.1 * points, 1 / (window.right_tilt * window.step)) : 0;
     window.size = std::bit_ceil(size_of(points - room) + 16);
     // The cells of the only law are gone when it is transformed; of several, the product waits while the next one is made.
@@ -188,7 +195,7 @@ class Run {
     const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
     double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
     // Two products, and what is convolved before: at most twice as many points as a transform takes.
-    if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
+    if (task.grid.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     return window;
   }
@@ -196,9 +203,9 @@ class Run {
   /// The guess where the window lies may miss the law, where nearly all mass is one atom: then it is moved to the law's near end, as long
   /// as it was meant to be.
   static void keep_within_reach(Window& window, const Task& task, double reach) {
-    const double first = task.support_least - reach;
-    const double last = task.support_largest + reach;
-    const double length = std::max(task.largest - task.least, 16 * window.step);
+    const double first = task.window.support_least - reach;
+    const double last = task.window.support_largest + reach;
+    const double length = std::max(task.window.largest - task.window.least, 16 * window.step);
     if (window.largest <= first) window = moved(window, first, first + length);
     if (window.least >= window.largest) window = moved(window, std::min(window.largest, last) - length, std::min(window.largest, last));
   }
@@ -259,7 +266,7 @@ class Tasks {
   [[nodiscard]] std::vector<Task> by_tests(const std::vector<Task>& tasks) const {
     std::vector<Task> found;
     for (const auto& task : tasks) {
-      if (task.gives_lower && !task.common_grid) add(found, task.parts, false, true, width_ / 10, true);
+      if (task.gives_lower && !task.grid.common_grid) add(found, task.parts, false, true, width_ / 10, true);
     }
     return found;
   }
@@ -331,12 +338,12 @@ class Tasks {
     const double most = laws::largest_of(parts).upper;
     if (most == 0 || (question_.epsilon && *question_.epsilon >= most)) return;
     Task task;
-    task.most = most;
+    task.window.most = most;
     task.parts = std::move(parts);
     task.gives_upper = gives_upper;
     task.gives_lower = gives_lower;
     task.wanted = wanted;
-    task.by_tests = by_tests || are_many(task.parts);
+    task.grid.by_tests = by_tests || are_many(task.parts);
     tasks.push_back(prepare(std::move(task), question_));
   }
   void sort(std::vector<Task>& tasks) const {
@@ -362,12 +369,12 @@ struct Largest {
   Enclosure lower{0, 0};
 
   void take(const Task& task) {
-    if (task.gives_upper) upper = {std::max(upper.lower, task.answer.lower), std::max(upper.upper, task.answer.upper)};
-    if (task.gives_lower) lower = {std::max(lower.lower, task.answer.lower), std::max(lower.upper, task.answer.upper)};
+    if (task.gives_upper) upper = {std::max(upper.lower, task.last.answer.lower), std::max(upper.upper, task.last.answer.upper)};
+    if (task.gives_lower) lower = {std::max(lower.lower, task.last.answer.lower), std::max(lower.upper, task.last.answer.upper)};
   }
   /// Nothing that a narrower enclosure could say would count: it only lowers its upper end.
   [[nodiscard]] bool outweighs(const Task& task) const {
-    return (!task.gives_upper || task.answer.upper <= upper.upper) && (!task.gives_lower || task.answer.upper <= lower.lower);
+    return (!task.gives_upper || task.last.answer.upper <= upper.upper) && (!task.gives_lower || task.last.answer.upper <= lower.lower);
   }
   [[nodiscard]] Enclosure answer() const { return {std::min(lower.lower, upper.upper), upper.upper}; }
 };
@@ -387,8 +394,8 @@ struct Glance {
 /// Where rounding would be all, which is believed where a finer look is already wider, the task is left answered by coarse steps, towards where
 /// they gain.
 Glance glance_before(Task& task, const Run& run, double step) {
-  const double span = task.largest - task.least;
-  const double start = std::min(span / quick_look, task.coarse);
+  const double span = task.window.largest - task.window.least;
+  const double start = std::min(span / quick_look, task.steps.coarse);
   if (!task.gives_upper || !task.gives_lower || !(span / step > many_points) || !run.is_quick(task, start)) return {};
   Task look = task;
   Enclosure best{0, infinity};
@@ -405,13 +412,13 @@ Glance glance_before(Task& task, const Run& run, double step) {
       before = upper;
       continue;
     }
-    for (double coarser = 2 * start; coarser <= task.coarse; coarser *= 2) {
+    for (double coarser = 2 * start; coarser <= task.steps.coarse; coarser *= 2) {
       const double known = best.upper;
       if (!(upper_at(coarser) < known)) break;
     }
     task = std::move(look);
-    task.answer = best;
-    task.width = run.width(task, best);
+    task.last.answer = best;
+    task.last.width = run.width(task, best);
     return {best, true};
   }
   return {best, false};
@@ -419,66 +426,67 @@ Glance glance_before(Task& task, const Run& run, double step) {
 
 /// The upper bound that is known before any grid.
 void start_at_most(Task& task, const Given& question) {
-  if (question.delta) task.answer.upper = task.most;
+  if (question.delta) task.last.answer.upper = task.window.most;
 }
 
 /// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
 void refine(Task& task, const Run& run, const Largest& largest, const Given& question) {
   // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
-  const double needed = task.needed;
+  const double needed = task.steps.needed;
   int last_gain = 0;
   bool hopeless = false;
   bool still = false;
   const auto& other = task.gives_upper ? largest.upper : largest.lower;
   double first = 10 * needed;
   if (question.delta && other.lower > task.saddle.epsilon) {
-    first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.second_order));
+    first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.steps.second_order));
   }
   start_at_most(task, question);
   if (largest.outweighs(task) || (!task.gives_lower && question.delta && are_infinite_beyond(task.parts, *question.delta))) return;
-  first = std::min(first, task.coarse);
-  if (!task.gives_upper && (task.largest - task.least) / first > many_points) {
+  first = std::min(first, task.steps.coarse);
+  if (!task.gives_upper && (task.window.largest - task.window.least) / first > many_points) {
     // So many points that a coarser look costs next to nothing beside them.
-    for (double step = std::min(10 * first, task.coarse); step > 2 * first;) {
-      task.answer = run(task, step);
+    for (double step = std::min(10 * first, task.steps.coarse); step > 2 * first;) {
+      task.last.answer = run(task, step);
       if (run.has_seen_enough(task, largest.upper)) return;
       step *= std::clamp(std::sqrt(0.85 / run.excess_of_lower(task, largest.upper)), 0.1, 0.5);
     }
   }
   const Glance glance = glance_before(task, run, first);
   if (glance.is_all) return;
-  task.answer = run(task, first);
-  task.width = run.width(task, task.answer);
-  bool widens = task.answer.upper > glance.answer.upper;
+  task.last.answer = run(task, first);
+  task.last.width = run.width(task, task.last.answer);
+  bool widens = task.last.answer.upper > glance.answer.upper;
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task) && !run.is_settled(task); ++attempt) {
     if (run.has_seen_enough(task, largest.upper)) break;
     // At a step that should do, one that does not help meets rounding.
-    const double before = task.width;
-    if (std::isinf(task.answer.lower)) break;
-    if (before <= task.wanted && (!task.follows_step || still)) break;
-    if (!task.cheap && ((attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))) break;
+    const double before = task.last.width;
+    if (std::isinf(task.last.answer.lower)) break;
+    if (before <= task.wanted && (!task.grid.follows_step || still)) break;
+    if (!task.last.cheap && ((attempt > 3 && attempt > last_gain + 1) || (hopeless && task.last.step < std::min(needed, 1 / task.slope))))
+      break;
     double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
-    if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
-    if (task.follows_step) {
+    if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.last.step);
+    if (task.grid.follows_step) {
       factor = 0.5;
       // The next but one would be the one needed: it is next.
-      const double met = 0.95 * needed / task.step;
+      const double met = 0.95 * needed / task.last.step;
       if (met < factor && met > factor * factor) factor = met;
     }
     // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
-    const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
-    const double next = task.step * std::clamp(factor, least, 0.9);
+    const double least = task.last.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.last.step));
+    const double next = task.last.step * std::clamp(factor, least, 0.9);
     if (widens && Run::would_drown(task, next)) break;
-    const double old_step = task.step;
-    const auto old = task.answer;
+    const double old_step = task.last.step;
+    const auto old = task.last.answer;
     Enclosure found{0, 0};
     try {
       if (attempt > 0) run.refuse_what_will_not_fit(task);
       found = run(task, next);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {
+      if (error.code() == ErrorCode::memory && !task.grid.common_grid && task.gives_upper) {
         // Its upper end is of second order, and tests may narrow the lower one. One that had moved no more is as narrow as it was to be.
-        if (task.width > task.wanted) task.refused = error;
+        if (task.last.width > task.wanted) task.last.refused = error;
         break;
       }
       // There would be nothing but rounding to be seen.
@@ -492,20 +500,20 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     widens = found.upper > old.upper;
     // A lower law that the grid makes rises as that grows finer.
     const double risen = std::max(old.lower, found.lower);
-    task.answer = {risen, task.gives_upper ? std::min(old.upper, found.upper) : std::max(risen, std::min(old.upper, found.upper))};
-    task.width = run.width(task, task.answer);
+    task.last.answer = {risen, task.gives_upper ? std::min(old.upper, found.upper) : std::max(risen, std::min(old.upper, found.upper))};
+    task.last.width = run.width(task, task.last.answer);
     if (task.gives_upper != task.gives_lower) {
       // One end alone: its error falls with the square of the step, so what it moved says what is left.
       const double moved =
-          task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
-      task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
+          task.gives_upper ? run.width(task, {task.last.answer.upper, old.upper}) : run.width(task, {old.lower, task.last.answer.lower});
+      task.last.width = moved / std::max(old_step * old_step / (task.last.step * task.last.step) - 1, 0.2);
     }
     // One step may by chance suit the kinks of a curve that the grid makes, two hardly do.
-    still = before <= task.wanted && task.width <= task.wanted;
-    hopeless = !(task.width < 0.9 * before) && !task.follows_step && !task.first_order;
+    still = before <= task.wanted && task.last.width <= task.wanted;
+    hopeless = !(task.last.width < 0.9 * before) && !task.grid.follows_step && !task.grid.first_order;
     if (!hopeless) last_gain = attempt;
   }
-  task.answer = {std::max(task.answer.lower, glance.answer.lower), std::min(task.answer.upper, glance.answer.upper)};
+  task.last.answer = {std::max(task.last.answer.lower, glance.answer.lower), std::min(task.last.answer.upper, glance.answer.upper)};
 }
 
 /// Raises the lower end by the lower laws that are best at other tilts, while it rises.
@@ -516,7 +524,7 @@ void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
       double found = 0;
       for (auto& task : tasks.lower(best * factor)) {
         try {
-          found = std::max(found, run(task, std::min(task.needed, task.coarse)).lower);
+          found = std::max(found, run(task, std::min(task.steps.needed, task.steps.coarse)).lower);
         } catch (const Error& error) {
           if (error.code() != ErrorCode::memory) throw;
         }
@@ -558,8 +566,8 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
       if (accountant.step > 0) {
         start_at_most(task, question);
         if (largest.outweighs(task)) return;
-        task.answer = run(task, accountant.step);
-        if (task.whole_window) task.answer = run(task, accountant.step);
+        task.last.answer = run(task, accountant.step);
+        if (task.last.whole_window) task.last.answer = run(task, accountant.step);
       } else {
         refine(task, run, largest, question);
       }
@@ -576,7 +584,7 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
     for (auto& task : tasks.by_tests(tasks.all())) take(task);
   }
   for (const auto& task : tasks.all()) {
-    if (task.refused && is_wide()) throw Error{*task.refused};
+    if (task.last.refused && is_wide()) throw Error{*task.last.refused};
   }
   if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();

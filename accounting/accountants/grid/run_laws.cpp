@@ -76,31 +76,33 @@ double tilt_of(const ApproximateCumulants& k, double most) {
 Window window_of(const Task& task, const ApproximateCumulants& k, double s) {
   constexpr double most_tilt_per_step = 40;
   constexpr double most_end_tilt_per_step = 8;
-  Window window{.least = 0, .largest = 0, .step = std::min(task.needed, task.coarse), .size = 4, .s = s, .right_tilt = 0, .left_tilt = 0};
+  Window window{
+      .least = 0, .largest = 0, .step = std::min(task.steps.needed, task.steps.coarse), .size = 4, .s = s, .right_tilt = 0, .left_tilt = 0};
   choose_ends(window, k);
   const double releases = laws::count_of(task.parts);
   const auto within_support = [&] {
     const double reach = 2 * releases * window.step;
-    window.least = std::max(window.least, task.support_least - reach);
-    window.largest = std::min(window.largest, task.support_largest + reach);
+    window.least = std::max(window.least, task.window.support_least - reach);
+    window.largest = std::min(window.largest, task.window.support_largest + reach);
   };
   const double steps_at_ends = 4 * releases + 64;
-  window.step = std::max(window.step, (std::min(window.largest, task.support_largest) - std::max(window.least, task.support_least)) /
-                                          std::max(64.0, most_points - steps_at_ends));
+  window.step =
+      std::max(window.step, (std::min(window.largest, task.window.support_largest) - std::max(window.least, task.window.support_least)) /
+                                std::max(64.0, most_points - steps_at_ends));
   window.step = std::min(window.step, most_tilt_per_step / s);
-  if (task.distance > 0) {
-    const double pairs = std::ceil(task.distance / window.step / 2);
-    window.step = window.step < task.distance ? task.distance / (2 * pairs) : task.distance;
+  if (task.steps.distance > 0) {
+    const double pairs = std::ceil(task.steps.distance / window.step / 2);
+    window.step = window.step < task.steps.distance ? task.steps.distance / (2 * pairs) : task.steps.distance;
   }
   within_support();
   const double steepest = most_end_tilt_per_step / window.step;
   if (window.right_tilt > steepest) {
     window.right_tilt = steepest;
-    window.largest = task.support_largest + 2 * releases * window.step;
+    window.largest = task.window.support_largest + 2 * releases * window.step;
   }
   if (window.left_tilt > steepest) {
     window.left_tilt = steepest;
-    window.least = task.support_least - 2 * releases * window.step;
+    window.least = task.window.support_least - 2 * releases * window.step;
   }
   const double points = (window.largest - window.least) / window.step + 24;
   if (!(points < 8 * most_points)) throw Error{ErrorCode::memory, "a law of so many points is not made"};
@@ -161,10 +163,10 @@ std::vector<WeighedAtom> atoms_of(const ComposedPair& pair) {
 Task prepared(Parts parts, Delta delta, double share) {
   Task task;
   task.parts = std::move(parts);
-  task.most = laws::largest_of(task.parts).upper;
+  task.window.most = laws::largest_of(task.parts).upper;
   task.wanted = 1e-3;
   task = privacy_loss::prepare(std::move(task), {std::nullopt, delta.value()});
-  task.needed *= std::sqrt(std::clamp(share * task.saddle.epsilon, 1e-6, 1e-2) / task.wanted);
+  task.steps.needed *= std::sqrt(std::clamp(share * task.saddle.epsilon, 1e-6, 1e-2) / task.wanted);
   return task;
 }
 
@@ -236,7 +238,7 @@ std::vector<WeighedAtom> privacy_loss::atoms_below(Parts parts, Delta delta, dou
   }
   constexpr double share = 1e-6;
   Task task = prepared(std::move(parts), delta, share);
-  task.needed = std::min(task.needed, step);
+  task.steps.needed = std::min(task.steps.needed, step);
   const ApproximateCumulants k{task.parts, task.cut};
   return atoms_of(compose(task.parts, window_of(task, k, tilt_of(k, saddle_of(task))), task.cut, true));
 }

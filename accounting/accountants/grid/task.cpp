@@ -57,7 +57,7 @@ void choose_window(Task& task, const ApproximateCumulants& k, double step, const
   // Whoever asks for delta wants its digits, also where they make little of epsilon.
   const double log_tolerance = std::log(0.03 * std::min(1.0, s_best * task.wanted)) - (question.epsilon ? 5 : 0);
   // Between two atoms Chernoff's bound may be far above delta.
-  const double gap = std::min(s_best * task.distance, 60.0);
+  const double gap = std::min(s_best * task.steps.distance, 60.0);
   task.cut.log_above = std::max(task.cut.log_above, log_delta - std::log(laws::count_of(task.parts)) + log_tolerance - gap - 3);
   // How far the tilted mass may be above the smallest possible, so that its rounding is still small.
   const auto allowed = [&](double s) { return log_tolerance + 25 - std::log1p(1 / (s * step)); };
@@ -77,22 +77,22 @@ void choose_window(Task& task, const ApproximateCumulants& k, double step, const
   const double deviation = std::sqrt(here.variance) + 4 * std::min(task.wanted, 1.0);
   const double quiet = std::max(waste(s, here), 1.0) - log_tolerance + gap + 1;
   task.saddle.s = s;
-  task.largest = infinity;
-  task.least = -infinity;
+  task.window.largest = infinity;
+  task.window.least = -infinity;
   for (double factor = 1; factor < 16; factor *= 1.25) {
     const double a = factor / deviation;
     const double end = (k.at(s + a).value - here.value + quiet) / a;
-    if (end < task.largest) {
-      task.largest = end;
-      task.right_tilt = a;
+    if (end < task.window.largest) {
+      task.window.largest = end;
+      task.window.right_tilt = a;
     }
     const double begin = -(k.at(s - a).value - here.value + quiet) / a;
-    if (begin > task.least) {
-      task.least = begin;
-      task.left_tilt = a;
+    if (begin > task.window.least) {
+      task.window.least = begin;
+      task.window.left_tilt = a;
     }
   }
-  task.clear = (1 - log_tolerance - log_delta) / s;
+  task.window.clear = (1 - log_tolerance - log_delta) / s;
 }
 
 /// A first saddle, at which laws may be cut; false where they are to be cut farther out, at `log_delta`.
@@ -113,15 +113,15 @@ bool place_saddle(Task& task, const ApproximateCumulants& k, const Given& questi
     task.saddle.log_delta = log_delta;
   }
   task.saddle.epsilon = std::min(task.saddle.epsilon, k.largest());
-  task.support_least = k.least();
-  task.support_largest = k.largest();
+  task.window.support_least = k.least();
+  task.window.support_largest = k.largest();
   return true;
 }
 
 void widen_cell_range(Task& task) {
   for (const auto& part : task.parts) {
     const auto bounds = range(part.upper, task.cut);
-    task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
+    task.window.cell_range = std::max(task.window.cell_range, bounds.largest - bounds.least);
   }
 }
 
@@ -129,30 +129,30 @@ void widen_cell_range(Task& task) {
 void choose_step(Task& task) {
   const auto& parts = task.parts;
   const auto needed_step = [&](double continuous) {
-    task.second_order = std::max(continuous, 1e-9) * (task.saddle.s + 1) / (task.gives_upper && task.gives_lower ? 6 : 12);
-    return std::sqrt(0.85 * task.wanted / task.second_order);
+    task.steps.second_order = std::max(continuous, 1e-9) * (task.saddle.s + 1) / (task.gives_upper && task.gives_lower ? 6 : 12);
+    return std::sqrt(0.85 * task.wanted / task.steps.second_order);
   };
   double continuous = 0;
   for (const auto& part : parts) {
-    task.follows_step = task.follows_step || std::holds_alternative<MaximumBase>(part.upper.base);
+    task.grid.follows_step = task.grid.follows_step || std::holds_alternative<MaximumBase>(part.upper.base);
     if (task.gives_upper != task.gives_lower) {
       // One end alone moves with where atoms lie between grid points.
       const auto* atoms = std::get_if<AtomsBase>(&part.upper.base);
-      task.follows_step = task.follows_step || (atoms != nullptr && atoms->atoms.size() > 2);
+      task.grid.follows_step = task.grid.follows_step || (atoms != nullptr && atoms->atoms.size() > 2);
     }
     continuous += static_cast<double>(part.count) * continuous_share(part.upper);
   }
-  task.needed = needed_step(continuous);
+  task.steps.needed = needed_step(continuous);
   // By tests, atoms are spread and counted like all else.
-  if (task.by_tests) task.needed = needed_step(laws::count_of(parts));
+  if (task.grid.by_tests) task.steps.needed = needed_step(laws::count_of(parts));
   double isolated = 0;
   std::vector<double> distances;
   for (const auto& part : parts) {
-    if (task.by_tests) break;
+    if (task.grid.by_tests) break;
     const double count = static_cast<double>(part.count);
-    const auto distance = distance_for_grid(part.upper, task.needed);
+    const auto distance = distance_for_grid(part.upper, task.steps.needed);
     if (!distance) {
-      task.first_order = task.first_order || is_lattice(part.upper);
+      task.grid.first_order = task.grid.first_order || is_lattice(part.upper);
       continue;
     }
     distances.push_back(*distance);
@@ -160,16 +160,17 @@ void choose_step(Task& task) {
     if (!std::holds_alternative<LaplaceBase>(part.upper.base)) continuous -= count * continuous_share(part.upper);
     if (count * *distance > isolated) {
       isolated = count * *distance;
-      task.distance = *distance;
+      task.steps.distance = *distance;
     }
   }
-  if (!task.by_tests) task.needed = needed_step(continuous);
-  task.common_grid = !task.first_order &&
-                     std::all_of(distances.begin(), distances.end(), [&](double distance) { return fits(distance, task.distance); }) &&
-                     std::all_of(parts.begin(), parts.end(), [](const laws::ReleaseLaws& part) { return fits_itself(part.upper); });
+  if (!task.grid.by_tests) task.steps.needed = needed_step(continuous);
+  task.grid.common_grid = !task.grid.first_order && std::all_of(distances.begin(), distances.end(), [&](double distance) {
+    return fits(distance, task.steps.distance);
+  }) && std::all_of(parts.begin(), parts.end(), [](const laws::ReleaseLaws& part) { return fits_itself(part.upper); });
   // At least 50 cells for a law, unless its atoms are all that counts.
-  task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
-  if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
+  task.steps.coarse = task.steps.distance > 0 && task.steps.distance < task.steps.needed ? task.steps.distance
+                                                                                         : std::max(task.window.cell_range / 50, 1e-12);
+  if (task.window.cell_range == 0) task.steps.coarse = task.steps.needed;  // outcomes without a spread, however far from 0
 }
 
 }  // namespace
@@ -183,8 +184,8 @@ Task prepare(Task task, const Given& question) {
     if (!place_saddle(task, k, question, log_delta, attempt < 12)) continue;
     widen_cell_range(task);
     choose_step(task);
-    choose_window(task, k, std::min(task.needed, task.coarse), question);
-    task.cell_range = 0;
+    choose_window(task, k, std::min(task.steps.needed, task.steps.coarse), question);
+    task.window.cell_range = 0;
     widen_cell_range(task);
     return task;
   }
@@ -192,11 +193,11 @@ Task prepare(Task task, const Given& question) {
 
 double step_after_halvings(const Task& task) {
   // Steps are halved as far as this one, and then meet it (`refine`). Where the one before is too wide, so is the one after it looked at.
-  const double met = 0.95 * task.needed;
-  if (!(task.step > 2 * met)) return 0;
-  const double before = task.step * std::exp2(-std::ceil(std::log2(task.step / (2 * met))));
-  const double share = before / task.step;
-  return task.width * share * share > 1.2 * task.wanted ? 0.5 * met : 0;
+  const double met = 0.95 * task.steps.needed;
+  if (!(task.last.step > 2 * met)) return 0;
+  const double before = task.last.step * std::exp2(-std::ceil(std::log2(task.last.step / (2 * met))));
+  const double share = before / task.last.step;
+  return task.last.width * share * share > 1.2 * task.wanted ? 0.5 * met : 0;
 }
 
 }  // namespace surety::accounting::privacy_loss

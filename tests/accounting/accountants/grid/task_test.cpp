@@ -8,10 +8,10 @@ namespace {
 /// A task whose last look was at a step of 1 and left a width of 1, which falls with the square of the step. The one before the step needed, .2 / 1.9, is 1 / 8.
 Task looked_at(double wanted) {
   Task task;
-  task.step = 1;
-  task.width = 1;
+  task.last.step = 1;
+  task.last.width = 1;
   task.wanted = wanted;
-  task.needed = 0.1 / 0.95;
+  task.steps.needed = 0.1 / 0.95;
   return task;
 }
 
@@ -22,7 +22,7 @@ TEST(StepAfterHalvings, IsTheLastOneWhereTheOneBeforeIsTooWide) {
 
 TEST(StepAfterHalvings, IsNotLookedForNextToTheStepNeeded) {
   Task task = looked_at(1e-9);
-  task.step = 0.19;
+  task.last.step = 0.19;
   EXPECT_EQ(step_after_halvings(task), 0);
 }
 

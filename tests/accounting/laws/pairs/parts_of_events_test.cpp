@@ -68,9 +68,9 @@ TEST(PrivacyLossTask, LooksAtAWindowAroundTheAnswer) {
   task.parts = directions_of("repeat(9, gaussian(3))").remove;
   task.wanted = 1e-4;
   const auto made = prepare(task, {.epsilon = std::nullopt, .delta = 1e-6});
-  EXPECT_LT(made.least, 4.4);
-  EXPECT_GT(made.largest, 4.4);  // epsilon(1e-6) of mu = 1 is 4.38
-  EXPECT_GT(made.needed, 0);
+  EXPECT_LT(made.window.least, 4.4);
+  EXPECT_GT(made.window.largest, 4.4);  // epsilon(1e-6) of mu = 1 is 4.38
+  EXPECT_GT(made.steps.needed, 0);
   EXPECT_GT(made.saddle.s, 1);
 }
 
