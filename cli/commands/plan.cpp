@@ -192,7 +192,7 @@ nlohmann::json to_json(const PlannedRun& plan) {
   return json;
 }
 
-std::optional<std::string> GivenArguments::value(const std::string& field) const {
+std::optional<std::string> GivenArguments::value_of(const std::string& field) const {
   const auto found = std::find_if(planned.begin(), planned.end(), [&](const PlannedOption& option) { return option.field == field; });
   if (found != planned.end() && !found->texts.empty()) return found->texts.front();
   return value_in(words, option_name(field));

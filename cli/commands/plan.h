@@ -44,7 +44,7 @@ struct GivenArguments {
   std::vector<PlannedOption> planned = {};  ///< the options of the plan, and its promise
 
   /// The value of an option, before anything is parsed; nothing where neither the words nor the plan have it.
-  [[nodiscard]] std::optional<std::string> value(const std::string& field) const;
+  [[nodiscard]] std::optional<std::string> value_of(const std::string& field) const;
 };
 /// Reads the plan of --plan FILE of train and release. \throws Error{bad_data} naming the file, when it cannot be read or is no plan of this command.
 [[nodiscard]] GivenArguments with_plan(const Arguments& words);

@@ -253,7 +253,7 @@ Command train_command(const GivenArguments& given) {
   state->options.run.expected = given.expected;
   Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
   add_shared_options(command.options, state->options, names_of(state->tables));
-  const auto chosen = given.value("algorithm");
+  const auto chosen = given.value_of("algorithm");
   add_algorithm_options(command, state->tables, chosen.value_or(state->options.algorithm), chosen.has_value(), state->lists_algorithms,
                         given.words);
   command.footer =

@@ -21,24 +21,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <surety/accounting/events/unit.h>
-#include <surety/accounting/events/units.h>
-#include <surety/data/data_policy.h>
 #include <surety/jobs/plans/fields.h>
-#include <surety/jobs/plans/schema.h>
+#include <surety/jobs/release/query_context.h>
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {
-
-/// In the place of a list of keys: the groups that nobody listed. A list of that one text is written in quotes, or in JSON as a list.
-inline constexpr std::string_view discovered = "discovered";
-
-/// How a query says its function and columns.
-enum class QueryGrammar : std::uint8_t {
-  command,  ///< as text (query_text.h), also in the member "query" of an object, or as members "function", "column" and "fractions"
-  plan_1,   ///< as text alone, in which no name stands in quotes
-  plan_2    ///< as members alone: no name is parsed
-};
 
 /// For who runs a plan of version 1.
 inline constexpr std::string_view note_of_version_1 =
@@ -67,16 +54,6 @@ struct QueryFields {
   /// Takes the objects of the file, if there is one. \throws Error{bad_data} for a file that is no list of objects.
   void take_file();
   [[nodiscard]] bool has_queries() const noexcept { return list != nullptr || !queries.empty(); }
-};
-
-/// What all queries share.
-struct QueryContext {
-  Target target;
-  UnitOfPrivacy unit;
-  const Schema* schema = nullptr;
-  data::CsvFormat format = {};  ///< which says what missing cells of a column are
-  /// One pair of bounds, one clip or one list of categories may be of several columns. So plans of version 1 mean it; said by hand it is a slip.
-  bool shares_among_columns = false;
 };
 
 /// Where a query says no bounds, categories or keys, those of its columns in the schema hold. Keys that nobody listed share half of the

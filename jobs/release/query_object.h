@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <surety/jobs/plans/field_text.h>
-#include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/query.h>
+#include <surety/jobs/release/query_context.h>
 
 namespace surety::jobs {
 

@@ -5,8 +5,8 @@
 
 #include <surety/accounting/events/units.h>
 #include <surety/jobs/plans/schema.h>
-#include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/query.h>
+#include <surety/jobs/release/query_context.h>
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {

@@ -155,7 +155,7 @@ class RandomPlay final : public ArmAlgorithm {
       all.push_back({field, "is for noise, random play draws none"});
     }
     for (const char* field : {"clip", "reward-bound", "without-noise"}) {
-      all.emplace_back(field, "is for hdb and ucb: random play uses no data");
+      all.push_back({field, "is for hdb and ucb: random play uses no data"});
     }
     return all;
   }

@@ -347,7 +347,7 @@ TEST_F(Plan, IsHeldToTheSameChecksAsWords) {
 }
 
 // A plan that asks for help would be answered without a run.
-TEST_F(Plan, HasNoOtherFieldsThanItsCommand) {
+TEST_F(Plan, HasFieldsThatAreNames) {
   auto plan = planned(replayed(small_data()));
   plan["options"].erase("data");
   for (const char* field : {"--steps", "note=--steps", "", "-", "Steps", "steps 3", "help", "--help", "version"}) {
