@@ -37,12 +37,12 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
   return text;
 }
 
-/// Flags of the command that are no fields of a plan.
-constexpr std::array asking_flags{"print-plan", "json", "list-algorithms"};
+/// Options with which a plan would run nothing, or lose a file: the user of the plan gives them.
+constexpr std::array options_of_users{"overwrite", "print-plan", "list-algorithms"};
 
 /// Refuses a value of another type than the field has. Unknown fields are refused where options are set.
 void require_type(std::string_view command, const std::string& name, const nlohmann::json& value) {
-  if (std::find(asking_flags.begin(), asking_flags.end(), name) != asking_flags.end() && !value.is_boolean()) {
+  if (name == "json" && !value.is_boolean()) {
     jobs::refuse_option("{} is {}, must be true or false", jobs::FieldName{name}, one_line(value.dump()));
   }
   const auto check = [&](jobs::FieldTable& table) {
@@ -84,11 +84,13 @@ std::vector<std::string> texts_of(const std::string& field, const nlohmann::json
 std::vector<PlannedOption> planned_options(const nlohmann::json& plan, std::string_view command, const std::string& file) {
   std::vector<PlannedOption> planned;
   for (const auto& [field, value] : plan["options"].items()) {
+    if (std::find(options_of_users.begin(), options_of_users.end(), field) != options_of_users.end()) {
+      jobs::refuse_text("options have '{}', which must be said where the plan is run", field);
+    }
     require_type(command, field, value);
     if (field == "epsilon" || field == "delta" || field == "adjacency" || field == "plan") {
       jobs::refuse_text("options have '{}', which must stand in target or adjacency", field);
     }
-    if (field == "overwrite") jobs::refuse_text("options have 'overwrite', which must be said where the plan is run");
     if (value.is_boolean()) {
       if (accounting::truth_of(value, field)) planned.push_back({field, {}});
       continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <surety/base/text/error.h>
+
 namespace surety::jobs {
 
 void FieldText::add(std::string text, bool is_name) {
@@ -39,6 +41,10 @@ FieldText field_text_detail::filled(std::string_view pattern, const std::vector<
       continue;
     }
     const auto end = pattern.find('}') + 1;
+    const bool is_in_order = pattern[1] == '}' || (pattern[1] == ':' && pattern.substr(1, end - 1).find('{') == std::string_view::npos);
+    if (!is_in_order || argument == arguments.end()) {
+      throw Error{ErrorCode::internal, fmt::format("a pattern has '{}', must have arguments in their order", pattern.substr(0, end))};
+    }
     text += argument->print(argument->value, std::string{pattern.substr(0, end)});
     ++argument;
     pattern.remove_prefix(end);

@@ -17,6 +17,7 @@ namespace surety::jobs {
 /// The name of a field, as plans write it.
 struct FieldName {
   std::string_view name;
+  friend constexpr bool operator==(FieldName, FieldName) = default;
 };
 
 inline namespace field_names {
@@ -75,12 +76,12 @@ FieldText print(const void* value, const std::string& pattern) {
   }
 }
 
-/// \pre `pattern` was checked by fmt, its arguments are in order and without numbers or names
+/// \throws Error{internal} for an argument with a number, a name or a nested argument, which no pattern has. \pre fmt checked the pattern
 [[nodiscard]] FieldText filled(std::string_view pattern, const std::vector<Argument>& arguments);
 
 }  // namespace field_text_detail
 
-/// The pattern of fmt with these values. A `FieldName` becomes a name, and a `FieldText` keeps its names. What other values hold is text.
+/// The pattern of fmt with these values, in their order. A `FieldName` becomes a name, and a `FieldText` keeps its names. What other values hold is text.
 template <class... Values>
 [[nodiscard]] FieldText field_text(fmt::format_string<const Values&...> pattern, const Values&... values) {
   const fmt::string_view text = pattern;

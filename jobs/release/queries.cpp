@@ -300,7 +300,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     }
     for_each_option(
         [&](FieldName option, const auto& used, auto& left) {
-          if (option.name == "bounds" ? has_shared_bounds : is_given(used)) left = {};
+          if (option == "bounds"_field ? has_shared_bounds : is_given(used)) left = {};
         },
         query, unused);
     queries.push_back(statistic_of(with_schema(std::move(query), context.schema), context));

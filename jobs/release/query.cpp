@@ -30,21 +30,20 @@ FieldText unused_beside(FieldName option, FieldName other) { return field_text("
 
 FieldText unused_option(const Query& query, FieldName option) {
   const auto function = query.asked.function;
-  const auto& name = option.name;
   const bool is_histogram = function == Function::histogram;
   const auto unless = [&](bool is_used) { return is_used ? FieldText{} : FieldText{option}; };
-  if (name == "bounds") {
+  if (option == "bounds"_field) {
     if (function == Function::sum && query.clip_unit_sum) return unused_beside(option, "clip-unit-sum"_field);
     if (is_histogram && query.categories) return unused_beside(option, "categories"_field);
     return unless(function == Function::sum || function == Function::mean || function == Function::variance || is_quantile(function) ||
                   is_histogram);
   }
-  if (name == "clip-unit-sum") return unless(function == Function::sum);
-  if (name == "bins" && is_histogram && query.categories) return unused_beside(option, "categories"_field);
-  if (name == "bins" || name == "categories") return unless(is_histogram);
-  if (name == "candidates") return unless(is_quantile(function));
-  if (name == "most-keys") return unless(has_most_keys(function) || query.keys.are_discovered);
-  if (name == "most-per-group" && !has_group_cap(query)) {
+  if (option == "clip-unit-sum"_field) return unless(function == Function::sum);
+  if (option == "bins"_field && is_histogram && query.categories) return unused_beside(option, "categories"_field);
+  if (option == "bins"_field || option == "categories"_field) return unless(is_histogram);
+  if (option == "candidates"_field) return unless(is_quantile(function));
+  if (option == "most-keys"_field) return unless(has_most_keys(function) || query.keys.are_discovered);
+  if (option == "most-per-group"_field && !has_group_cap(query)) {
     return query.keys.are_discovered ? field_text("{} beside discovered {}", option, "keys"_field) : option;
   }
   return {};

@@ -23,7 +23,6 @@ namespace surety::jobs {
 using namespace data;
 using namespace statistics;
 
-/// Reads what is asked from `said.text`. \throws PlanError for no query
 void read_text(Query& said, bool may_have_condition) {
   auto text = parse_query_text(said.text, may_have_condition);
   if (!text.fault.empty()) said.refuse("{}", text.fault);

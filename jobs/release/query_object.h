@@ -9,7 +9,7 @@
 
 namespace surety::jobs {
 
-/// Reads `query.text` as a function of columns. \throws PlanError for no query
+/// Parses `query.text` into its function, columns and condition. \throws PlanError for a text that is no query
 void read_text(Query& query, bool may_have_condition);
 /// \param place before each message. \throws PlanError for another form than the grammar has, and for columns or fractions that the function does
 ///        not take.

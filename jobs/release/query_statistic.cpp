@@ -110,7 +110,7 @@ std::optional<RowOwner> owner_of(const UnitOfPrivacy& unit) {
   return RowOwner{*column, unit.rule().empty == EmptyUnit::each};
 }
 
-/// What is asked of which column, its fields checked.
+/// The function of a query and its columns, with checked options.
 class AskedStatistic {
  public:
   AskedStatistic(const Query& said, const QueryContext& context) : said_{said}, context_{context} { check(); }
@@ -156,7 +156,7 @@ class AskedStatistic {
     const auto function = said_.asked.function;
     for_each_option(
         [&](FieldName option, const auto& value) {
-          if (option.name == "most-per-group" && said_.by.empty()) return;  // refused with the other options of groups
+          if (option == "most-per-group"_field && said_.by.empty()) return;  // refused with the other options of groups
           const auto unused = is_given(value) ? unused_option(said_, option) : FieldText{};
           if (!unused.empty()) said_.refuse("{} is not for {}(), must be left out", unused, said_.function);
         },
@@ -319,7 +319,7 @@ void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
     return means != nullptr ? &means->keys : std::get_if<KeysOf>(&query.statistic.of);
   };
   const auto sharing = std::count_if(queries.begin(), queries.end(), [&](WeightedStatistic& query) { return keys_of(query) != nullptr; });
-  // Keys are asked which they are, so their threshold is to be low; means how far they are off, which is the noise alone (keys.md#keys).
+  // A query of keys needs a low threshold, and a query of means needs little noise (keys.md#keys): means leave more of delta to the noise.
   const bool asks_for_means = std::any_of(queries.begin(), queries.end(),
                                           [](const auto& query) { return std::holds_alternative<GroupMeansOf>(query.statistic.of); });
   const double parts = asks_for_means ? 10 : 2;

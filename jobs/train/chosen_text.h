@@ -13,7 +13,7 @@ namespace surety::jobs {
 inline constexpr std::string_view automatic_name = "auto";
 
 struct ChosenText {
-  std::string text;  ///< of the plan, with the algorithm and the fields that were chosen, but for those that it says itself
+  std::string text;  ///< the plan with the chosen algorithm, and with the chosen values of fields that it did not have
   FieldText chosen;  ///< "shaped-descent steps 10 ridge 0.3: 3200 records, 5 features, nu = 0.1"
 };
 

@@ -153,13 +153,19 @@ TEST_F(Plan, HasFlagsThatAreTrueOrFalse) {
     }
   };
   const auto release = planned({"release", data, "--query", "count() where x>0", "--epsilon", "1", "--ledger", path("run.db")});
-  for (const auto* const flag : {"form-is-public", "no-limits", "ledger-must-exist", "json", "print-plan"})
-    refused("release", release, flag);
+  for (const auto* const flag : {"form-is-public", "no-limits", "ledger-must-exist", "json"}) refused("release", release, flag);
   const auto training = planned({"train", data, "--label", "label>0", "--algorithm", "gradient-descent", "--epsilon", "1", "--delta",
                                  "1e-5", "--ledger", path("run.db"), "--model", path("model.json")});
-  for (const auto* const flag :
-       {"form-is-public", "no-limits", "ledger-must-exist", "count-records", "no-count-records", "json", "print-plan", "list-algorithms"}) {
+  for (const auto* const flag : {"form-is-public", "no-limits", "ledger-must-exist", "count-records", "no-count-records", "json"}) {
     refused("train", training, flag);
+  }
+  // With one of these a plan would end with exit code 0 and run nothing, or lose a file.
+  for (const auto* const flag : {"print-plan", "list-algorithms", "overwrite"}) {
+    auto changed = training;
+    changed["options"][flag] = true;
+    change(changed);
+    expect_refused_untouched(from_plan("train"), 3,
+                             {"plan.json: options have '" + std::string{flag} + "', which must be said where the plan is run"});
   }
   auto other = training;
   other["options"]["json"] = true;

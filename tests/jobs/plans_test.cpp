@@ -41,6 +41,12 @@ TEST(FieldText, KeepsNamesApartFromText) {
   EXPECT_TRUE(jobs::FieldText{""}.empty());
 }
 
+// They would be printed in another order, or not at all.
+TEST(FieldText, RefusesArgumentsOutOfOrder) {
+  EXPECT_THROW(static_cast<void>(jobs::field_text("{1} of {0}", 1, 2)), Error);
+  EXPECT_THROW(static_cast<void>(jobs::field_text("{:{}}", 1, 2)), Error);
+}
+
 TEST(PlanError, NamesFieldsAsEachFrontEndPrintsThem) {
   const auto error = refused([]() -> int {
     jobs::refuse(ErrorCode::unsupported, "{} is {}, must be a multiple of {}", "batch-size"_field, 7, "microbatch"_field);
