@@ -25,6 +25,7 @@ using contour::Line;
 using contour::log_chernoff;
 using contour::Loss;
 using contour::Saddle;
+using contour::shorten;
 using contour::Unsuitable;
 
 constexpr double most_relative_error = 1e-3;
@@ -59,17 +60,74 @@ Line line_at(Cumulants& cumulants, double epsilon, Shares shares) {
   return Line{cumulants, here, shares(saddle.s)};
 }
 
+/// Where Chernoff's bound is least: of epsilon at a given delta, or of log delta at a given epsilon.
+struct ChernoffPoint {
+  double value = infinity;
+  double s = 1;
+};
+template <class Bound>
+ChernoffPoint least_chernoff(Bound bound) {
+  ChernoffPoint best;
+  for (const double factor : {1.1, 1 / 1.1}) {
+    double previous = infinity;
+    for (double s = 1; s < 1e9 && s > 1e-9; s *= factor) {
+      double value = infinity;
+      try {
+        value = bound(s);
+      } catch (const Unsuitable&) {
+        break;
+      }
+      if (!(value < previous)) break;
+      previous = value;
+      if (value < best.value) best = {value, s};
+    }
+  }
+  return best;
+}
+ChernoffPoint chernoff_epsilon(Cumulants& cumulants, double log_delta) {
+  return least_chernoff([&](double s) { return (cumulants(s).value + log_chernoff(s).value() - log_delta) / s; });
+}
+
+/// A line for a loss with a heavy tail, where delta is far below the saddle-point approximation: at half of Chernoff's tilt, so that the bounds
+/// on images have room on either side.
+Line line_below_the_tail(Cumulants& cumulants, const ChernoffPoint& chernoff, double epsilon, double log_delta, double tolerance) {
+  const double s = shorten(chernoff.s / 2, 24);
+  return Line{cumulants, {s, epsilon, log_delta, cumulants(s).variance}, {tolerance, tolerance, tolerance}};
+}
+constexpr double rough = 1e-4;
+
+/// delta(epsilon), of which a line is made that knows how small delta is.
+Enclosure delta_with_heavy_tail(Cumulants& cumulants, double epsilon) {
+  const auto chernoff = least_chernoff([&](double s) { return cumulants(s).value + log_chernoff(s).value() - s * epsilon; });
+  if (!(chernoff.value < infinity)) throw Unsuitable{"its moment generating function needs too many points"};
+  double log_delta = chernoff.value;
+  for (int i = 0; i < 4; ++i) {
+    const auto value = line_below_the_tail(cumulants, chernoff, epsilon, log_delta, rough * rough).at(epsilon);
+    if (value.relative_error() <= rough || i == 3) {
+      check(value);
+      return delta_of(value);
+    }
+    constexpr double lower = 3;
+    log_delta = std::min(log_delta - lower, value.sum > 0 ? value.log_scale + std::log(value.sum) : infinity);
+  }
+  throw Unsuitable{"its provable error is too large"};
+}
+
 Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, Direction direction) {
   if (epsilon > largest_loss(loss, direction).upper) return {0, 0};
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-  const auto line = line_at(cumulants, epsilon, [&](double s) {
-    const double tolerance = tolerance_for(checked(accountant), s);
-    return ContourShares{tolerance, tolerance, tolerance};
-  });
-  const auto value = line.at(epsilon);
-  // Below the range of double the answer says nothing more than that.
-  if (!(value.log_upper().value() < -760)) check(value);
-  return delta_of(value);
+  try {
+    const auto line = line_at(cumulants, epsilon, [&](double s) {
+      const double tolerance = tolerance_for(checked(accountant), s);
+      return ContourShares{tolerance, tolerance, tolerance};
+    });
+    const auto value = line.at(epsilon);
+    // Below the range of double the answer says nothing more than that.
+    if (!(value.log_upper().value() < -760)) check(value);
+    return delta_of(value);
+  } catch (const Unsuitable&) {
+    return delta_with_heavy_tail(cumulants, epsilon);
+  }
 }
 
 /// Lines of one loss in one direction, by the epsilon that each was made for.
@@ -155,24 +213,27 @@ Enclosure solve(const Line& line, double epsilon, double delta) {
   return {lower.value_or(0), *upper};
 }
 
-/// An epsilon at which Chernoff's bound meets delta.
-double chernoff_epsilon(Cumulants& cumulants, double log_delta) {
-  double best = infinity;
-  for (const double factor : {1.1, 1 / 1.1}) {
-    double previous = infinity;
-    for (double s = 1; s < 1e9 && s > 1e-9; s *= factor) {
-      double epsilon = infinity;
-      try {
-        epsilon = (cumulants(s).value + log_chernoff(s).value() - log_delta) / s;
-      } catch (const Unsuitable&) {
-        break;
-      }
-      if (!(epsilon < previous)) break;
-      previous = epsilon;
+/// epsilon(delta) by a first line that is accurate enough at every epsilon, then by one that is made for the root.
+Enclosure epsilon_with_heavy_tail(Cumulants& cumulants, const Contour& accountant, double delta) {
+  const double log_delta = std::log(delta);
+  const auto chernoff = chernoff_epsilon(cumulants, log_delta);
+  if (!(chernoff.value < infinity)) throw Unsuitable{"its moment generating function needs too many points"};
+  double epsilon = 0;
+  {
+    const auto line = line_below_the_tail(cumulants, chernoff, 0, log_delta, rough);
+    const auto is_above = [&](double x) {
+      const auto value = line.at(x);
+      return value.sum > 0 && value.log_scale + std::log(value.sum) > log_delta;
+    };
+    double above = std::max(0.0, chernoff.value);
+    while (above - epsilon > 1e-4 * above) {
+      const double half = (epsilon + above) / 2;
+      (is_above(half) ? epsilon : above) = half;
     }
-    best = std::min(best, previous);
   }
-  return best;
+  const auto line =
+      line_below_the_tail(cumulants, chernoff, epsilon, log_delta, tolerance_for(accountant.width, 1 / std::max(epsilon, 1e-3)));
+  return solve(line, epsilon, delta);
 }
 
 Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, Direction direction) {
@@ -206,18 +267,21 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
     }
   } catch (const Unsuitable&) {
     // Not where tails are heavy: then from Chernoff's epsilon towards the root, a new line at each step.
-    double epsilon = chernoff_epsilon(cumulants, log_delta);
-    if (!(epsilon < infinity)) throw;
-    for (int i = 0; i < 12; ++i) {
-      const auto line = line_at(cumulants, std::max(0.0, epsilon), shares);
-      const auto value = line.at(std::max(0.0, epsilon));
-      check(value);
-      if (!(value.slope > 0)) throw;
-      const double ahead = value.log_scale + std::log(value.sum) - log_delta;
-      if (std::abs(ahead) < 1 || (epsilon <= 0 && ahead < 0)) return solve(line, std::max(0.0, epsilon), delta);
-      epsilon = std::max(0.0, epsilon) + ahead / value.slope;
+    try {
+      double epsilon = chernoff_epsilon(cumulants, log_delta).value;
+      for (int i = 0; i < 12 && epsilon < infinity; ++i) {
+        const auto line = line_at(cumulants, std::max(0.0, epsilon), shares);
+        const auto value = line.at(std::max(0.0, epsilon));
+        check(value);
+        if (!(value.slope > 0)) break;
+        const double ahead = value.log_scale + std::log(value.sum) - log_delta;
+        if (std::abs(ahead) < 1 || (epsilon <= 0 && ahead < 0)) return solve(line, std::max(0.0, epsilon), delta);
+        epsilon = std::max(0.0, epsilon) + ahead / value.slope;
+      }
+    } catch (const Unsuitable&) {
+      // Then by a line that is made for the tail.
     }
-    throw;
+    return epsilon_with_heavy_tail(cumulants, accountant, delta);
   }
 }
 

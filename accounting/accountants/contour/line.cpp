@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <surety/accounting/accountants/contour/decay.h>
+#include <surety/accounting/accountants/contour/excess_moment.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/hypotenuse.h>
 #include <surety/base/numbers/limit.h>
@@ -149,6 +150,40 @@ struct Sums {
 
   std::vector<Sum> of;
 
+  /// The same for a part with M(s) - 1 <= `largest_excess`, from M - 1: T batches then err by shares of T (M - 1) instead of T.
+  void add_by_excess(const SampledReleases& part, double digits) {
+    const auto relative = [](double error, double size) { return error / size * over_one_less(error / size); };
+    const double end = static_cast<double>(of.size() - 1) * step_;
+    const auto at_s = ExcessMoment{part, w_, digits, 0, 0}.at(0);
+    const double moment = 1 + at_s.excess.real();
+    const double log_moment = std::log1p(at_s.excess.real());
+    const double sign = direction_ == Direction::remove ? 1 : -1;
+    for (std::size_t k = 1; k < of.size();) {
+      const double from = static_cast<double>(k) * step_;
+      const double to = std::min(end, 2 * from);
+      const ExcessMoment moments{part, w_, digits, from, to};
+      PollNowAndThen poll;
+      for (; k < of.size() && static_cast<double>(k) * step_ <= to; ++k) {
+        poll();
+        const auto [excess, rounding, cut] = moments.at(static_cast<double>(k) * step_);
+        const double above = 2 * excess.real() + std::norm(excess);  // |M|^2 - 1
+        const double size = std::abs(1.0 + excess);
+        if (!(size > 0)) throw Unsuitable{"its characteristic function vanishes"};
+        const double log_of_size = std::log1p(above) / 2;
+        const double angle = sign * std::atan2(excess.imag(), 1 + excess.real());
+        auto& sum = of[k];
+        sum.log_size += part.count * (static_cast<long double>(log_of_size) - static_cast<long double>(log_moment));
+        sum.phase += part.count * static_cast<long double>(angle);
+        const double magnitude = std::abs(log_of_size) + std::abs(log_moment) + std::abs(angle);
+        const double of_square = 3 * (2 * std::abs(excess.real()) + std::norm(excess)) / (size * size);
+        sum.rounding += part.count * (relative(rounding, size) + relative(at_s.rounding, moment) +
+                                      share_of_units((library / 2 + 2) * magnitude + of_square));
+        sum.magnitude += part.count * magnitude;
+        sum.quadrature += part.count * (relative(cut, size) + relative(at_s.cut, moment));
+      }
+    }
+  }
+
   void add(const SampledReleases& part) {
     const double end = static_cast<double>(of.size() - 1) * step_;
     auto [k, at, denominator] = add_unshifted(part, 1, std::min(end, unshifted(part)));
@@ -238,6 +273,21 @@ struct Sums {
   Terms terms_;
 };
 
+/// log M(s) of one part, roughly.
+double log_moment_of(const SampledReleases& part, double w) {
+  NodeGrid grid;
+  std::vector<double> weights;
+  fill(grid, part, step_for(part.mu, 0, w, 36), range_of(part, w, 36));
+  return tilt(grid, w, weights).log_moment;
+}
+
+/// Whether the rounding of M itself, T times, would be more than a small share of delta.
+bool loses_delta_in_rounding(const SampledReleases& part, double log_share) {
+  constexpr double units = 64;
+  constexpr double share = 1e-5;
+  return part.count * share_of_units(units) > share * std::exp(log_share);
+}
+
 }  // namespace
 
 Line::Line(Cumulants& cumulants, const Saddle& saddle, const ContourShares& shares) : s_{saddle.s}, at_s_{cumulants(saddle.s)} {
@@ -245,7 +295,7 @@ Line::Line(Cumulants& cumulants, const Saddle& saddle, const ContourShares& shar
   const double log_share = saddle.log_delta - (at_s_.value - s_ * saddle.epsilon);
   choose_step(cumulants, saddle, log_share + std::log(shares.aliasing));
   choose_end(cumulants, saddle, log_share + std::log(shares.truncation));
-  add_points(cumulants, shares.quadrature);
+  add_points(cumulants, shares.quadrature, log_share);
 }
 
 Line::Value Line::at(double epsilon) const {
@@ -408,7 +458,7 @@ double Line::shortened_end(const Cumulants& cumulants, const std::vector<Pieces>
   return range.high;
 }
 
-void Line::add_points(Cumulants& cumulants, double tolerance) {
+void Line::add_points(Cumulants& cumulants, double tolerance, double log_share) {
   const auto& loss = cumulants.loss();
   const auto direction = cumulants.direction();
   const double w = power(direction, s_);
@@ -427,14 +477,26 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
   const auto stride = static_cast<double>(Rotations::stride(allowed, Rotations::per_shifted_turn));
   const double each = 1 + 10 / stride;
   double work = 0;
+  std::vector<SampledReleases> plain;
+  std::vector<SampledReleases> by_excess;
+  // With so many terms of the plain sum the excess is the faster one.
+  constexpr double much = 1e6;
   for (const auto& part : loss.parts) {
     const auto range = range_of(part, w, digits);
-    work +=
+    const double terms =
         (range.high - range.low) / step_for(part.mu, std::min(farthest, unshifted(part)), w, digits) * static_cast<double>(last_) * each;
+    const bool is_worth_it = part.rate < 0.5 && (terms > much || loses_delta_in_rounding(part, log_share));
+    if (is_worth_it && log_moment_of(part, w) <= std::log1p(largest_excess)) {
+      by_excess.push_back(part);
+      continue;
+    }
+    plain.push_back(part);
+    work += terms;
   }
   const auto parts = static_cast<double>(loss.parts.size());
   if (!(work < (parts < many_parts ? most_work : most_work_of_many))) throw Unsuitable{"its contour needs too many points"};
-  for (const auto& part : loss.parts) sums.add(part);
+  for (const auto& part : plain) sums.add(part);
+  for (const auto& part : by_excess) sums.add_by_excess(part, digits + std::max(0.0, -log_share));
   points_.reserve(last_);
   for (std::size_t k = 1; k <= last_; ++k) {
     const double t = static_cast<double>(k) * step_;

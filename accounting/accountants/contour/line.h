@@ -72,7 +72,8 @@ class Line {
   [[nodiscard]] double shortened_end(const Cumulants& cumulants, const std::vector<Pieces>& pieces, const std::vector<Ball>& log_moments,
                                      Range range, double log_target);
 
-  void add_points(Cumulants& cumulants, double tolerance);
+  /// \param log_share logarithm of delta over exp(Lambda(s) - s epsilon), roughly
+  void add_points(Cumulants& cumulants, double tolerance, double log_share);
 
   double s_;
   Cumulant at_s_;

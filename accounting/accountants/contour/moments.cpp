@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <surety/accounting/accountants/contour/excess_moment.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/limit.h>
@@ -16,9 +17,6 @@ namespace {
 using std::numbers::pi;
 
 // Proved: docs/proofs/contour.md#shifts
-/// Beyond this a grid would do better.
-constexpr double most_nodes = 20'000;
-
 constexpr double strips[] = {1.1, 1, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3};
 
 /// How fast the logarithm of the integrand's bound grows with a^2 / 2, a the distance from the real line.
@@ -277,6 +275,20 @@ Cumulant Cumulants::operator()(double s) {
   return known_.emplace(s, computed(s)).first->second;
 }
 
+/// Whether T batches turn the rounding of M(s) into more than a small share of the answer.
+bool is_lost_in_rounding(const SampledReleases& part, double log_moment) {
+  constexpr double units = 64;
+  constexpr double share = 1e-4;
+  return part.rate < 0.5 && log_moment <= std::log1p(largest_excess) && part.count * share_of_units(units) > share;
+}
+Ball log_moment_by_excess(const SampledReleases& part, double w, double digits) {
+  const auto at = ExcessMoment{part, w, digits, 0, 0}.at(0);
+  const double moment = 1 + at.excess.real();
+  const double log_moment = std::log1p(at.excess.real());
+  return Ball::around(log_moment,
+                      log_error(covered((at.rounding + at.cut) / moment)).value() + share_of_units(library * std::abs(log_moment)));
+}
+
 Cumulant Cumulants::computed(double s) {
   const double w = power(direction_, s);
   const double sign = direction_ == Direction::remove ? 1 : -1;
@@ -285,8 +297,10 @@ Cumulant Cumulants::computed(double s) {
   for (const auto& grid : grids_) {
     const double count = grid.part.count;
     const auto at = tilt(grid, w, weights_);
-    sum.value += count * at.log_moment;
-    sum.error += count * (log_moment(grid, w, at).radius() + share_of_units(std::abs(at.log_moment)));
+    const Ball moment =
+        is_lost_in_rounding(grid.part, at.log_moment) ? log_moment_by_excess(grid.part, w, digits_) : log_moment(grid, w, at);
+    sum.value += count * moment.value();
+    sum.error += count * (moment.radius() + share_of_units(std::abs(moment.value())));
     sum.mean += count * sign * at.mean;
     sum.variance += count * at.variance;
   }

@@ -84,6 +84,8 @@ struct NodeGrid {
 /// \pre a shift has at most 12 bits, and mu times it is at most `most_angle`.
 void fill(NodeGrid& grid, const SampledReleases& part, double step, const Range& range, double shift = 0);
 inline constexpr double most_angle = 1.5707;
+/// Of a grid: with more of them a grid of losses would do better.
+inline constexpr double most_nodes = 20'000;
 /// Whether a shift leaves the squares of e^x within double.
 [[nodiscard]] bool can_be_shifted(const SampledReleases& part, const Range& range);
 
