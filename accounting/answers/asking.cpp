@@ -95,8 +95,10 @@ Opinion asked_at_some_width(const Event& event, const Question& question, double
   std::string refusal;
   for (bool below = width < start;;) {
     try {
-      const auto found =
-          ask(PrivacyLoss{.width = width, .upper_only = request.upper_only, .level = request.level}, event, question, others);
+      const auto found = ask(
+          PrivacyLoss{
+              .width = width, .upper_only = request.upper_only, .level = request.level, .looks_again = !request.is_independent_bound},
+          event, question, others);
       // More asked may also be met by rounding.
       if (!below || request.upper_only || !(found.width() > start)) return {PrivacyLoss::name, found, {}};
       const auto usual = asked_at_some_width(event, question, start, request, others).value;
@@ -260,7 +262,8 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
 }
 
 std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,
-                               const AskGrid& by_grid) {
+                               const AskGrid& by_grid, std::vector<std::optional<Opinion>> known) {
+  known.resize(accountants_asked);
   const auto by_draws = opinion_of(place_of<Participation>, event, question, effort, others);
   std::vector<Opinion> opinions(accountants_asked);
   opinions[place_of<Participation>] = by_draws;
@@ -268,7 +271,9 @@ std::vector<Opinion> everybody(const Event& event, const Question& question, con
   static_assert(place_of<Contour> < place_of<PrivacyLoss> && place_of<ClosedForm> < place_of<PrivacyLoss>);
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
     if (accountant == place_of<Participation>) continue;
-    if (accountant != place_of<PrivacyLoss>) {
+    if (known[accountant]) {
+      opinions[accountant] = *std::move(known[accountant]);
+    } else if (accountant != place_of<PrivacyLoss>) {
       opinions[accountant] = opinion_of(accountant, event, question, effort, others);
     } else if (is_known_without_a_law(event, question, opinions[place_of<ClosedForm>], others)) {
       opinions[accountant] = {PrivacyLoss::name, std::nullopt, "left out: it would make a law of what closed-form knows at delta 0"};

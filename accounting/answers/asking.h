@@ -23,6 +23,7 @@ struct GridRequest {
   double widest = most_widening;
   bool upper_only = false;
   std::optional<double> level = std::nullopt;  ///< what the upper end is compared with: the accountants' `level`
+  bool is_independent_bound = false;           ///< the value is known: no search for a narrower one where rounds are rare
 };
 
 /// What one accountant says: an enclosure, or the reason why it has none, which is a missing theorem, too little memory, or a number on the
@@ -80,9 +81,10 @@ inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [
 
 /// What everybody says, in the order of the list. Participation is asked first; privacy-loss is left out where it says no more, and else asked
 /// by `by_grid` beside what contour and participation say.
+/// \param known by place, the bounds that were computed before; empty for none
 using AskGrid = std::function<Opinion(const Opinion& by_contour, const Opinion& by_draws)>;
 [[nodiscard]] std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,
-                                             const AskGrid& by_grid);
+                                             const AskGrid& by_grid, std::vector<std::optional<Opinion>> known = {});
 
 /// What those say who are asked in this order until what they say together is enough. `ask` is given how to ask a grid beside what was said.
 /// \pre participation comes before privacy-loss.

@@ -156,13 +156,48 @@ BestAnswer with_parts(const Event& event, const Question& question, const Effort
   return found;
 }
 
-BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
+/// What the inexpensive accountants return, in the order of requests, until one is exact and as narrow as requested.
+struct Inexpensive {
+  std::vector<std::optional<Opinion>> opinions = std::vector<std::optional<Opinion>>(accountants_asked);
+  bool is_settled = false;
+};
+Inexpensive ask_inexpensive(const Event& event, const Question& question, const Effort& effort) {
+  static_assert(asking_order[0] == place_of<ClosedForm> && asking_order[1] == place_of<Choices> && asking_order[2] == place_of<Contour>);
+  Inexpensive asked;
+  for (const AccountantPlace one : {asking_order[0], asking_order[1], asking_order[2]}) {
+    const auto& opinion = asked.opinions[one].emplace(opinion_of(one, event, question, effort, curves_of_all()));
+    asked.is_settled = opinion.value && is_exact(*opinion.value) && opinion.value->width() <= effort.width;
+    if (asked.is_settled) break;
+  }
+  return asked;
+}
+
+BestAnswer best(const Event& event, const Question& question, const Effort& effort, Bounds bounds) {
   const StandardFloatingPoint environment;
+  auto known = ask_inexpensive(event, question, effort);
+  std::optional<BestAnswer> settled;
+  if (known.is_settled) {
+    std::vector<Opinion> opinions;
+    for (const auto& one : known.opinions) {
+      if (one) opinions.push_back(*one);
+    }
+    settled = best_of(event, std::move(opinions));
+    if (bounds == Bounds::needed) return *settled;
+  }
   GridRequest grid;
-  auto opinions = everybody(event, question, effort, curves_of_all(), [&](const Opinion& by_contour, const Opinion& by_draws) {
-    grid = beside(by_draws);
-    return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
-  });
+  auto opinions = everybody(
+      event, question, effort, curves_of_all(),
+      [&](const Opinion& by_contour, const Opinion& by_draws) {
+        grid = beside(by_draws);
+        grid.is_independent_bound = settled.has_value();
+        return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
+      },
+      std::move(known.opinions));
+  if (settled) {
+    // The other bounds are independent ones: they must agree, and do not change the value.
+    settled->opinions = best_of(event, std::move(opinions)).opinions;
+    return *settled;
+  }
   look_closer(event, question, effort, grid, opinions);
   auto found = answer_of(event, std::move(opinions));
   found.value = with_lower_end(event, question, with_one_record(event, question, effort, found.value));
@@ -299,15 +334,19 @@ const Opinion* second_opinion(const BestAnswer& best) {
   return found;
 }
 
-Enclosure delta(const Best& accountant, const Event& event, Epsilon at) { return best_delta(event, at, accountant.effort).value; }
-Enclosure epsilon(const Best& accountant, const Event& event, Delta at) { return best_epsilon(event, at, accountant.effort).value; }
+Enclosure delta(const Best& accountant, const Event& event, Epsilon at) {
+  return best_delta(event, at, accountant.effort, Bounds::needed).value;
+}
+Enclosure epsilon(const Best& accountant, const Event& event, Delta at) {
+  return best_epsilon(event, at, accountant.effort, Bounds::needed).value;
+}
 std::optional<Refusal> why_not(const Best&, const Event& event) {
   if (is_known(event)) return std::nullopt;
   return why_not(most_telling(event), event, curves_of_all());
 }
 
-BestAnswer best_epsilon(const Event& event, Delta at, const Effort& effort) { return best(event, at, effort); }
-BestAnswer best_delta(const Event& event, Epsilon at, const Effort& effort) { return best(event, at, effort); }
+BestAnswer best_epsilon(const Event& event, Delta at, const Effort& effort, Bounds bounds) { return best(event, at, effort, bounds); }
+BestAnswer best_delta(const Event& event, Epsilon at, const Effort& effort, Bounds bounds) { return best(event, at, effort, bounds); }
 Enclosure quick_epsilon(const Event& event, Delta at, const Effort& effort) { return quick(event, at, effort); }
 Enclosure quick_delta(const Event& event, Epsilon at, const Effort& effort) { return quick(event, at, effort); }
 

@@ -29,11 +29,15 @@ namespace surety::accounting {
 /// that is less.
 [[nodiscard]] double width_at(double epsilon, const Effort& effort);
 
+/// Whose bounds a best answer holds: `needed` stops at the first accountant whose interval is exact (`is_exact`) and as narrow as requested.
+/// The value and its accountant are the same to the last bit.
+enum class Bounds { all, needed };
+
 /// epsilon(delta) of `event`, and delta(epsilon).
 /// \throws NoTheorem, which is an Error{unsupported}, when no accountant has a theorem for the event: which part, why, and under which
 ///         adjacency there is one (asking.h: it knows each one's reason); Error{internal} when two enclosures do not overlap.
-[[nodiscard]] BestAnswer best_epsilon(const Event& event, Delta delta, const Effort& effort = {});
-[[nodiscard]] BestAnswer best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
+[[nodiscard]] BestAnswer best_epsilon(const Event& event, Delta delta, const Effort& effort = {}, Bounds bounds = Bounds::all);
+[[nodiscard]] BestAnswer best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {}, Bounds bounds = Bounds::all);
 
 /// The accountant that is all others: the value of best_delta and best_epsilon.
 struct Best {

@@ -18,10 +18,10 @@ class Judge {
  public:
   Judge(const Event& event, const Target& claim, const Effort& effort)
       : claim_{claim}, found_{.epsilon = {0, infinity}, .delta = {0, 1}, .accountant = {}, .kept = false, .refuted = false} {
-    const auto epsilon = best_epsilon(event, claim.delta, effort);
+    const auto epsilon = best_epsilon(event, claim.delta, effort, Bounds::needed);
     found_.epsilon = epsilon.value;
     found_.accountant = epsilon.accountant;
-    found_.delta = best_delta(event, claim.epsilon, effort).value;
+    found_.delta = best_delta(event, claim.epsilon, effort, Bounds::needed).value;
     double width = effort.width;
     for (int attempt = 0; attempt < most_attempts && !decides(); ++attempt, width /= 16) {
       const Judgement before = found_;

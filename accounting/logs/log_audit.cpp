@@ -64,7 +64,7 @@ Enclosure between(const std::optional<Enclosure>& least, const Enclosure& most) 
 
 Enclosure epsilon_of(const std::optional<Event>& least, const Event& event, const Enclosure& most, Delta delta, const Effort& effort) {
   if (!least) return between(std::nullopt, most);
-  return *least == event ? most : between(best_epsilon(*least, delta, effort).value, most);
+  return *least == event ? most : between(best_epsilon(*least, delta, effort, Bounds::needed).value, most);
 }
 
 /// Narrows the cost of the reading to what the judgement takes.
@@ -147,7 +147,7 @@ LogAudit audit_log(const RunLog& log, const LogQuestion& question) {
       cost.event = cost.reading.event(multiplier);
       const auto least = cost.reading.least(multiplier);
       cost.refusal = refusal_of([&] {
-        const auto best = best_epsilon(*cost.event, delta, question.effort);
+        const auto best = best_epsilon(*cost.event, delta, question.effort, Bounds::needed);
         cost.accountant = best.accountant;
         cost.epsilon = epsilon_of(least, *cost.event, best.value, delta, question.effort);
         if (claim) cost.claim = verdict_of(cost, least, *claim, delta, question.effort);

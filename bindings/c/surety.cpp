@@ -275,7 +275,7 @@ SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, d
                                       const char** accountant, surety_failure** failure) {
   return asked(failure, [&] {
     given(epsilon, "epsilon");
-    const auto best = accounting::best_epsilon(given(event, "event").event, Delta{delta}, effort_of(width));
+    const auto best = accounting::best_epsilon(given(event, "event").event, Delta{delta}, effort_of(width), accounting::Bounds::needed);
     *epsilon = for_c(best.value);
     give_name(best.accountant, accountant);
   });
@@ -284,7 +284,7 @@ SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, d
                                     const char** accountant, surety_failure** failure) {
   return asked(failure, [&] {
     given(delta, "delta");
-    const auto best = accounting::best_delta(given(event, "event").event, Epsilon{epsilon}, effort_of(width));
+    const auto best = accounting::best_delta(given(event, "event").event, Epsilon{epsilon}, effort_of(width), accounting::Bounds::needed);
     *delta = for_c(best.value);
     give_name(best.accountant, accountant);
   });

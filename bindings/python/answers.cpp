@@ -152,13 +152,15 @@ void add_answers(nb::module_& module) {
   module.def(
       "epsilon",
       [](const Event& event, double delta, std::optional<double> width, LimitSeconds seconds) {
-        return asked(seconds, [&] { return answer(accounting::best_epsilon(event, Delta{delta}, effort_of(width))); });
+        return asked(seconds,
+                     [&] { return answer(accounting::best_epsilon(event, Delta{delta}, effort_of(width), accounting::Bounds::needed)); });
       },
       "event"_a, "delta"_a, "width"_a.none(), "limit_seconds"_a.none());
   module.def(
       "delta",
       [](const Event& event, double epsilon, std::optional<double> width, LimitSeconds seconds) {
-        return asked(seconds, [&] { return answer(accounting::best_delta(event, Epsilon{epsilon}, effort_of(width))); });
+        return asked(seconds,
+                     [&] { return answer(accounting::best_delta(event, Epsilon{epsilon}, effort_of(width), accounting::Bounds::needed)); });
       },
       "event"_a, "epsilon"_a, "width"_a.none(), "limit_seconds"_a.none());
   module.def(

@@ -214,7 +214,7 @@ bool is_far_better(const std::vector<WeightedStatistic>& queries, NoiseFamily fa
   const auto other = is_gaussian ? NoiseFamily::laplace : NoiseFamily::gaussian;
   const double tried = 0.97 * likely_scale(queries, other, target);
   if (gaussian_is_better(queries, is_gaussian ? scale : tried, is_gaussian ? tried : scale) != is_gaussian) return false;
-  const auto cost = accounting::best_epsilon(event_of(queries, other, tried), target.delta, roughly);
+  const auto cost = accounting::best_epsilon(event_of(queries, other, tried), target.delta, roughly, accounting::Bounds::needed);
   return cost.value.lower > target.epsilon.value();
 }
 

@@ -710,7 +710,7 @@ Enclosure answer_of_grids(const PrivacyLoss& accountant, const Event& event, con
   if (!holds_epoch(event)) {
     const auto found = answer_of(accountant, event, question, laws::Reach::middle, others);
     // Of rare rounds no tilt makes a narrow grid.
-    if (accountant.upper_only || accountant.step > 0 || found.lower > 0.5 * found.upper) return found;
+    if (accountant.upper_only || accountant.step > 0 || !accountant.looks_again || found.lower > 0.5 * found.upper) return found;
     const double counted = by_counted_rounds(event, question);
     if (!(counted > 0)) return found;
     return at_coarse_steps({std::min(std::max(found.lower, counted), found.upper), found.upper}, accountant, event, question, others);

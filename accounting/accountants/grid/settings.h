@@ -16,6 +16,7 @@ struct PrivacyLoss {
   bool upper_only = false;                      ///< the lower end is 0: a quarter of the work, and far less where delta(epsilon) is flat
   /// With upper_only: who asks compares the upper end with this alone. One much farther from it than it can still move need not be narrowed.
   std::optional<double> level{};
+  bool looks_again = true;  ///< whether rare rounds, of which one grid knows little, are searched for narrower bounds, which takes seconds
 };
 
 }  // namespace surety::accounting
