@@ -10,6 +10,7 @@
 
 #include <surety/accounting/answers/apart.h>
 #include <surety/accounting/answers/loss_tests.h>
+#include <surety/accounting/answers/never_full.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/kept_with_event.h>
 #include <surety/accounting/events/releases.h>
@@ -162,6 +163,29 @@ double width_of_grid(double least, const Effort& effort) {
   return std::isfinite(least) && effort.width >= Effort{}.width ? std::max(effort.width, least_share * least) : effort.width;
 }
 
+/// The bound for an event whose batches are practically never full, from that of Poisson batches; nothing where that is not narrow.
+template <class Ask>
+std::optional<Opinion> opinion_if_never_full(AccountantPlace accountant, const Event& event, const Question& question, const Ask& ask) {
+  constexpr double narrow = 1e-2;
+  const auto never_full = find_never_full(event);
+  if (!never_full) return std::nullopt;
+  try {
+    const auto value = with_full_batches(*never_full, question, [&](const Question& at) {
+      auto found = ask(never_full->poisson, at);
+      if (!found.value) throw Error{ErrorCode::unsupported, found.refusal};
+      return *found.value;
+    });
+    if (value && value->width() <= narrow * value->upper) {
+      auto basis = rests_on(asked_names[accountant], never_full->poisson);
+      basis.emplace_back("never-full");
+      return Opinion{asked_names[accountant], *value, {}, std::move(basis)};
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+  }
+  return std::nullopt;
+}
+
 /// What an accountant says of an event with tiny releases: of the rest, and of all where that may be narrower.
 template <class Ask>
 Opinion opinion_apart(AccountantPlace accountant, const Event& event, const Apart& apart, const Question& question, const Ask& ask) {
@@ -201,7 +225,9 @@ std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, c
   auto refusal = refusers<AskedAccountants>[accountant](event, others);
   if (!refusal) return refusal;
   const auto apart = told_apart(event, Epsilon{0});
-  return apart && !refusers<AskedAccountants>[accountant](apart->rest, others) ? std::nullopt : refusal;
+  if (apart && !refusers<AskedAccountants>[accountant](apart->rest, others)) return std::nullopt;
+  const auto never_full = find_never_full(event);
+  return never_full && !why_not(accountant, never_full->poisson, others) ? std::nullopt : refusal;
 }
 
 std::string reason_of(const Opinion& opinion, const Event& event) {
@@ -247,6 +273,11 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   poll_limit();  // whatever it does: some answer at once
+  if (auto opinion = opinion_if_never_full(accountant, event, question, [&](const Event& of, const Question& at) {
+        return opinion_of(accountant, of, at, effort, others, request);
+      })) {
+    return *std::move(opinion);
+  }
   double width = effort.width;
   if (accountant == place_of<PrivacyLoss> && std::holds_alternative<Delta>(question)) {
     const double least = lower_end(tests_of(event), question);

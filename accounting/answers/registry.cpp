@@ -38,7 +38,7 @@ bool holds_sampled_users(const Event& event) {
 
 constexpr Basis closed_form_rests_on[]{{"closed-form", any}};
 constexpr Basis choices_rests_on[]{{"choice-game", any}};
-constexpr Basis contour_rests_on[]{{"contour", any}};
+constexpr Basis contour_rests_on[]{{"contour", any}, {"never-full", holds<Event::TruncatedPoisson>, "truncated_poisson"}};
 constexpr Basis grid_rests_on[]{{"grid", any},
                                 {"truncated-batch", holds<Event::TruncatedPoisson>, "truncated_poisson"},
                                 {"choice-game", holds<Event::Exponential>, "exponential"},
