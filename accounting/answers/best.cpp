@@ -352,18 +352,19 @@ Enclosure quick_delta(const Event& event, Epsilon at, const Effort& effort) { re
 
 QuickCurve::QuickCurve(Event event, const Effort& effort) : event_{std::move(event)}, effort_{effort} {
   static_assert(asking_order[0] == place_of<ClosedForm> && asking_order[1] == place_of<Choices> && asking_order[2] == place_of<Contour>);
-  if (supports(ClosedForm{}, event_) || supports(Choices{}, event_) || !supports(Contour{}, event_)) return;
+  by_one_ = rapid_gaussian_curve(event_);
+  if (by_one_ || supports(ClosedForm{}, event_) || supports(Choices{}, event_) || !supports(Contour{}, event_)) return;
   try {
-    by_contour_ = ContourCurve{event_};
+    by_one_ = ContourCurve{event_};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
   }
 }
 
 Enclosure QuickCurve::operator()(Epsilon at) const {
-  if (by_contour_) {
+  if (by_one_) {
     try {
-      if (const auto found = by_contour_(at); is_exact(found)) return found;
+      if (const auto found = by_one_(at); is_exact(found)) return found;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
     }

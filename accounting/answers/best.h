@@ -65,7 +65,7 @@ class QuickCurve {
  private:
   Event event_;
   Effort effort_;
-  std::function<Enclosure(Epsilon)> by_contour_;  ///< where it is the first that might be exact
+  std::function<Enclosure(Epsilon)> by_one_;  ///< of the first accountant that might be exact, where it prepares curves
 };
 
 /// The curves that accountants take from others, by all of them: a search asks for those of its runs, and so for these again. They live as long as

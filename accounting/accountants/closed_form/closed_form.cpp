@@ -17,6 +17,7 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
+#include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/floating_point.h>
@@ -68,15 +69,47 @@ Interval refined(const Compute& compute, Enough enough, mpfr_prec_t last = last_
   }
 }
 
-/// delta(epsilon) at one precision.
-using Curve = std::function<Interval(double epsilon, mpfr_prec_t precision)>;
+/// delta(epsilon) of N(0, 1) against N(mu, 1) in long double; nothing where it has few digits or is out of range.
+std::optional<LongBall> rapid_gaussian_delta(LongBall mu, double epsilon) {
+  constexpr long double farthest = 100;
+  const LongBall at = LongExact{epsilon};
+  const LongBall shift = at / mu;
+  const LongBall half = mu / LongBall{2};
+  const LongBall far = shift + half;
+  if (!(far.value() < farthest && epsilon < farthest * farthest)) return std::nullopt;
+  const LongBall root_of_two = LongBall::within(std::numbers::sqrt2_v<long double>, 1);
+  const LongBall found = (erfc((shift - half) / root_of_two) - exp(at) * erfc(far / root_of_two)) / LongBall{2};
+  constexpr long double least = 1e-4000L;
+  return found.value() > least && found.radius() < found.value() / 2 ? std::optional{found} : std::nullopt;
+}
+
+/// delta(epsilon) at any precision, and in long double where that is known.
+struct Curve {
+  std::function<Interval(double epsilon, mpfr_prec_t precision)> at;
+  std::function<std::optional<LongBall>(double epsilon)> rapid = [](double) { return std::nullopt; };
+};
+
+LongBall as_long_double(const Interval& number) {
+  const long double lower = mpfr_get_ld(number.lower(), MPFR_RNDD);
+  const long double upper = mpfr_get_ld(number.upper(), MPFR_RNDU);
+  const long double middle = lower + (upper - lower) / 2;
+  return LongBall::around(middle, upper - lower);  // neighbours, whose difference is exact
+}
 
 Curve gaussian_curve(const Real& mu) {
-  return [mu](double epsilon, mpfr_prec_t precision) { return curve(mu(precision), Interval{epsilon, precision}, precision); };
+  return {[mu](double epsilon, mpfr_prec_t precision) {
+            return curve(mu(precision), Interval{epsilon, precision}, precision);
+          },
+          [mu = as_long_double(mu(first_precision))](double epsilon) { return rapid_gaussian_delta(mu, epsilon); }};
 }
 
 SideOfRoot side_of(const Curve& curve, double epsilon, double target) {
-  const auto value = refined([&](mpfr_prec_t precision) { return curve(epsilon, precision); },
+  if (const auto rapid = curve.rapid(epsilon)) {
+    const int certain = rapid->lower().value() > target ? 1 : rapid->upper().value() < target ? -1 : 0;
+    const double distance = static_cast<double>(std::log(rapid->value() / target));
+    if (certain != 0 && distance * certain > 0) return {certain, distance};
+  }
+  const auto value = refined([&](mpfr_prec_t precision) { return curve.at(epsilon, precision); },
                              [&](const Interval& delta) { return delta.compare(target) != 0; });
   const int certain = value.compare(target);
   // A vanished delta has no logarithm, and a rounded one may have the wrong sign; the root finder is to see neither.
@@ -85,8 +118,23 @@ SideOfRoot side_of(const Curve& curve, double epsilon, double target) {
   return {certain, certain > 0 ? std::max(distance, least) : certain < 0 ? std::min(distance, -least) : 0};
 }
 
+/// The narrowest doubles around it.
+Enclosure in_double(LongBall number) {
+  const long double lower = number.lower().value();
+  const long double upper = number.upper().value();
+  Enclosure found{static_cast<double>(lower), static_cast<double>(upper)};
+  if (static_cast<long double>(found.lower) > lower) found.lower = std::nextafter(found.lower, -infinity);
+  if (static_cast<long double>(found.upper) < upper) found.upper = std::nextafter(found.upper, infinity);
+  return found;
+}
+
 Enclosure delta_of(const Curve& curve, double epsilon) {
-  return refined([&](mpfr_prec_t precision) { return curve(epsilon, precision); },
+  if (const auto rapid = curve.rapid(epsilon)) {
+    // Where no double lies between its bounds, more precision cannot narrow them.
+    const Enclosure found = in_double(*rapid);
+    if (std::nextafter(found.lower, infinity) == found.upper && found.upper <= 1) return found;
+  }
+  return refined([&](mpfr_prec_t precision) { return curve.at(epsilon, precision); },
                  [](const Interval& delta) { return delta.agrees_to(51); })
       .enclosure();
 }
@@ -166,7 +214,7 @@ Enclosure gaussian_epsilon_of(const Real& mu, double target) {
 
 /// The larger of both directions of (1 - q) N(0, 1) + q N(mu, 1) against N(0, 1). \pre 0 < q < 1.
 Curve batch_curve(const Real& mu, double q) {
-  return [mu, q](double epsilon, mpfr_prec_t precision) {
+  return {[mu, q](double epsilon, mpfr_prec_t precision) {
     const Interval at{epsilon, precision};
     const Interval one{1, precision};
     const Interval rate{q, precision};
@@ -181,7 +229,7 @@ Curve batch_curve(const Real& mu, double q) {
     const Interval zero{0, precision};
     if (mpfr_sgn(left.lower()) <= 0) return maximum(removed, hull(zero, clamp(left, 0, 1)));
     return maximum(removed, left * curve(shift, clamp(log(rate * exp(at) / left), 0, infinity), precision));
-  };
+  }};
 }
 
 // Proved so far.
@@ -356,7 +404,7 @@ class LaplaceReleases {
   static Interval number(double value, mpfr_prec_t precision) { return {value, precision}; }
   [[nodiscard]] Interval reach(mpfr_prec_t precision) const { return number(1, precision) / number(scale_, precision); }
   [[nodiscard]] Curve curve() const {
-    return [*this](double epsilon, mpfr_prec_t precision) { return at(epsilon, precision); };
+    return {[*this](double epsilon, mpfr_prec_t precision) { return at(epsilon, precision); }};
   }
 
   /// docs/proofs/closed-form.md#laplace-curve: (e^(-1/b) / 4)^(T/2) e^(epsilon/2) sum over knots t_j = (T - 2j) / b above epsilon of
@@ -505,6 +553,21 @@ Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
     return (*std::move(found)).value();
   }
   return gaussian_epsilon_of(mu_of(plain), delta.value());
+}
+
+std::function<Enclosure(Epsilon)> rapid_gaussian_curve(const Event& event) {
+  const StandardFloatingPoint environment;
+  const Event plain = plainest(event);
+  if (one_batch(plain) || why_no_mu(plain) || ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; })) return {};
+  return [curve = gaussian_curve(mu_of(plain))](Epsilon epsilon) {
+    const StandardFloatingPoint in_each_call;
+    constexpr double narrow = 1e-12;
+    if (const auto rapid = curve.rapid(epsilon.value()); rapid && rapid->radius() <= narrow / 4 * rapid->value()) {
+      const Enclosure found = in_double(*rapid);
+      return Enclosure{std::max(0.0, found.lower), std::min(1.0, found.upper)};
+    }
+    return delta_of(curve, epsilon.value());
+  };
 }
 
 // Proved: docs/proofs/closed-form.md#gaussian-curve

@@ -115,6 +115,23 @@ TEST(ClosedFormDelta, IsNarrow) {
   }
 }
 
+// The multiplier is 1 / mu rounded, so that mu of the truth is 1 over that double.
+TEST(ClosedFormDelta, OfACurveContainsTheTruth) {
+  int wider = 0;
+  for (const auto& [mu, epsilon] : random_epsilons()) {
+    const double multiplier = 1 / mu;
+    const auto curve = rapid_gaussian_curve(gaussian(NoiseMultiplier{multiplier}, Adjacency::replace_one));
+    const auto found = curve(Epsilon{epsilon});
+    EXPECT_TRUE(contains(found, reference::gaussian_delta(1 / Real{multiplier}, Real{epsilon})))
+        << "mu = " << mu << ", epsilon = " << epsilon;
+    if (!(found.lower > std::numeric_limits<double>::min())) continue;
+    EXPECT_LE(relative_width(found), 1e-12) << "mu = " << mu << ", epsilon = " << epsilon;
+    wider += relative_width(found) > 0x1p-51;
+  }
+  EXPECT_GT(wider, 50);  // so many are those of long double
+}
+TEST(ClosedFormDelta, OfACurveIsForGaussianReleases) { EXPECT_FALSE(rapid_gaussian_curve(laplace(NoiseScale{1}, Adjacency::replace_one))); }
+
 // Where the two terms cancel to the last hundreds of digits, on either side of where Mills' ratio takes over from erfc.
 TEST(ClosedFormDelta, IsNarrowWhereAThousandBitsCancel) {
   for (const double mu : {1e-290, 3e-200, 7e-100, 2e-20}) {
