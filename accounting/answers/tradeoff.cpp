@@ -240,23 +240,43 @@ Cells cells_of(const PrivacyCurve& curve, Epsilon last, int cells) {
   return result;
 }
 
-}  // namespace
-
-Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha, double nearness) {
-  const StandardFloatingPoint environment;
-  const Interval false_alarms = number(alpha.value());
-  // t < 0 are the mirrored lines e^t (1 - delta(-t) - alpha): together one concave function of e^t.
-  const auto g = [&](double t) {
+/// The lines that bound f(alpha) from below, 1 - delta(t) - e^t alpha, and for t < 0 the mirrored ones e^t (1 - delta(-t) - alpha): together one
+/// concave function of e^t.
+Concave lines_of(const PrivacyCurve& curve, Probability alpha) {
+  return [&curve, false_alarms = number(alpha.value())](double t) {
     poll_limit();
     const auto found = curve(Epsilon{std::abs(t)});
     const Interval kept = number(1) - hull(number(std::max(0.0, found.lower)), number(std::min(1.0, found.upper)));
     const Interval x = exp(number(t));
     return (t >= 0 ? kept - x * false_alarms : x * (kept - false_alarms)).enclosure();
   };
-  constexpr double smallest = -700;
-  const auto found = concave_supremum(g, smallest, infinity, nearness);
-  const double most = (number(1) - false_alarms).enclosure().upper;
+}
+
+/// Within [0, 1 - alpha].
+Enclosure possible_misses(const Enclosure& found, Probability alpha) {
+  const double most = (number(1) - number(alpha.value())).enclosure().upper;
   return {std::clamp(found.lower, 0.0, most), std::clamp(found.upper, 0.0, most)};
+}
+
+}  // namespace
+
+Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha, double nearness) {
+  const StandardFloatingPoint environment;
+  constexpr double smallest = -700;
+  return possible_misses(concave_supremum(lines_of(curve, alpha), smallest, infinity, nearness), alpha);
+}
+
+Enclosure tradeoff_near(const PrivacyCurve& curve, Probability alpha, double t) {
+  const StandardFloatingPoint environment;
+  const auto lines = lines_of(curve, alpha);
+  std::vector<Evaluation> points;
+  double lower = -infinity;
+  // Near points prove a second-order error, far ones forgive a wide curve.
+  for (const double distance : {-0.8, -0.02, 0.0, 0.02, 0.8}) {
+    points.push_back({t + distance, lines(t + distance), exp(number(t + distance))});
+    lower = std::max(lower, points.back().value.lower);
+  }
+  return possible_misses({lower, bound_above(points, infinity)}, alpha);
 }
 
 Enclosure delta_of_tradeoff(const TradeoffCurve& curve, Epsilon epsilon) {

@@ -1,6 +1,7 @@
 #include <surety/accounting/calibration/solve.h>
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -8,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/format.h>
+#include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/root.h>
@@ -459,6 +462,119 @@ Enclosure risk_of(const Event& event, const RiskTarget& target, const accounting
   return accounting::advantage(event, effort);
 }
 
+namespace {
+
+// Proved: docs/proofs/risk.md#tangents
+/// The value at which the curve of true positives passes through a target, by the tangent there: true positives are at most delta(epsilon) +
+/// e^epsilon alpha, so a target of (epsilon, delta) bounds them, and the best epsilon has the least noise.
+class RateByTangents {
+ public:
+  RateByTangents(const std::function<Event(double)>& event, const RiskTarget::Rate& rate, Adjacency adjacency, const Parameter& parameter,
+                 const accounting::Best& accountant)
+      : event_{event}, rate_{rate}, adjacency_{adjacency}, parameter_{parameter}, accountant_{accountant} {}
+
+  /// Nothing where the tangents lead nowhere.
+  [[nodiscard]] std::optional<RiskSolution> solution() const {
+    double t = tangent_of_gaussian_releases();
+    std::optional<Solution> found;
+    bool is_exact = false;
+    double apart = 0.2;
+    for (int round = 0; round < 8; ++round) {
+      const double delta = delta_at(t);
+      if (!(delta > 0) || t == 0) return std::nullopt;
+      const Target line{.epsilon = Epsilon{std::abs(t)}, .delta = Delta{delta}, .adjacency = adjacency_};
+      found = solve(event_, line, parameter_, accountant_);
+      if (round == 0) is_exact = accounting::is_exact(found->delta);
+      const double next = tangent_near(found->event, t, apart);
+      const double finest = is_exact ? 2e-3 : 0.05;
+      const double moved = std::abs(next - t);
+      if (apart == finest && moved < (is_exact ? 2e-5 : 3e-3)) break;
+      t = next;
+      apart = moved < apart ? std::max(finest, apart / 10) : apart;
+    }
+    return certified(*found, t, is_exact);
+  }
+
+ private:
+  [[nodiscard]] double alpha() const { return rate_.false_positive_rate.value(); }
+  /// Less than the target by what the digits of an answer are rounded by.
+  [[nodiscard]] double beta() const { return (1 - 1e-9) * rate_.true_positive_rate.value(); }
+
+  /// Of N(0, 1) against N(mu, 1), whose curve passes through the target.
+  [[nodiscard]] double tangent_of_gaussian_releases() const {
+    const boost::math::normal_distribution<double> normal;
+    const double a = boost::math::quantile(normal, alpha());
+    const double b = boost::math::quantile(normal, beta());
+    return (a * a - b * b) / 2;
+  }
+
+  /// The delta at epsilon |t| with which the line of slope e^t passes through the target, rounded down.
+  [[nodiscard]] double delta_at(double t) const {
+    using accounting::Exact;
+    using accounting::Lower;
+    using accounting::Upper;
+    const Upper odds = exp(Upper{Exact{std::abs(t)}});
+    const Lower left = t > 0 ? Lower{Exact{beta()}} - odds * Exact{alpha()} : Lower{1} - Exact{alpha()} - odds * (Upper{1} - Exact{beta()});
+    return left.value();
+  }
+
+  /// Where the bound on true positives of an event is nearly least: the vertex of a parabola through t, where it is beta, and two others.
+  [[nodiscard]] double tangent_near(const Event& event, double t, double apart) const {
+    const accounting::QuickCurve curve{event, accountant_.effort};
+    const auto bound = [&](double x) {
+      const double delta = curve(Epsilon{std::abs(x)}).upper;
+      return x >= 0 ? delta + std::exp(x) * alpha() : 1 - std::exp(x) * (1 - delta - alpha());
+    };
+    const double left = bound(t - apart);
+    const double right = bound(t + apart);
+    const double bend = left - 2 * beta() + right;
+    if (!(bend > 0)) return t + (left < right ? -4 : 4) * apart;
+    return t + std::clamp(apart * (left - right) / (2 * bend), -4 * apart, 4 * apart);
+  }
+
+  [[nodiscard]] Enclosure rate_near(const Event& event, double t, bool is_exact) const {
+    if (is_exact) return accounting::true_positive_rate(event, rate_.false_positive_rate, accountant_.effort);
+    const accounting::QuickCurve curve{event, accountant_.effort};
+    const auto misses = accounting::tradeoff_near([&](Epsilon at) { return curve(at); }, rate_.false_positive_rate, t);
+    using accounting::Exact;
+    using accounting::Lower;
+    using accounting::Upper;
+    return {std::max(0.0, (Lower{1} - Upper{Exact{misses.upper}}).value()), std::min(1.0, (Upper{1} - Lower{Exact{misses.lower}}).value())};
+  }
+
+  [[nodiscard]] RiskSolution certified(const Solution& found, double t, bool is_exact) const {
+    RiskSolution solution{.value = found.value,
+                          .event = found.event,
+                          .risk = rate_near(found.event, t, is_exact),
+                          .failing = found.failing,
+                          .failing_is_proved = false,
+                          .gap = found.gap};
+    // The line through the target lies above the curve.
+    solution.risk.upper = std::min(solution.risk.upper, beta());
+    if (!found.failing) return solution;
+    for (const double share : {2e-8, 3e-4, 3e-3, 3e-2}) {
+      if (share < 1e-4 && !is_exact) continue;
+      const double tried = found.value * (parameter_.cost_rises ? 1 + share : 1 - share);
+      if (!(tried > parameter_.lowest && tried < parameter_.highest)) break;
+      if (rate_near(event_(tried), t, is_exact).lower > rate_.true_positive_rate.value()) {
+        solution.failing = tried;
+        solution.failing_is_proved = true;
+        break;
+      }
+    }
+    return solution;
+  }
+
+  const std::function<Event(double)>& event_;
+  const RiskTarget::Rate& rate_;
+  Adjacency adjacency_;
+  const Parameter& parameter_;
+  const accounting::Best& accountant_;
+};
+// Proved so far.
+
+}  // namespace
+
 RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& target, const Parameter& parameter,
                    const accounting::Best& accountant) {
   const accounting::StandardFloatingPoint environment;
@@ -467,6 +583,14 @@ RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& 
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("true-positive rate is {}, must be greater than the false-positive rate, {}, which is what guessing gets",
                             rate->true_positive_rate, rate->false_positive_rate)};
+  }
+  if (rate != nullptr && !parameter.whole) {
+    try {
+      if (auto found = RateByTangents{event, *rate, target.adjacency, parameter, accountant}.solution()) return *std::move(found);
+    } catch (const Error& error) {
+      // No tangent may be in reach where the target is.
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::unreachable) throw;
+    }
   }
   const double level = rate != nullptr ? rate->true_positive_rate.value() : std::get<RiskTarget::Advantage>(target.most).most.value();
   const char* const word = rate != nullptr ? "true-positive rate" : "advantage";

@@ -243,6 +243,17 @@ TEST(CalibrateToRisk, OfBatchesComesBack) {
   }
 }
 
+/// Each delta of such an epoch takes a tenth of a second, so a search over whole trade-offs takes a minute.
+TEST(CalibrateToRisk, OfAnEpochTakesFewCurves) {
+  const auto epoch = [](NoiseMultiplier z) { return allocated(Count{20}, gaussian(z, Adjacency::add_or_remove_one)); };
+  const RiskTarget wanted{RiskTarget::Rate{Probability{0.05}, Probability{0.01}}, Adjacency::add_or_remove_one};
+  const auto found = calibrate(epoch, wanted);
+  EXPECT_LE(found.risk.upper, 0.05);
+  EXPECT_GT(found.risk.lower, 0.0499);
+  EXPECT_GT(found.largest_failing, found.value.value() * (1 - 1e-3));
+  EXPECT_GT(risk_of(epoch(NoiseMultiplier{found.largest_failing}), wanted).lower, 0.05);
+}
+
 TEST(CalibrateToRisk, RefusesWhatIsNoTarget) {
   const RiskTarget guessing{RiskTarget::Rate{Probability{0.05}, Probability{0.05}}, adjacency};
   EXPECT_EQ(refusal_of([&] { return calibrate(one_release, guessing).value.value(); }).code, ErrorCode::invalid_argument);
