@@ -243,15 +243,16 @@ TEST(CalibrateToRisk, OfBatchesComesBack) {
   }
 }
 
-/// Each delta of such an epoch takes a tenth of a second, so a search over whole trade-offs takes a minute.
-TEST(CalibrateToRisk, OfAnEpochTakesFewCurves) {
-  const auto epoch = [](NoiseMultiplier z) { return allocated(Count{20}, gaussian(z, Adjacency::add_or_remove_one)); };
+/// Of an event whose curve a grid bounds.
+TEST(CalibrateToRisk, OfWideCurvesComesBack) {
   const RiskTarget wanted{RiskTarget::Rate{Probability{0.05}, Probability{0.01}}, Adjacency::add_or_remove_one};
-  const auto found = calibrate(epoch, wanted);
+  const EventOfNumber event{"repeat(10, poisson(0.1, laplace(z)))", wanted.adjacency, "z"};
+  const auto found = solve(event, wanted, parameter_of(event));
   EXPECT_LE(found.risk.upper, 0.05);
   EXPECT_GT(found.risk.lower, 0.0499);
-  EXPECT_GT(found.largest_failing, found.value.value() * (1 - 1e-3));
-  EXPECT_GT(risk_of(epoch(NoiseMultiplier{found.largest_failing}), wanted).lower, 0.05);
+  ASSERT_TRUE(found.failing && found.failing_is_proved);
+  EXPECT_GT(*found.failing, found.value * (1 - 4e-3));
+  EXPECT_GT(risk_of(event(*found.failing), wanted).lower, 0.05);
 }
 
 TEST(CalibrateToRisk, RefusesWhatIsNoTarget) {
