@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import dp_accounting as dpa
@@ -285,3 +286,29 @@ def test_jax_privacys_events() -> None:
     assert str(allocated) == "repeat(10, allocated(100, gaussian(1)))"
     assert surety.epsilon(allocated, delta=1e-5).upper == pytest.approx(1.70155, abs=1e-5)
     assert str(jax_privacy.allocated_event(1.5, 1, batches=20, participations=2, adjacency="replace-one")) == "allocated(20, 2, record_sum(1.5))"
+
+
+@pytest.mark.parametrize(
+    "name, fields, relation, text",
+    [
+        ("EpsilonDeltaDpEvent", {"epsilon": 0.5, "delta": 0.0}, REPLACE, "pure(0.5)"),
+        ("EpsilonDeltaDpEvent", {"epsilon": 0.5, "delta": 1e-6}, ADD, "approx(0.5, 1e-06)"),
+        ("EpsilonDeltaDpEvent", {"epsilon": 0.0, "delta": 0.0}, ADD, None),
+        ("DiscreteGaussianDpEvent", {"sigma": 10.0, "sensitivity": 3.0, "dimension": 1}, ADD, "discrete_gaussian(10.0, 3)"),
+        ("DiscreteGaussianDpEvent", {"sigma": 10.0, "sensitivity": 1.0, "dimension": None}, ADD, "dimension is None, must be 1"),
+        ("DiscreteGaussianDpEvent", {"sigma": 10.0, "sensitivity": 1.5, "dimension": 1}, ADD, "sensitivity is 1.5, must be a whole number"),
+        ("DiscreteGaussianDpEvent", {"sigma": 10.0, "sensitivity": 1.0, "dimension": 1}, REPLACE, "the relation is REPLACE_ONE"),
+        ("ExponentialMechanismDpEvent", {"epsilon": 1.5}, REPLACE, "exponential(1.5)"),
+        ("PermuteAndFlipDpEvent", {"epsilon": 1.5}, REPLACE, "pure(1.5)"),
+        ("PermuteAndFlipDpEvent", {"epsilon": math.inf}, REPLACE, "epsilon is inf, must be finite"),
+    ],
+)
+def test_classes_of_later_versions(name: str, fields: dict[str, Any], relation: Any, text: str | None) -> None:
+    event = getattr(de, name)(**fields) if hasattr(de, name) else SimpleNamespace(**fields)
+    try:
+        found = adapter._LATER[name](event, adapter.adjacency_of(relation))
+    except adapter.Untranslatable as refused:
+        assert text is not None and text in str(refused)
+        return
+    assert found == text
+    assert found is None or surety.Event(found, adapter.adjacency_of(relation))

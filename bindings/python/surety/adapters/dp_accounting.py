@@ -201,6 +201,32 @@ def _fixed_size(event: Any, adjacency: str, word: str) -> str | None:
     return None if inside is None or sizes[1] == 0 else f"{word}({sizes[0]}, {sizes[1]}, {inside})"
 
 
+def _promise(event: Any) -> str | None:
+    epsilon, delta = _number(event.epsilon, event, "epsilon"), _number(event.delta, event, "delta")
+    if delta == 0:
+        return None if epsilon == 0 else f"pure({epsilon!r})"
+    return f"approx({epsilon!r}, {delta!r})"
+
+
+def _discrete_gaussian(event: Any, adjacency: str) -> str | None:
+    """Of one coordinate: of more, or of an unknown number, the curve is another one. Its sensitivity is that of neighbours that differ in the presence of a record."""
+    if event.dimension != 1:
+        raise Untranslatable(event, f"dimension is {event.dimension}, must be 1")
+    if adjacency == "replace-one":
+        raise Untranslatable(event, "the relation is REPLACE_ONE, must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL")
+    sigma, sensitivity = _number(event.sigma, event, "sigma"), _whole(event.sensitivity, event, "sensitivity")
+    if sensitivity == 0:
+        return None
+    if sigma == 0:
+        raise _NotPrivate
+    return f"discrete_gaussian({sigma!r}, {sensitivity})"
+
+
+def _choice(event: Any, word: str) -> str | None:
+    epsilon = _number(event.epsilon, event, "epsilon")
+    return None if epsilon == 0 else f"{word}({epsilon!r})"
+
+
 def _not_private(event: dp_event.NonPrivateDpEvent, adjacency: str) -> str | None:
     raise _NotPrivate
 
@@ -224,6 +250,15 @@ _TRANSLATIONS: dict[type, Callable[[Any, str], str | None]] = {
     dp_event.SampledWithReplacementDpEvent: lambda event, adjacency: _fixed_size(event, adjacency, "with_replacement"),
     dp_event.RepeatAndSelectDpEvent: lambda event, adjacency: _best_of(event, _text(event.event, adjacency)),
 }
+
+#: Classes that not every version of dp_accounting has, by name. Permute-and-flip has losses within epsilon of 0.
+_LATER: dict[str, Callable[[Any, str], str | None]] = {
+    "EpsilonDeltaDpEvent": lambda event, adjacency: _promise(event),
+    "DiscreteGaussianDpEvent": _discrete_gaussian,
+    "ExponentialMechanismDpEvent": lambda event, adjacency: _choice(event, "exponential"),
+    "PermuteAndFlipDpEvent": lambda event, adjacency: _choice(event, "pure"),
+}
+_TRANSLATIONS.update({getattr(dp_event, name): translation for name, translation in _LATER.items() if hasattr(dp_event, name)})
 
 
 def _text(event: dp_event.DpEvent, adjacency: str) -> str | None:
