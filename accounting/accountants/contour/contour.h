@@ -8,7 +8,8 @@
 // 50 points of the trapezoid rule give 12 digits of delta, however small delta is: s is the saddle point, and every error is
 // relative to the answer. It is independent of the grid of `privacy_loss`; the two must overlap wherever both answer.
 //
-// It knows Gaussian releases and Poisson-sampled batches of them, repeated and composed, also of different parameters. The pair
+// It knows Gaussian releases, Poisson-sampled batches of them, and discrete Gaussian releases of several kinds, repeated and composed, also of different
+// parameters. The pair
 // ((1 - q) N(0, 1) + q N(mu, 1), N(0, 1)) and its reverse dominate a sampled batch, are attained by concrete data, and are
 // composed each in its own direction [ZDW22, Theorems 10 and 11]. Its errors (aliasing, truncation, quadrature, rounding) are
 // derived in docs/proofs/contour.md.

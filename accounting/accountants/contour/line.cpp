@@ -8,6 +8,7 @@
 
 #include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/accountants/contour/excess_moment.h>
+#include <surety/accounting/accountants/contour/lattice.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/hypotenuse.h>
 #include <surety/base/numbers/limit.h>
@@ -130,7 +131,9 @@ Upper weight_between(double from, double to, double step) {
 }
 
 /// log |phi| of the Gaussian releases at t >= from.
-Upper gaussian_decay(const Loss& loss, double from) { return -(Lower::within(loss.mu_squared, 2) * Exact{from} * Exact{from} / 2); }
+Upper gaussian_decay(const Loss& loss, double from) {
+  return -(Lower::within(loss.continuous_mu_squared, 2) * Exact{from} * Exact{from} / 2);
+}
 
 /// Up to this t the nodes of a part are on the real line: there they are not yet much denser than for t = 0.
 double unshifted(const SampledReleases& part) { return 30 / part.mu; }
@@ -376,6 +379,16 @@ void Line::choose_step(Cumulants& cumulants, const Saddle& saddle, double log_ta
 
 void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_target) {
   const auto& loss = cumulants.loss();
+  if (!loss.lattices.empty()) {
+    // Of one lattice a grid of its losses is exact, and without deep valleys the peaks never end.
+    if (!ends_beyond_lattices(loss)) throw Unsuitable{"its losses lie on a lattice"};
+    double end = std::sqrt(2 * std::max(1.0, 3 - log_target) / loss.mu_squared);
+    for (const auto& releases : loss.lattices) end = std::min(end, Lattice{releases}.farthest());
+    last_ = size_of(std::floor(end / step_));
+    if (last_ < 1) throw Unsuitable{"its lattice is too coarse"};
+    truncation_ = lattice_truncation(loss, step_, static_cast<double>(last_) * step_, log_target);
+    return;
+  }
   const double w = power(cumulants.direction(), s_);
   std::vector<Pieces> pieces;
   pieces.reserve(loss.parts.size());
@@ -473,6 +486,17 @@ void Line::add_points(Cumulants& cumulants, double tolerance, double log_share) 
     sum.phase = loss.mu_squared * t * (2 * s_ + 1) / 2;
     sum.rounding = share_of_units(4.0) * (std::abs(static_cast<double>(sum.log_size)) + std::abs(static_cast<double>(sum.phase)));
   }
+  for (const auto& releases : loss.lattices) {
+    const Lattice lattice{releases};
+    for (std::size_t k = 1; k <= last_; ++k) {
+      const auto [log_size, phase, error] = lattice.correction(s_, static_cast<double>(k) * step_);
+      auto& sum = sums.of[k];
+      sum.log_size += releases.count * static_cast<long double>(log_size);
+      sum.phase += releases.count * static_cast<long double>(phase);
+      sum.rounding += releases.count * error;
+      sum.magnitude += releases.count * (std::abs(log_size) + std::abs(phase));
+    }
+  }
   // Whether it is too much is known before anything of it is done. A sine and a cosine take as long as some ten rotations.
   const auto stride = static_cast<double>(Rotations::stride(allowed, Rotations::per_shifted_turn));
   const double each = 1 + 10 / stride;
@@ -493,7 +517,7 @@ void Line::add_points(Cumulants& cumulants, double tolerance, double log_share) 
     plain.push_back(part);
     work += terms;
   }
-  const auto parts = static_cast<double>(loss.parts.size());
+  const auto parts = static_cast<double>(loss.parts.size() + loss.lattices.size());
   if (!(work < (parts < many_parts ? most_work : most_work_of_many))) throw Unsuitable{"its contour needs too many points"};
   for (const auto& part : plain) sums.add(part);
   for (const auto& part : by_excess) sums.add_by_excess(part, digits + std::max(0.0, -log_share));

@@ -31,7 +31,9 @@ double middle(const Interval& interval) {
 
 struct Collector {
   Interval mu_squared{0, precision};
+  Interval of_lattices{0, precision};
   std::map<std::pair<double, double>, double> counts;
+  std::map<std::pair<double, double>, double> lattices;
   double releases = 0;
 
   /// Why not, where the event is refused.
@@ -57,6 +59,15 @@ struct Collector {
       releases += count;
       return std::nullopt;
     }
+    if (const auto* lattice = std::get_if<Event::DiscreteGaussian>(&event.node())) {
+      const double sigma = lattice->sigma.value();
+      const auto sensitivity = static_cast<double>(lattice->sensitivity.value());
+      const Interval mu = Interval{sensitivity, precision} / Interval{sigma, precision};
+      of_lattices = of_lattices + Interval{count, precision} * mu * mu;
+      lattices[{sigma, sensitivity}] += count;
+      releases += count;
+      return std::nullopt;
+    }
     const auto once = squared(sampled != nullptr ? sampled->event : event);
     if (!once) return once.refusal();
     mu_squared = mu_squared + Interval{count, precision} * *once;
@@ -77,8 +88,13 @@ std::optional<Refusal> why_not_collected(const Event& event) { return Collector{
 Loss collect(const Event& event) {
   Collector collector;
   if (const auto refusal = collector.add(plainest(event), 1)) unsupported(*refusal);
-  Loss loss{middle(collector.mu_squared), {}, collector.releases};
+  Loss loss{.mu_squared = middle(collector.mu_squared + collector.of_lattices),
+            .continuous_mu_squared = middle(collector.mu_squared),
+            .parts = {},
+            .lattices = {},
+            .releases = collector.releases};
   if (loss.mu_squared != 0 && !(loss.mu_squared > 1e-200 && loss.mu_squared < 1e200)) throw Unsuitable{"its noise is out of range"};
+  for (const auto& [key, count] : collector.lattices) loss.lattices.push_back({key.first, key.second, count});
   for (const auto& [key, count] : collector.counts) {
     if (!(key.second > 1e-100 && key.second < 1e3)) throw Unsuitable{"the noise of a sampled batch is out of range"};
     if (!(key.first > 1e-30 && key.first < 1 - 1e-9)) throw Unsuitable{"its sampling rate is nearly 0 or 1"};

@@ -24,10 +24,19 @@ struct SampledReleases {
   double count;
 };
 
-/// Gaussian releases of `mu_squared` together (within 2 units; 0 for none) and sampled ones.
+/// `count` discrete Gaussian releases of one sigma and sensitivity.
+struct LatticeReleases {
+  double sigma;
+  double sensitivity;
+  double count;
+};
+
+/// Gaussian releases of `mu_squared` together (within 2 units; 0 for none), sampled ones, and lattices.
 struct Loss {
-  double mu_squared = 0;
+  double mu_squared = 0;             ///< with (sensitivity / sigma)^2 of each release of a lattice: lattice.h has what these differ by
+  double continuous_mu_squared = 0;  ///< without these
   std::vector<SampledReleases> parts;
+  std::vector<LatticeReleases> lattices;
   double releases = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include <surety/accounting/accountants/contour/excess_moment.h>
+#include <surety/accounting/accountants/contour/lattice.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/numbers/limit.h>
@@ -294,6 +295,11 @@ Cumulant Cumulants::computed(double s) {
   const double sign = direction_ == Direction::remove ? 1 : -1;
   const double half = loss_.mu_squared / 2;
   Cumulant sum{half * s * (s + 1), share_of_units(3.0) * half * s * (s + 1), half * (2 * s + 1), 2 * half};
+  for (const auto& releases : loss_.lattices) {
+    const Ball moment = Lattice{releases}.log_moment(s);
+    sum.value += releases.count * moment.value();
+    sum.error += releases.count * (moment.radius() + share_of_units(std::abs(moment.value())));
+  }
   for (const auto& grid : grids_) {
     const double count = grid.part.count;
     const auto at = tilt(grid, w, weights_);
@@ -304,7 +310,8 @@ Cumulant Cumulants::computed(double s) {
     sum.mean += count * sign * at.mean;
     sum.variance += count * at.variance;
   }
-  sum.error = covered(sum.error + share_of_units(static_cast<double>(grids_.size()) / 2) * std::abs(sum.value)).value();
+  sum.error =
+      covered(sum.error + share_of_units(static_cast<double>(grids_.size() + loss_.lattices.size()) / 2) * std::abs(sum.value)).value();
   return sum;
 }
 
