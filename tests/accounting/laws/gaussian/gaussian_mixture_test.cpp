@@ -124,7 +124,7 @@ TEST(Users, OfGaussianReleasesAreGaussian) {
 }
 
 TEST(Users, AreRefusedWhereNothingIsProved) {
-  EXPECT_THROW(static_cast<void>(parse_event("users(2, laplace(1))", Adjacency::zero_out)), Error);
+  EXPECT_THROW(static_cast<void>(parse_event("users(2, poisson(0.5, laplace(1)))", Adjacency::zero_out)), Error);
   EXPECT_THROW(static_cast<void>(parse_event("poisson(0.5, users(2, gaussian(1)))", Adjacency::zero_out)), Error);
   EXPECT_THROW(static_cast<void>(parse_event("users(2, poisson(0.5, gaussian(1)))", Adjacency::replace_one)), Error);
 }
