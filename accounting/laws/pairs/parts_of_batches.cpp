@@ -158,16 +158,22 @@ void PartsOfEvent::operator()(const Event::Users& e) {
   const auto multiplier = gaussian_multiplier(batch->event);
   if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
   if (e.records.value() > most_records_of_a_user) {
-    no_pair_for(*leaf_, fmt::format("has users of more than {} records, for which no mixture is made", most_records_of_a_user));
+    no_pair_for(*leaf_,
+                fmt::format("has users of {} records in Poisson batches, must have at most {}", e.records.value(), most_records_of_a_user));
   }
   const bool opposite = poisson_pair(batch->event) == PoissonPair::opposite;
-  const auto law = [&](double of_pair, Mixing mixing) {
+  const bool has_few = e.records.value() > most_single_records;
+  const auto law = [&](double of_pair, Mixing mixing, MixtureSide side) {
     const double of_record = opposite ? 2 * of_pair : of_pair;
     if (makes_none()) return LossLaw{GaussianMixtureBase{of_record, {0, 0}, 0}, mixing};
-    return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
+    if (!has_few) return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
+    const auto found = few_components(of_record, e.records.value(), batch->rate.value(), side);
+    // What is lost of P is at infinite loss; where P is the second law, it is at none.
+    return LossLaw{found.base, mixing, 1, mixing == Mixing::add ? 0 : found.lost};
   };
   const auto part = [&](Mixing mixing) {
-    return ReleaseLaws{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+    return ReleaseLaws{law(multiplier->lower, mixing, MixtureSide::above), law(multiplier->upper, mixing, MixtureSide::below),
+                       multiplier->lower == multiplier->upper && !has_few, count_};
   };
   if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
   out_.symmetric = false;
