@@ -43,7 +43,10 @@ struct PromisesOf {
   using Promises = std::vector<Promise>;
   using Result = OrRefusal<Promises>;
 
-  static Promises pure(const Interval& epsilon) { return {{Epsilon{epsilon.enclosure().upper}, Delta{0}}}; }
+  [[nodiscard]] Result pure(const Interval& epsilon) const {
+    const double upper = epsilon.enclosure().upper;
+    return std::isfinite(upper) ? Result{Promises{{Epsilon{upper}, Delta{0}}}} : Result{no_promise()};
+  }
   static Interval inverse(NoiseScale scale, double numerator = 1) { return number(numerator) / number(scale.value()); }
   [[nodiscard]] Refusal no_promise() const {
     return {event, "composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may"};

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/normal_form.h>
@@ -379,7 +380,22 @@ TEST(GroupBounds, AnswerQuestionsAboutUsers) {
     return best_epsilon(parse_event(text, Adjacency::add_or_remove_one), Delta{delta}).value;
   };
   EXPECT_EQ(epsilon_of("users(4, laplace(1))", 0), Enclosure(4, 4));
-  EXPECT_NEAR(epsilon_of("users(3, laplace(1))", 0).lower, 3, 1e-14);
+  for (int records = 3; records < 40; ++records) {
+    for (const double scale : {0.7, 1.0, 1.3}) {
+      const auto user = parse_event(fmt::format("users({}, laplace({}))", records, scale), Adjacency::add_or_remove_one);
+      const auto found = accounting::epsilon(ClosedForm{}, user, Delta{0});
+      const long double truth = records / static_cast<long double>(scale);
+      EXPECT_LE(found.lower, truth * (1 + 1e-18L)) << records << ' ' << scale << ", whose division rounds";
+      EXPECT_GE(found.upper, truth * (1 - 1e-18L)) << records << ' ' << scale;
+      EXPECT_LE(found.width(), 1e-15 * found.upper);
+    }
+  }
+  EXPECT_THROW(static_cast<void>(epsilon_of("users(3, laplace(5e-324))", 1e-3)), Error);
+  try {
+    static_cast<void>(epsilon_of("users(3, laplace(5e-324))", 1e-3));
+  } catch (const Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("its noise per record vanishes"), std::string::npos) << error.what();
+  }
   EXPECT_EQ(epsilon_of("users(4, zcdp(0.01))", 1e-6).upper, epsilon_of("zcdp(0.16)", 1e-6).upper);
   const double all = 1e-6 * std::expm1(4.0) / std::expm1(1.0);
   EXPECT_NEAR(epsilon_of("users(4, approx(1, 1e-6))", all * (1 + 1e-15)).upper, 4, 1e-12);
