@@ -14,6 +14,7 @@
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/by_parts.h>
 #include <surety/accounting/answers/loss_tests.h>
+#include <surety/accounting/answers/two_outcomes.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/releases.h>
@@ -121,6 +122,19 @@ Enclosure with_lower_end(const Event& event, const Question& question, const Enc
   return {lower, value.upper};
 }
 
+/// Of what states its divergences alone, also by its best release of two outcomes.
+Enclosure with_two_outcomes(const Event& event, const Question& question, const Enclosure& value) {
+  if (!(value.upper > value.lower)) return value;
+  const auto pair = two_outcomes(event, question);
+  const double lower = pair ? lower_end(*pair, question) : 0;
+  if (lower > value.upper) {
+    throw Error{ErrorCode::internal,
+                fmt::format("two proofs disagree about {}: a release of two outcomes costs at least {}, accountants say at most {}",
+                            describe(event), lower, value.upper)};
+  }
+  return {std::max(value.lower, lower), value.upper};
+}
+
 /// What all that may be asked about these parts rests on.
 std::vector<std::string_view> rest_on(const std::vector<Event>& parts) {
   auto all = rests_on(Composition::Basic::name, parts.front());
@@ -201,6 +215,7 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
   look_closer(event, question, effort, grid, opinions);
   auto found = answer_of(event, std::move(opinions));
   found.value = with_lower_end(event, question, with_one_record(event, question, effort, found.value));
+  found.value = with_two_outcomes(event, question, found.value);
   return with_parts(event, question, effort, std::move(found));
 }
 

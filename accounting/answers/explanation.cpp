@@ -141,7 +141,7 @@ class Notes {
     visit(node.event);
   }
   void visit(const Event::Users& node, Adjacency /*adjacency*/) {
-    add("users(k, e): neighbours differ in one user, who owns at most k records; each joins batches independently of the user's others.");
+    add("users(k, e): neighbours differ in one user, who owns at most k records; each joins batches independently of the user's others. Under replace-one each record is replaced by one other.");
     visit(node.event);
   }
   void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {

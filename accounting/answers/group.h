@@ -6,7 +6,7 @@
 //
 //   gaussian, generalized_gaussian, laplace, k_norm    noise / k        discrete_gaussian, discrete_laplace   sensitivity x k
 //   randomized_response                               k answers        pure, exponential                     k epsilon
-//   zcdp                                              k^2 rho          approx   (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))
+//   zcdp                                 k H_k xi and k^2 rho          approx   (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))
 #pragma once
 
 #include <cmath>

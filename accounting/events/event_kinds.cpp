@@ -41,30 +41,66 @@ void require_bound_per_record(const Event& event, std::string_view batch) {
           batch, describe(*unbounded))};
 }
 
-/// The first part that is neither a Gaussian release nor, where they are allowed, a batch of such; null where all are.
-const Event* not_gaussian(const Event& event, bool allows_batches) {
+/// The first of some parts that `find` finds something in; null where there is none.
+template <class Find>
+const Event* first_in(const std::vector<Event>& parts, const Find& find) {
+  for (const auto& part : parts) {
+    if (const Event* const found = find(part)) return found;
+  }
+  return nullptr;
+}
+
+/// The first part that is no Gaussian release; null where all are.
+const Event* not_gaussian(const Event& event) {
   const auto& node = event.node();
   if (std::holds_alternative<Event::Gaussian>(node) || std::holds_alternative<Event::RecordSum>(node)) return nullptr;
-  if (const auto* e = std::get_if<Event::Repeated>(&node)) return not_gaussian(e->event, allows_batches);
-  if (const auto* e = std::get_if<Event::Composed>(&node)) {
-    for (const auto& part : e->events) {
-      if (const auto* found = not_gaussian(part, allows_batches)) return found;
-    }
-    return nullptr;
-  }
-  if (allows_batches) {
-    if (const auto* e = std::get_if<Event::PoissonSampled>(&node)) return not_gaussian(e->event, false);
-    if (const auto* e = std::get_if<Event::Cyclic>(&node)) return not_gaussian(e->event, false);
-    if (const auto* e = std::get_if<Event::Allocated>(&node)) return not_gaussian(e->event, false);
-  }
+  if (const auto* e = std::get_if<Event::Repeated>(&node)) return not_gaussian(e->event);
+  if (const auto* e = std::get_if<Event::Composed>(&node)) return first_in(e->events, not_gaussian);
   return &event;
 }
 
-void require_gaussian(const Event& event, std::string_view what, bool allows_batches) {
-  const auto* other = not_gaussian(event, allows_batches);
+void require_gaussian(const Event& event, std::string_view what) {
+  const auto* other = not_gaussian(event);
   if (other == nullptr) return;
-  throw Error{ErrorCode::invalid_argument, fmt::format("{} holds {}, must hold gaussian and record_sum releases{}", what, describe(*other),
-                                                       allows_batches ? ", and poisson, cyclic and allocated batches of them" : "")};
+  throw Error{ErrorCode::invalid_argument, fmt::format("{} holds {}, must hold gaussian and record_sum releases", what, describe(*other))};
+}
+
+/// The first part of which no bound is known for several records of one user; null where there is none.
+struct UnknownOfUsers {
+  const Event& event;
+
+  static const Event* of(const Event& part) { return std::visit(UnknownOfUsers{part}, part.node()); }
+  const Event* operator()(const Event::Repeated& e) const { return of(e.event); }
+  const Event* operator()(const Event::Composed& e) const { return first_in(e.events, of); }
+  const Event* operator()(const Event::BestOf& e) const { return of(e.event); }
+  const Event* operator()(const Event::Parallel& e) const { return first_in(e.events, not_gaussian) == nullptr ? nullptr : &event; }
+  const Event* operator()(const Event::PoissonSampled& e) const { return not_gaussian(e.event) == nullptr ? nullptr : &event; }
+  const Event* operator()(const Event::Cyclic& e) const { return not_gaussian(e.event) == nullptr ? nullptr : &event; }
+  const Event* operator()(const Event::Allocated& e) const { return not_gaussian(e.event) == nullptr ? nullptr : &event; }
+  const Event* operator()(const Event::Law&) const { return &event; }
+  const Event* operator()(const Event::RenyiCurve&) const { return &event; }
+  const Event* operator()(const Event::SampledWithoutReplacement&) const { return &event; }
+  const Event* operator()(const Event::SampledWithReplacement&) const { return &event; }
+  const Event* operator()(const Event::Shuffled&) const { return &event; }
+  const Event* operator()(const Event::Deterministic&) const { return &event; }
+  const Event* operator()(const Event::TruncatedPoisson&) const { return &event; }
+  const Event* operator()(const Event::Mixture&) const { return &event; }
+  const Event* operator()(const Event::Users&) const { return &event; }
+  /// Single releases of every other kind: event_of_group.h has a bound for each.
+  template <class Release>
+  const Event* operator()(const Release&) const {
+    return nullptr;
+  }
+};
+
+void require_known_of_users(const Event& event, std::string_view what) {
+  const auto* unknown = UnknownOfUsers::of(event);
+  if (unknown == nullptr) return;
+  throw Error{
+      ErrorCode::invalid_argument,
+      fmt::format("{} holds {}, must hold single releases but law and renyi, or repeat, compose and best_of of them; batches (poisson, "
+                  "cyclic, allocated) and parallel only of gaussian and record_sum releases",
+                  what, describe(*unknown))};
 }
 
 /// The first part that is a batch, a search or users, which a batch may not hold. \pre there is one
@@ -132,7 +168,7 @@ struct Require {
       throw Error{ErrorCode::invalid_argument,
                   fmt::format("participations is {}, must be at most the {} rounds", e.participations.value(), e.rounds.value())};
     }
-    require_gaussian(e.event, e.word, false);
+    require_gaussian(e.event, e.word);
     batch(e);
   }
   void operator()(const Event::TruncatedPoisson& e) const {
@@ -140,12 +176,12 @@ struct Require {
       throw Error{ErrorCode::invalid_argument, fmt::format("largest batch is {}, must be less than the {} records: poisson drops none",
                                                            e.batches.size().value(), e.batches.records().value())};
     }
-    require_gaussian(e.event, e.word, false);
+    require_gaussian(e.event, e.word);
     batch(e);
   }
-  void operator()(const Event::Users& e) const { require_gaussian(e.event, e.word, true); }
+  void operator()(const Event::Users& e) const { require_known_of_users(e.event, e.word); }
   void operator()(const Event::Mixture& e) const {
-    require_gaussian(e.event, e.word, false);
+    require_gaussian(e.event, e.word);
     batch(e);
   }
   template <class Kind>

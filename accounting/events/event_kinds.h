@@ -293,8 +293,10 @@ struct Event::BestOf {
 // ---- Units ----
 
 /// `event` where neighbours differ in one user, who owns at most `records` records: all of them are added, removed, zeroed or replaced
-/// together. The releases inside are Gaussian or record_sum, and Poisson, cyclic and allocated batches of them, which each record joins
-/// independently of the user's others; of repeat and compose each release is meant.
+/// together, so a chain of `records` neighbours of the event inside joins the two data sets. Under replace-one each record is replaced by
+/// one other record. Inside are single releases other than law and renyi, or repeat, compose and best_of of them, which mean each release
+/// inside. Poisson, cyclic and allocated batches, which each record joins independently of the user's others, and parallel hold Gaussian or
+/// record_sum releases alone.
 struct Event::Users {
   Count records;
   Event event;

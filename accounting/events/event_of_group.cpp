@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,6 +23,19 @@ namespace {
 constexpr mpfr_prec_t group_precision = 128;
 
 Interval in_bits(double value) { return {value, group_precision}; }
+
+// Proved: docs/proofs/users.md#releases
+/// At least 1 + 1/2 + ... + 1/k.
+double harmonic_number(Count records) {
+  constexpr std::uint64_t summed = 1024;
+  Interval sum = in_bits(0);
+  const std::uint64_t k = records.value();
+  for (std::uint64_t i = 1; i <= std::min(k, summed); ++i) sum = sum + in_bits(1) / in_bits(static_cast<double>(i));
+  // The rest is at most the integral of 1 / x from the last of them on.
+  if (k > summed) sum = sum + log(in_bits(static_cast<double>(k)) / in_bits(static_cast<double>(summed)));
+  return sum.enclosure().upper;
+}
+// Proved so far.
 
 /// Releases whose costs are ordered by one number that a split group cannot exceed.
 bool is_gaussian(const Event& event) {
@@ -81,10 +96,10 @@ struct GroupOf {
   Event operator()(const Event::Pure& e) const { return pure(Epsilon{times(e.epsilon.value(), k())}, adjacency()); }
   /// Ranges of losses add up along the chain.
   Event operator()(const Event::Exponential& e) const { return exponential(Epsilon{times(e.epsilon.value(), k())}, adjacency()); }
-  /// [BS16] Proposition 1.9.
   Event operator()(const Event::Concentrated& e) const {
-    if (e.xi.value() > 0) no_event_for_the_group("its rho is shifted");
-    return zcdp(Rho{times(times(e.rho.value(), k()), k())}, adjacency());
+    const double rho = times(times(e.rho.value(), k()), k());
+    const double xi = e.xi.value() > 0 ? times(times(e.xi.value(), k()), harmonic_number(records)) : 0;
+    return zcdp(Epsilon{xi}, Rho{rho}, adjacency());
   }
   Event operator()(const Event::Profile&) const { given(); }
   Event operator()(const Event::Law&) const { given(); }
@@ -117,6 +132,145 @@ struct GroupOf {
   }
 };
 
+// Proved: docs/proofs/users.md#releases
+/// A point of the curve of a chain of k neighbours, each an (epsilon, delta)-private step from the one before.
+struct ChainPoint {
+  Enclosure epsilon;
+  Enclosure delta;
+};
+
+/// Of `kept` of the steps the guarantee is taken as it is, of the other `left` ones for the complement of an outcome:
+/// at (kept - left) epsilon. \pre epsilon > 0
+ChainPoint chain_point(double epsilon, double delta, double kept, double left) {
+  const Interval e = in_bits(epsilon);
+  const Interval lost = -expm1(-(in_bits(left) * e));
+  const Interval at = in_bits(kept - left) * e;
+  const Interval shown = in_bits(delta) / expm1(e);
+  return {at.enclosure(), (lost + shown * (lost + exp(at) - exp(-(in_bits(left) * e)))).enclosure()};
+}
+
+/// What may be left out: points that other ones imply. From above fewer points are a bound.
+std::vector<NumberPair> convex_hull(std::vector<NumberPair> points) {
+  std::sort(points.begin(), points.end(),
+            [](const NumberPair& a, const NumberPair& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; });
+  std::vector<NumberPair> hull;
+  for (const auto& point : points) {
+    if (!(point.second < 1)) continue;
+    if (!hull.empty() && (point.first == hull.back().first || point.second >= hull.back().second)) continue;
+    while (hull.size() > 1) {
+      const auto& before = hull[hull.size() - 2];
+      const auto& middle = hull.back();
+      const long double far = -std::expm1(static_cast<long double>(before.first) - point.first);
+      const long double near = -std::expm1(static_cast<long double>(middle.first) - point.first);
+      if (middle.second < point.second + (static_cast<long double>(before.second) - point.second) * (near / far)) break;
+      hull.pop_back();
+    }
+    hull.push_back(point);
+  }
+  return hull;
+}
+
+/// One visit per kind of single release.
+struct BoundsOfGroup {
+  const Event& event;
+  Count records;
+
+  /// Numbers of steps of a chain whose points are listed; of longer chains as many of them.
+  static constexpr double most_points = 256;
+
+  [[nodiscard]] GroupOf group() const { return {event, records}; }
+  [[nodiscard]] double k() const { return static_cast<double>(records.value()); }
+  [[nodiscard]] Adjacency adjacency() const { return event.adjacency(); }
+  /// x / k, rounded up: less cost.
+  [[nodiscard]] double share_above(double x) const { return (in_bits(x) / in_bits(k())).enclosure().upper; }
+  [[nodiscard]] static GroupBounds exactly(const Event& both) { return {both, both}; }
+
+  GroupBounds operator()(const Event::Laplace& e) const {
+    return {group()(e), laplace(NoiseScale{share_above(e.scale.value())}, adjacency())};
+  }
+  GroupBounds operator()(const Event::KNorm& e) const {
+    return {group()(e), k_norm(e.norm, e.dimension, NoiseScale{share_above(e.scale.value())}, adjacency())};
+  }
+  GroupBounds operator()(const Event::GeneralizedGaussian& e) const {
+    return {group()(e), generalized_gaussian(e.r, e.dimension, NoiseMultiplier{share_above(e.multiplier.value())}, adjacency())};
+  }
+  GroupBounds operator()(const Event::DiscreteGaussian& e) const { return exactly(group()(e)); }
+  GroupBounds operator()(const Event::DiscreteLaplace& e) const { return exactly(group()(e)); }
+  GroupBounds operator()(const Event::RandomizedResponse& e) const { return exactly(group()(e)); }
+  GroupBounds operator()(const Event::Exponential& e) const { return {group()(e), std::nullopt}; }
+  GroupBounds operator()(const Event::Pure& e) const { return pure_chain(e.epsilon.value()); }
+  GroupBounds operator()(const Event::Approximate& e) const {
+    const double epsilon = e.epsilon.value();
+    const double delta = e.delta.value();
+    if (delta == 0) return pure_chain(epsilon);
+    if (epsilon == 0) {
+      const auto all = (in_bits(delta) * in_bits(k())).enclosure();
+      if (!(all.upper < 1)) no_guarantee();
+      return {approx(Epsilon{0}, Delta{all.upper}, adjacency()), approx(Epsilon{0}, Delta{all.lower}, adjacency())};
+    }
+    std::vector<NumberPair> above;
+    std::vector<NumberPair> below;
+    const double first = std::ceil(k() / 2);
+    const double every = std::max(1.0, std::ceil((k() - first) / most_points));
+    for (double kept = k(); kept >= first; kept -= every) {
+      const auto point = chain_point(epsilon, delta, kept, k() - kept);
+      above.push_back({point.epsilon.upper, std::min(1.0, point.delta.upper)});
+      below.push_back({point.epsilon.lower, std::max(0.0, point.delta.lower)});
+    }
+    auto hull = convex_hull(std::move(above));
+    if (hull.empty()) no_guarantee();
+    std::reverse(below.begin(), below.end());
+    const bool is_attained = every == 1 && is_worst_chain(epsilon, delta);
+    return {curve(CurvePoints{std::move(hull)}, adjacency()),
+            is_attained ? std::optional{curve(CurvePoints{std::move(below)}, adjacency())} : std::nullopt};
+  }
+  GroupBounds operator()(const Event::Concentrated& e) const {
+    const Event upper = group()(e);
+    if (e.rho.value() == 0) return {upper, std::nullopt};
+    // k records that each move a Gaussian release of this rho.
+    const Interval multiplier = in_bits(1) / (in_bits(k()) * sqrt(in_bits(2) * in_bits(e.rho.value())));
+    return {upper, gaussian(NoiseMultiplier{multiplier.enclosure().upper}, adjacency())};
+  }
+  GroupBounds operator()(const Event::Profile& e) const {
+    std::vector<NumberPair> above;
+    for (const auto& [epsilon, delta] : e.points.all()) {
+      const double last = group().times(epsilon, k());
+      above.push_back({last, chain_delta(epsilon, delta, k())});
+    }
+    auto hull = convex_hull(std::move(above));
+    if (hull.empty()) no_guarantee();
+    return {curve(CurvePoints{std::move(hull)}, adjacency()), std::nullopt};
+  }
+  template <class Other>
+  GroupBounds operator()(const Other&) const {
+    group().no_event_for_the_group("no bound for several records is known");
+  }
+
+ private:
+  [[noreturn]] void no_guarantee() const { group().no_event_for_the_group("its delta reaches 1"); }
+
+  /// Geometric noise is the worst chain: docs/proofs/users.md#releases.
+  [[nodiscard]] GroupBounds pure_chain(double epsilon) const {
+    if (epsilon == 0) return exactly(pure(Epsilon{0}, adjacency()));
+    const auto scale = (in_bits(1) / in_bits(epsilon)).enclosure();
+    const auto with = [&](double b) {
+      return discrete_laplace(NoiseScale{std::min(b, std::numeric_limits<double>::max())}, records, adjacency());
+    };
+    const Event upper = with(scale.lower);
+    return {upper, std::isfinite(scale.upper) ? std::optional{with(scale.upper)} : std::nullopt};
+  }
+  /// Whether every vertex of the k-fold trade-off lies above 0, so that each step of a chain attains its guarantee.
+  [[nodiscard]] bool is_worst_chain(double epsilon, double delta) const {
+    constexpr double largest_exponent = 800;
+    if (epsilon * k() > largest_exponent) return false;
+    const Interval e = in_bits(epsilon);
+    const Interval vertex = (in_bits(1) - in_bits(delta)) / (in_bits(1) + exp(e));
+    const Interval spent = in_bits(delta) * expm1(in_bits(k() - 1) * e) / expm1(e);
+    return (vertex - spent).compare(0) >= 0;
+  }
+};
+// Proved so far.
+
 }  // namespace
 
 double chain_delta(double epsilon, double delta, double steps) {
@@ -133,6 +287,15 @@ Event event_of_group(const Event& event, Count records) {
   const StandardFloatingPoint environment;
   if (records == Count{1}) return event;
   return std::visit(GroupOf{event, records}, event.node());
+}
+
+OrRefusal<GroupBounds> group_bounds(const Event& release, Count records) {
+  const StandardFloatingPoint environment;
+  if (records == Count{1}) return GroupBounds{release, release};
+  std::optional<GroupBounds> found;
+  const auto refusal = refusal_thrown_by(release, [&] { found = std::visit(BoundsOfGroup{release, records}, release.node()); });
+  if (refusal) return *refusal;
+  return *std::move(found);
 }
 
 }  // namespace surety::accounting

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/kept_with_event.h>
 #include <surety/accounting/events/releases.h>
@@ -103,12 +104,20 @@ struct Plainest {
         inside != nullptr && inside->rounds == inside->participations) {
       return plainest(users(e.records, plainest(e.event)));
     }
-    const auto* inside = std::get_if<Event::Composed>(&e.event.node());
-    if (inside == nullptr) return event;
-    std::vector<Event> parts;
-    parts.reserve(inside->events.size());
-    for (const auto& part : inside->events) parts.push_back(plainest(users(e.records, part)));
-    return compose(std::move(parts));
+    if (const auto* inside = std::get_if<Event::BestOf>(&e.event.node())) {
+      return best_of(inside->runs, plainest(users(e.records, inside->event)));
+    }
+    if (const auto* inside = std::get_if<Event::Composed>(&e.event.node())) {
+      std::vector<Event> parts;
+      parts.reserve(inside->events.size());
+      for (const auto& part : inside->events) parts.push_back(plainest(users(e.records, part)));
+      return compose(std::move(parts));
+    }
+    if (e.event.has_sampling() || std::holds_alternative<Event::Parallel>(e.event.node()) || pairwise_multiplier(e.event)) return event;
+    const Event plain = plainest(e.event);
+    if (!is_itself(plain, e.event)) return plainest(users(e.records, plain));
+    const auto bounds = group_bounds(e.event, e.records);
+    return bounds && bounds->is_exact() ? plainest(bounds->upper) : event;
   }
   Event operator()(const Event::BestOf& e) const {
     return around(e.event, [&](Event inside) { return best_of(e.runs, std::move(inside)); });

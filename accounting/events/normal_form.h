@@ -15,7 +15,8 @@ namespace surety::accounting {
 /// The same releases under the names whose curves are known exactly: k_norm(l1, d, b), and any k_norm in one dimension, is laplace(b);
 /// generalized_gaussian(2, d, z) is gaussian(z); cyclic(b, T, q, e) is ceil(T / b) times poisson(q, e), also of users; allocated(t, t, e) is
 /// t times e; a curve of one point is approx, zcdp(xi, 0) is pure(xi), a law without losses, a mixture without shifts and
-/// renyi with a divergence of 0 are pure(0); users of what is repeated or composed are so of each release. Every other event is itself.
+/// renyi with a divergence of 0 are pure(0); users of what is repeated, composed or searched are so of each release, and users of one release are
+/// the release that costs exactly as much, where there is one (event_of_group.h). Every other event is itself.
 /// \source docs/proofs/composition.md#continual, docs/proofs/given.md, docs/proofs/users.md.
 [[nodiscard]] Event plainest(const Event& event);
 

@@ -68,8 +68,21 @@ struct HasRule {
   bool operator()(const Event::BestOf&) const { return false; }
   bool operator()(const Event::Allocated& e) const { return secret_batch(e.event); }
   bool operator()(const Event::TruncatedPoisson& e) const { return secret_batch(e.event); }
-  bool operator()(const Event::Users& e) const {
-    return kind == FilterKind::renyi || (kind != FilterKind::basic && !e.event.has_sampling());
+  bool operator()(const Event::Users& e) const { return kind == FilterKind::renyi || of_users(users(e.records, e.event)); }
+
+  /// Releases without a batch, which cost a user what the normal form says, or what a chain of neighbours does.
+  [[nodiscard]] bool of_users(const Event& event) const {
+    if (kind == FilterKind::gaussian) return gaussian_mu_squared(event, precision).has_value();
+    const Event plain = plainest(event);
+    const auto* users = std::get_if<Event::Users>(&plain.node());
+    if (users == nullptr) return inside(plain);
+    if (users->event.has_sampling() || !inside(users->event)) return false;
+    return kind == FilterKind::basic ? promises_of(plain).why_not() == std::nullopt : supports(Zcdp{}, plain);
+  }
+  /// Each release inside.
+  [[nodiscard]] bool inside(const Event& event) const {
+    const auto entries = Releases::of(event).entries();
+    return std::all_of(entries.begin(), entries.end(), [&](const auto& entry) { return std::visit(*this, entry.leaf.node()); });
   }
 
   /// The zcdp filter admits whatever has a rho, the renyi filter whatever has a curve.
@@ -183,7 +196,9 @@ Interval sum_of_deltas(const Releases& total) {
 bool promises_epsilons(const Releases& total) {
   const auto entries = total.entries();
   return std::all_of(entries.begin(), entries.end(), [](const auto& entry) {
-    return std::visit(HasRule{FilterKind::basic}, entry.leaf.node()) && !std::holds_alternative<Event::Approximate>(entry.leaf.node());
+    if (!std::visit(HasRule{FilterKind::basic}, entry.leaf.node())) return false;
+    const auto all = promises(entry.leaf);
+    return std::all_of(all.begin(), all.end(), [](const Promise& promise) { return promise.delta.value() == 0; });
   });
 }
 

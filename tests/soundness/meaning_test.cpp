@@ -788,6 +788,35 @@ TEST(Meaning, NoGroupOfTwoCostsMoreThanItsEvent) {
   }
 }
 
+TEST(Meaning, NoUserOfTwoRecordsCostsMoreThanTheEvent) {
+  Words words{5};
+  int seen = 0;
+  for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
+    const World world{adjacency, 3};
+    for (const auto& family : families()) {
+      if (!family.has_adjacency[static_cast<int>(adjacency)] || world.places > family.most_places) continue;
+      std::optional<Event> user;
+      try {
+        user = event_of("users(2, " + family.event + ")", adjacency);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        continue;
+      }
+      ++seen;
+      const auto opinions = opinions_of(*user, epsilons());
+      for (int i = 0; i < 4; ++i) {
+        const auto truth = exact_curve({family.draw(words, world)}, world, {}, epsilons(), 2);
+        for (const auto& opinion : opinions) {
+          for (std::size_t e = 0; e < truth.size(); ++e) {
+            EXPECT_LE(truth[e], opinion.upper[e] * (1 + slack) + slack) << describe(*user) << " by " << opinion.accountant;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(seen, 20);
+}
+
 TEST(Meaning, ATreeOfNoisySumsCostsAtMostItsEvent) {
   Words words{3};
   for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out}) {

@@ -15,6 +15,7 @@
 #include <surety/accounting/accountants/closed_form/largest_loss.h>
 #include <surety/accounting/accountants/closed_form/repetition.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/ball.h>
@@ -510,6 +511,27 @@ bool is_known_alone(const Event& part) {
          (norm != nullptr && norm->dimension == Count{1});
 }
 
+/// Users of one release, several times, where its noise is no double: what costs at most as much, and what costs at least as much.
+/// \source docs/proofs/users.md#releases.
+struct AroundUsers {
+  Event above;
+  Event below;
+};
+std::optional<AroundUsers> around_users(const Event& plain) {
+  const auto repeated = repetition(plain);
+  const auto* users = repeated ? std::get_if<Event::Users>(&repeated->leaf.node()) : nullptr;
+  if (users == nullptr || users->event.has_sampling() || !(repeated->count <= 0x1p53)) return std::nullopt;
+  const auto bounds = group_bounds(users->event, users->records);
+  if (!bounds || !bounds->lower) return std::nullopt;
+  const Count times{static_cast<std::uint64_t>(repeated->count)};
+  AroundUsers found{plainest(repeat(times, bounds->upper)), plainest(repeat(times, *bounds->lower))};
+  const auto knows = [](const Event& event) {
+    const auto known = ask_repetition(event, [](const auto&) { return Enclosure{0, 0}; });
+    return known && !known->why_not();
+  };
+  return knows(found.above) && knows(found.below) ? std::optional{std::move(found)} : std::nullopt;
+}
+
 std::optional<Refusal> why_no_mu(const Event& event) {
   const auto part = first_not_gaussian(event);
   if (!part) return std::nullopt;
@@ -526,7 +548,7 @@ Real mu_of(const Event& event) {
 
 std::optional<Refusal> why_not(const ClosedForm&, const Event& event) {
   const Event plain = plainest(event);
-  if (one_batch(plain)) return std::nullopt;
+  if (one_batch(plain) || around_users(plain)) return std::nullopt;
   const auto repeated = ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; });
   return repeated ? repeated->why_not() : why_no_mu(plain);
 }
@@ -534,6 +556,9 @@ std::optional<Refusal> why_not(const ClosedForm&, const Event& event) {
 Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
+  if (const auto around = around_users(plain)) {
+    return {delta(ClosedForm{}, around->below, epsilon).lower, delta(ClosedForm{}, around->above, epsilon).upper};
+  }
   if (const auto batch = one_batch(plain)) return delta_of(batch_curve(mu_of(batch->used), batch->rate), epsilon.value());
   auto found = ask_repetition(plain, [&](const auto& releases) { return releases.delta(epsilon.value()); });
   return found ? (*std::move(found)).value() : delta_of(gaussian_curve(mu_of(plain)), epsilon.value());
@@ -541,6 +566,9 @@ Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
 Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
+  if (const auto around = around_users(plain)) {
+    return {epsilon(ClosedForm{}, around->below, delta).lower, epsilon(ClosedForm{}, around->above, delta).upper};
+  }
   if (delta.value() == 0) {
     if (const auto largest = sum_of_largest_losses(plain)) return *largest;
   }

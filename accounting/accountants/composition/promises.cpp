@@ -9,6 +9,8 @@
 #include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/composition/sums.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_of_group.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
 
@@ -41,7 +43,10 @@ struct PromisesOf {
   using Promises = std::vector<Promise>;
   using Result = OrRefusal<Promises>;
 
-  static Promises pure(const Interval& epsilon) { return {{Epsilon{epsilon.enclosure().upper}, Delta{0}}}; }
+  [[nodiscard]] Result pure(const Interval& epsilon) const {
+    const double upper = epsilon.enclosure().upper;
+    return std::isfinite(upper) ? Result{Promises{{Epsilon{upper}, Delta{0}}}} : Result{no_promise()};
+  }
   static Interval inverse(NoiseScale scale, double numerator = 1) { return number(numerator) / number(scale.value()); }
   [[nodiscard]] Refusal no_promise() const {
     return {event, "composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may"};
@@ -103,6 +108,24 @@ struct PromisesOf {
     const Interval delta = number(q) * sum_of_deltas(*inner);
     return Promises{
         {Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, std::nextafter(1.0, 0.0))}}};
+  }
+  /// A chain of neighbours, each step of which is paid for: docs/proofs/composition.md#group.
+  Result operator()(const Event::Users& e) const {
+    const Event plain = plainest(event);
+    const auto* users = std::get_if<Event::Users>(&plain.node());
+    if (users == nullptr) return inside(plain);
+    // Of a batch no chain is the user's records, which join it one by one.
+    if (users->event.has_sampling() || std::holds_alternative<Event::Parallel>(users->event.node())) return no_promise();
+    auto made = inside(users->event);
+    if (!made) return made;
+    const auto k = static_cast<double>(e.records.value());
+    for (auto& promise : *made) {
+      const double epsilon = (number(k) * number(promise.epsilon.value())).enclosure().upper;
+      const double delta = chain_delta(promise.epsilon.value(), promise.delta.value(), k);
+      if (!std::isfinite(epsilon) || !(delta < 1)) return no_promise();
+      promise = {Epsilon{epsilon}, Delta{delta}, promise.count};
+    }
+    return made;
   }
   /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
   Result operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }

@@ -17,6 +17,7 @@
 #include <surety/accounting/accountants/renyi/release_curves.h>
 #include <surety/accounting/accountants/renyi/sampled_releases.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
@@ -421,7 +422,8 @@ struct CurveOf {
       return users_epoch_curve(e.records.value(), epoch->rounds.value(), *mu, event.adjacency() == Adjacency::replace_one);
     }
     const auto multiplier = gaussian_multiplier(event);
-    if (!multiplier) return no_theorem_for(event, "privacy-loss answers");
+    if (!multiplier && e.event.has_sampling()) return no_theorem_for(event, "privacy-loss answers");
+    if (!multiplier) return group_curve(e);
     // The multiplier is rounded: a bound, but not the cost itself.
     return Curve{[bound = *(*this)(Event::Gaussian{NoiseMultiplier{multiplier->lower}})](At at) {
       return OrderBound{bound(at).divergence, false};
@@ -446,6 +448,15 @@ struct CurveOf {
   template <class Release>
   Result operator()(const Release&) const {
     return Curve{[release = event](At at) { return release_bound(release, at.order); }};
+  }
+
+  /// From above alone.
+  static Result group_curve(const Event::Users& e) {
+    const auto bounds = group_bounds(e.event, e.records);
+    if (!bounds) return bounds.refusal();
+    auto above = curve_of(bounds->upper);
+    if (!above) return above;
+    return Curve{[above = *std::move(above)](At at) { return OrderBound{above(at).divergence, false}; }};
   }
 
   static Curve sum(std::vector<std::pair<double, Curve>> parts) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
@@ -20,6 +21,16 @@ constexpr mpfr_prec_t precision = 128;
 Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
 
 OrRefusal<Interval> rho_or_refusal(const Event& event, mpfr_prec_t bits);
+
+/// Users of releases as an event that costs them at most: the normal form, or the bound for one release; nothing where there is none.
+std::optional<Event> above_users(const Event& event) {
+  const Event plain = plainest(event);
+  const auto* users = std::get_if<Event::Users>(&plain.node());
+  if (users == nullptr) return plain;
+  if (users->event.has_sampling() || std::holds_alternative<Event::Parallel>(users->event.node())) return std::nullopt;
+  const auto bounds = group_bounds(users->event, users->records);
+  return bounds ? std::optional{bounds->upper} : std::nullopt;
+}
 
 /// rho of an event; every branch is a bound from above, see docs/proofs/zcdp.md#zcdp-events.
 struct RhoOf {
@@ -81,7 +92,8 @@ struct RhoOf {
   Result operator()(const Event::Deterministic& e) const { return rho_or_refusal(e.event, bits); }
   Result operator()(const Event::Users&) const {
     if (const auto mu_squared = gaussian_mu_squared(event, bits)) return *mu_squared / number(2);
-    return no_theorem();
+    const auto above = above_users(event);
+    return above ? rho_or_refusal(*above, bits) : no_theorem();
   }
   template <class Other>
   Result operator()(const Other&) const {
@@ -118,12 +130,31 @@ struct XiOf {
   Interval operator()(const Other&) const {
     return {0, bits};
   }
-  [[nodiscard]] Interval of(const Event& event) const { return std::visit(*this, event.node()); }
+  [[nodiscard]] Interval of(const Event& event) const {
+    if (!std::holds_alternative<Event::Users>(event.node())) return std::visit(*this, event.node());
+    const auto above = above_users(event);
+    return above && !std::holds_alternative<Event::Users>(above->node()) ? of(*above) : Interval{0, bits};
+  }
 };
 
 // Proved: docs/proofs/zcdp.md#pinsker
-/// What delta is at most at every epsilon: the total variation of laws whose divergence of order 1 is at most this [Pinsker's inequality].
-double largest_delta(const Interval& divergence) { return std::min(1.0, sqrt(divergence / Interval{2, precision}).enclosure().upper); }
+/// What delta is at most at every epsilon: the total variation x of laws whose divergence of order 1 is at most this in both directions,
+/// x log((1 + x) / (1 - x)) <= divergence. That is less than Pinsker's inequality says.
+double largest_delta(const Interval& divergence) {
+  const double pinsker = std::min(1.0, sqrt(divergence / Interval{2, precision}).enclosure().upper);
+  const double wanted = divergence.enclosure().upper;
+  const auto excess = [&](double x) { return x * (std::log1p(x) - std::log1p(-x)) - wanted; };
+  const double end = std::nextafter(1.0, 0.0);
+  if (!(excess(end) > 0)) return pinsker;
+  // The left side rises with x, so any x at which it is at least the divergence is a bound.
+  double x = narrow_root(excess, 0, end, 50, 200).middle();
+  for (int i = 0; i < 8; ++i) {
+    x = std::min(end, x * (1 + 0x1p-50));
+    const Interval at{x, precision};
+    if ((at * (log1p(at) - log1p(-at)) - divergence).compare(0) >= 0) return std::min(pinsker, x);
+  }
+  return pinsker;
+}
 // Proved so far.
 
 /// By the divergence of some order.

@@ -179,7 +179,7 @@ bool has_users_divergence(const Event& leaf) {
   const auto* users = std::get_if<Event::Users>(&leaf.node());
   const auto* batch = users != nullptr ? std::get_if<Event::PoissonSampled>(&users->event.node()) : nullptr;
   return batch != nullptr && leaf.adjacency() != Adjacency::replace_one && batch->rate.value() < 1 &&
-         users->records.value() <= most_records_of_a_user && largest_mu(batch->event);
+         users->records.value() <= most_single_records && largest_mu(batch->event);
 }
 
 double users_divergence(const Event& leaf, RenyiOrder order) {

@@ -7,8 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <surety/accounting/events/points.h>
 #include <surety/accounting/laws/losses/pieces.h>
+#include <surety/base/numbers/interval.h>
+#include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 #include <surety/base/text/error.h>
 
@@ -256,6 +260,146 @@ GaussianMixtureBase binomial_mixture(double multiplier, std::uint64_t records, d
   found.weight_error = error.value();
   return found;
 }
+
+// Proved: docs/proofs/users.md#many
+namespace {
+
+constexpr mpfr_prec_t bits_of_shares = 192;
+
+Interval exactly(double value) { return {value, bits_of_shares}; }
+
+/// The probabilities of numbers of records in the batch, one after another.
+class BinomialShares {
+ public:
+  BinomialShares(std::uint64_t records, double rate)
+      : records_{static_cast<double>(records)},
+        log_rate_{log(exactly(rate))},
+        log_rest_{log1p(-exactly(rate))},
+        odds_{exactly(rate) / (exactly(1) - exactly(rate))} {}
+
+  [[nodiscard]] Interval at(double i) const {
+    const auto log_factorial = [](double n) { return n < 2 ? exactly(0) : log_gamma(exactly(n) + exactly(1)); };
+    const Interval choices = log_factorial(records_) - log_factorial(i) - log_factorial(records_ - i);
+    return exp(choices + exactly(i) * log_rate_ + exactly(records_ - i) * log_rest_);
+  }
+  /// From that of i to that of i + 1, or of i - 1.
+  [[nodiscard]] Interval up(const Interval& share, double i) const { return share * odds_ * exactly(records_ - i) / exactly(i + 1); }
+  [[nodiscard]] Interval down(const Interval& share, double i) const { return share / odds_ * exactly(i) / exactly(records_ - i + 1); }
+
+  /// Of all numbers above i, and of those from 1 to i - 1. Ratios of neighbours fall with the number.
+  [[nodiscard]] Interval above(double i) const {
+    return rest(
+        i, records_, [this](const Interval& share, double at) { return up(share, at); }, 1);
+  }
+  [[nodiscard]] Interval below(double i) const {
+    return rest(
+        i, 1, [this](const Interval& share, double at) { return down(share, at); }, -1);
+  }
+
+  /// log of a bound on the probability of numbers at least as far from the mean as i, roughly: it only chooses.
+  [[nodiscard]] double log_tail(double i, double rate) const {
+    const double x = i / records_;
+    const double more = x > 0 ? x * std::log(x / rate) : 0;
+    const double less = x < 1 ? (1 - x) * std::log((1 - x) / (1 - rate)) : 0;
+    return -records_ * (more + less);
+  }
+
+ private:
+  template <class Next>
+  [[nodiscard]] Interval rest(double from, double last, const Next& next, double step) const {
+    Interval sum = exactly(0);
+    Interval share = at(from);
+    for (double i = from; i != last; i += step) {
+      const Interval following = next(share, i);
+      // Once they fall by so much at each step, all others are at most a geometric series.
+      const Interval ratio = following / share;
+      const Interval others = following / (exactly(1) - ratio);
+      constexpr double negligible = 0x1p-80;
+      if (ratio.compare(1) < 0 && sum.compare(0) > 0 && (others - exactly(negligible) * sum).compare(0) < 0) {
+        return sum + hull(exactly(0), others);
+      }
+      sum = sum + following;
+      share = following;
+    }
+    return sum;
+  }
+
+  double records_;
+  Interval log_rate_;
+  Interval log_rest_;
+  Interval odds_;
+};
+
+}  // namespace
+
+FewComponents few_components(double multiplier, std::uint64_t records, double rate, MixtureSide side) {
+  constexpr double most_near = 768;
+  constexpr double most_far = 256;
+  constexpr double log_near = -50;
+  constexpr double log_negligible = -800;
+  const BinomialShares shares{records, rate};
+  const auto k = static_cast<double>(records);
+  const double mean = std::round(k * rate);
+  // The numbers that get components.
+  const auto end_of = [&](double log_least, double far) {
+    double near = mean;
+    while (std::abs(far - near) > 1) {
+      const double middle = std::round(near + (far - near) / 2);
+      (shares.log_tail(middle, rate) > log_least ? near : far) = middle;
+    }
+    return far;
+  };
+  const double first = std::max(1.0, end_of(log_negligible, 0));
+  const double last = std::max(first, end_of(log_negligible, k));
+  // Those that matter most stand for few others.
+  const double first_near = std::clamp(end_of(log_near, 0), first, last);
+  const double last_near = std::clamp(end_of(log_near, k), first_near, last);
+  const double near_run = std::ceil((last_near - first_near + 1) / most_near);
+  const double far_run = std::ceil((last - last_near + first_near - first + 1) / most_far);
+  const bool is_above = side == MixtureSide::above;
+
+  FewComponents found{{multiplier, {}, 0, {}}, 0};
+  Upper error{0};
+  const auto add = [&](double number, const Interval& share) {
+    const auto log_share = log(share).enclosure();
+    const double nearest = log_share.lower + 0.5 * (log_share.upper - log_share.lower);
+    error = max(error, Upper{Exact{log_share.upper}} - Exact{log_share.lower});
+    found.base.shifts.push_back(number);
+    found.base.log_weights.push_back(nearest);
+  };
+  const Interval none = shares.at(0);
+  const Interval few = first > 1 ? shares.below(first) : exactly(0);
+  // Of no records in the batch. From above they stand with the first ones where that is next to never.
+  const bool is_never = is_above && none.approximate_log() < 2 * log_negligible;
+  if (is_never) {
+    found.base.shifts.push_back(0);
+    found.base.log_weights.push_back(-infinity);
+  } else {
+    add(0, is_above ? none : none + few);
+  }
+  Interval together = exactly(0);
+  if (is_above) together = is_never ? few + none : few;
+  Interval share = shares.at(first);
+  for (double from = first; from <= last;) {
+    poll_limit();
+    const bool is_near = from >= first_near && from <= last_near;
+    const double to = std::min(is_near || from > last_near ? last : first_near - 1, from + (is_near ? near_run : far_run) - 1);
+    for (double i = from; i <= to; ++i) {
+      together = together + share;
+      if (i < k) share = shares.up(share, i);
+    }
+    if (to == last && !is_above && last < k) together = together + shares.above(last);
+    add(is_above ? to : from, together);
+    together = exactly(0);
+    from = to + 1;
+  }
+  if (is_above && last < k) found.lost = shares.above(last).enclosure().upper;
+  // The rest of P is scaled to 1: -log(1 - lost) is at most twice `lost` up to 1/2.
+  if (!(found.lost <= 0.5)) throw Error{ErrorCode::internal, fmt::format("a mixture loses a share {} of its components", found.lost)};
+  found.base.weight_error = (error + Upper{Exact{2 * found.lost}}).value();
+  return found;
+}
+// Proved so far.
 
 std::optional<GaussianMixtureBase> given_mixture(double multiplier, const MixtureParts& components) {
   std::map<double, LongBall> weights{{0, 0}};

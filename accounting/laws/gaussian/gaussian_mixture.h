@@ -10,12 +10,23 @@
 
 namespace surety::accounting::laws {
 
-/// Records of a user that a mixture is made for at most.
-inline constexpr std::uint64_t most_records_of_a_user = 256;
+/// Records of a user for which a component is made of each number of records in the batch.
+inline constexpr std::uint64_t most_single_records = 256;
+/// Records of a user at most, of which a mixture with few components is made.
+inline constexpr std::uint64_t most_records_of_a_user = std::uint64_t{1} << 20;
 
 /// The sum of `records` vectors of length 1, each in the batch with probability `rate`: i of them with probability
-/// C(records, i) rate^i (1 - rate)^(records - i). \pre 0 < rate < 1, 1 <= records <= most_records_of_a_user.
+/// C(records, i) rate^i (1 - rate)^(records - i). \pre 0 < rate < 1, 1 <= records.
 [[nodiscard]] GaussianMixtureBase binomial_mixture(double multiplier, std::uint64_t records, double rate);
+
+/// At most some thousand components for many records: from above no number of records is smaller than the number that it stands for, from below
+/// none is larger. \pre 0 < rate < 1, 1 <= records <= most_records_of_a_user. \source docs/proofs/users.md#many.
+struct FewComponents {
+  GaussianMixtureBase base;
+  double lost;  ///< at most this share of P is in no component; 0 from below
+};
+enum class MixtureSide { above, below };
+[[nodiscard]] FewComponents few_components(double multiplier, std::uint64_t records, double rate, MixtureSide side);
 
 /// The shifts and weights of an event, the latter scaled to a sum of 1; nothing where nothing moves. \source docs/proofs/users.md#mixture.
 [[nodiscard]] std::optional<GaussianMixtureBase> given_mixture(double multiplier, const MixtureParts& components);

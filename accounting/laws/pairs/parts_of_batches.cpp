@@ -129,23 +129,51 @@ std::optional<LossLaw> PartsOfEvent::law_of_slots(const Event& inner, std::uint6
 }
 // Proved so far.
 
+// Proved: docs/proofs/users.md#releases
+void PartsOfEvent::users_of_release(const Event::Users& e) {
+  const auto bounds = group_bounds(e.event, e.records);
+  if (!bounds) no_pair_for(*leaf_, fmt::format("has no dominating pair here: {}", bounds.refusal().sentence()));
+  const auto visited = [&](const Event& event) {
+    BothDirections found;
+    PartsOfEvent{found, others_, tilt_, reach_, from_above_}.visit(event, count_);
+    return found;
+  };
+  const BothDirections above = visited(bounds->upper);
+  out_.symmetric = out_.symmetric && above.symmetric;
+  std::optional<BothDirections> below;
+  if (bounds->lower && !from_above_) below = visited(*bounds->lower);
+  if (below) out_.symmetric = out_.symmetric && below->symmetric;
+  const auto alone = [](const ReleaseLaws& part) { return ReleaseLaws{part.upper, nothing(), false, part.count}; };
+  const auto beside = [](const ReleaseLaws& part) { return ReleaseLaws{nothing(), part.lower.value_or(nothing()), false, part.count}; };
+  for (std::size_t i = 0; i < above.remove.size(); ++i) add(alone(above.remove[i]), alone(above.add[i]));
+  for (std::size_t i = 0; below && i < below->remove.size(); ++i) add(beside(below->remove[i]), beside(below->add[i]));
+}
+// Proved so far.
+
 void PartsOfEvent::operator()(const Event::Users& e) {
   if (const auto multiplier = gaussian_multiplier(*leaf_)) return gaussian(multiplier->lower, multiplier->upper, 1);
   if (const auto* epoch = std::get_if<Event::Allocated>(&e.event.node())) return users_of_epoch(e.records.value(), *epoch);
   const auto* batch = std::get_if<Event::PoissonSampled>(&e.event.node());
-  const auto multiplier = batch != nullptr ? gaussian_multiplier(batch->event) : std::nullopt;
+  if (batch == nullptr) return users_of_release(e);
+  const auto multiplier = gaussian_multiplier(batch->event);
   if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
   if (e.records.value() > most_records_of_a_user) {
-    no_pair_for(*leaf_, fmt::format("has users of more than {} records, for which no mixture is made", most_records_of_a_user));
+    no_pair_for(*leaf_,
+                fmt::format("has users of {} records in Poisson batches, must have at most {}", e.records.value(), most_records_of_a_user));
   }
   const bool opposite = poisson_pair(batch->event) == PoissonPair::opposite;
-  const auto law = [&](double of_pair, Mixing mixing) {
+  const bool has_few = e.records.value() > most_single_records;
+  const auto law = [&](double of_pair, Mixing mixing, MixtureSide side) {
     const double of_record = opposite ? 2 * of_pair : of_pair;
     if (makes_none()) return LossLaw{GaussianMixtureBase{of_record, {0, 0}, 0}, mixing};
-    return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
+    if (!has_few) return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
+    const auto found = few_components(of_record, e.records.value(), batch->rate.value(), side);
+    // What is lost of P is at infinite loss; where P is the second law, it is at none.
+    return LossLaw{found.base, mixing, 1, mixing == Mixing::add ? 0 : found.lost};
   };
   const auto part = [&](Mixing mixing) {
-    return ReleaseLaws{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+    return ReleaseLaws{law(multiplier->lower, mixing, MixtureSide::above), law(multiplier->upper, mixing, MixtureSide::below),
+                       multiplier->lower == multiplier->upper && !has_few, count_};
   };
   if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
   out_.symmetric = false;

@@ -74,7 +74,8 @@ class PartsOfEvent {
   void operator()(const Event::Deterministic& e);
   /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
   void operator()(const Event::Shuffled& e);
-  /// A user's records in a Poisson batch: the sum of those that are in it, which lie in one direction at worst.
+  /// A user's records in a Poisson batch: the sum of those that are in it, which lie in one direction at worst. Without a batch the bounds
+  /// of event_of_group.h.
   void operator()(const Event::Users& e);
   /// Of a search bounds on its curve are known, the same for both directions, and what some scores attain.
   void operator()(const Event::BestOf&);
@@ -120,6 +121,8 @@ class PartsOfEvent {
   /// logarithms that makes the most of how records take part, where that is listed.
   void from_below(double multiplier, std::uint64_t rounds, double times, const std::vector<DealtRecords>& ways,
                   const std::optional<AtomsBase>& seen);
+  /// A user's records in one release: from above what it costs them at most, from below what it costs them at least.
+  void users_of_release(const Event::Users& e);
   /// A user's records, each dealt for itself. From above they are told who shares a round and in which part of the rounds each round is, or
   /// each has a share of the noise for itself.
   void users_of_epoch(std::uint64_t records, const Event::Allocated& e);

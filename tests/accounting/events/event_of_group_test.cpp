@@ -10,11 +10,15 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/normal_form.h>
 
 namespace surety::accounting::event_of_group_test {
 namespace {
@@ -195,6 +199,212 @@ TEST(ChainDelta, IsTheSumOfItsStepsRoundedUp) {
     }
   }
   EXPECT_EQ(chain_delta(1e300, 1e-300, 2), 1) << "no delta of double is left of so many steps";
+}
+
+// ---- Users of single releases ----
+
+Enclosure of_users(const std::string& text, int records, double epsilon) {
+  return best_delta(parse_event(fmt::format("users({}, {})", records, text), Adjacency::replace_one), Epsilon{epsilon}).value;
+}
+
+/// The trade-off of one step: what is at most likely where the neighbour has this probability.
+double step_up(double epsilon, double delta, double x) {
+  return std::min({1.0, delta + std::exp(epsilon) * x, 1 - std::exp(-epsilon) * (1 - delta - x)});
+}
+/// Where a step reaches y, or nothing below 0.
+double step_down(double epsilon, double delta, double y) {
+  const double vertex = (1 - delta) / (1 + std::exp(epsilon));
+  return y <= step_up(epsilon, delta, vertex) ? (y - delta) * std::exp(-epsilon) : 1 - delta - (1 - y) * std::exp(epsilon);
+}
+
+/// Laws of which each is the worst (epsilon, delta)-private neighbour of the next: masses of the intervals between all places where a step bends.
+Chain worst_chain(double epsilon, double delta, int records) {
+  std::vector<double> places{0, 1};
+  for (double bend : {(1 - delta) / (1 + std::exp(epsilon)), 1 - delta}) {
+    for (int i = 0; i < records && bend > 0; ++i, bend = step_down(epsilon, delta, bend)) places.push_back(bend);
+  }
+  std::sort(places.begin(), places.end());
+  Chain chain;
+  std::vector<double> up_to = places;
+  for (int i = records; i >= 0; --i) {
+    std::vector<double> law{up_to[0]};
+    for (std::size_t j = 0; j + 1 < up_to.size(); ++j) law.push_back(up_to[j + 1] - up_to[j]);
+    chain.insert(chain.begin(), std::move(law));
+    for (double& mass : up_to) mass = step_up(epsilon, delta, mass);
+  }
+  return chain;
+}
+
+TEST(GroupBounds, OfPureAndApproximateReleasesAreThoseOfTheWorstChain) {
+  for (const int records : {2, 3, 6}) {
+    for (const double epsilon : {0.05, 0.7}) {
+      for (const double delta : {0.0, 1e-4, 0.01}) {
+        const auto chain = worst_chain(epsilon, delta, records);
+        ASSERT_LE(of_steps(chain, epsilon), delta + 1e-14) << "the chain keeps its guarantee";
+        const auto text = fmt::format("approx({}, {})", epsilon, delta);
+        for (const double share : {0.0, 0.31, 0.6, 0.9, 1.0, 1.2}) {
+          const double at = share * records * epsilon;
+          const double truth = of_ends(chain, at);
+          const auto found = of_users(text, records, at);
+          EXPECT_LE(found.lower, truth + 1e-12) << text << " " << records << " " << at;
+          EXPECT_GE(found.upper, truth - 1e-12) << text << " " << records << " " << at;
+          EXPECT_LE(found.upper - found.lower, 1e-7 + 1e-3 * found.upper) << text << " " << records << " " << at;
+        }
+      }
+    }
+  }
+  // Where the delta of a chain runs out of mass, nothing is said from below.
+  EXPECT_FALSE(group_bounds(parse_event("approx(1, 0.05)", Adjacency::zero_out), Count{5})->lower);
+}
+
+TEST(GroupBounds, OfEveryChainAreAboveIt) {
+  std::mt19937_64 words{12};
+  for (int number = 0; number < 4; ++number) {
+    const int records = 2 + number;
+    const auto chain = draw_chain(words, records, 0.1 + 0.3 * number);
+    std::string points;
+    double loss = 0;
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+      for (std::size_t r = 0; r < 4; ++r) loss = std::max(loss, std::abs(std::log(chain[i][r] / chain[i + 1][r])));
+    }
+    for (const double share : {0.0, 0.3, 0.6}) {
+      points += fmt::format("{}{:.17g}, {:.17g}", points.empty() ? "" : ", ", share * loss, of_steps(chain, share * loss) * (1 + 1e-12));
+    }
+    for (const double at : {0.0, 0.4 * loss, loss, 0.8 * loss * records}) {
+      for (const auto& text :
+           {fmt::format("pure({:.17g})", loss), fmt::format("approx({:.17g}, {:.17g})", 0.5 * loss, of_steps(chain, 0.5 * loss) + 1e-15),
+            "curve(" + points + ")"}) {
+        try {
+          EXPECT_LE(of_ends(chain, at), of_users(text, records, at).upper * (1 + 1e-9)) << text << " " << records << " " << at;
+        } catch (const Error& error) {
+          EXPECT_NE(std::string{error.what()}.find("its delta reaches 1"), std::string::npos) << error.what();
+        }
+      }
+    }
+  }
+}
+
+/// The larger divergence of an order of two laws, in both directions.
+double divergence(const std::vector<double>& p, const std::vector<double>& q, double order) {
+  const auto one_way = [order](const std::vector<double>& one, const std::vector<double>& other) {
+    std::vector<double> exponents;
+    for (std::size_t i = 0; i < one.size(); ++i) exponents.push_back(order * std::log(one[i]) + (1 - order) * std::log(other[i]));
+    const double top = *std::max_element(exponents.begin(), exponents.end());
+    double sum = 0;
+    for (const double exponent : exponents) sum += std::exp(exponent - top);
+    return (top + std::log(sum)) / (order - 1);
+  };
+  return std::max(one_way(p, q), one_way(q, p));
+}
+
+// rho k^2 and xi k H_k, both of which a chain needs.
+TEST(GroupBounds, OfShiftedConcentrationAreAboveTheDivergencesOfEveryChain) {
+  std::mt19937_64 words{13};
+  double closest = 0;
+  for (int number = 0; number < 40; ++number) {
+    const int records = 2 + number % 3;
+    auto chain = draw_chain(words, records, 0.02 + 0.1 * (number % 5));
+    if (number % 2 == 0) {
+      // A Gaussian that moves, on a grid.
+      const double mu = 0.05 * (1 + number);
+      for (int i = 0; i <= records; ++i) {
+        std::vector<double> law;
+        double all = 0;
+        for (double x = -9; x <= 9 + mu * records; x += 0.05)
+          law.push_back(std::exp(-0.5 * (x - mu * i) * (x - mu * i))), all += law.back();
+        for (double& mass : law) mass /= all;
+        chain[static_cast<std::size_t>(i)] = std::move(law);
+      }
+    }
+    for (const double share : {0.0, 0.4, 0.9}) {
+      // The least rho beside a xi that is a share of the first order's divergence.
+      std::vector<double> orders;
+      for (double a = 1.02; a < 30; a *= 1.05) orders.push_back(a);
+      double first = 0;
+      for (std::size_t i = 0; i + 1 < chain.size(); ++i) first = std::max(first, divergence(chain[i], chain[i + 1], 1.0001));
+      const double xi = share * first;
+      double rho = 0;
+      for (double a = 1.0001; a < 130; a *= 1.01) {
+        for (std::size_t i = 0; i + 1 < chain.size(); ++i) rho = std::max(rho, (divergence(chain[i], chain[i + 1], a) - xi) / a);
+      }
+      const auto bounds = group_bounds(zcdp(Epsilon{xi}, Rho{rho}, Adjacency::zero_out), Count{static_cast<std::uint64_t>(records)});
+      ASSERT_TRUE(bounds);
+      const auto& all = std::get<Event::Concentrated>(bounds->upper.node());
+      for (const double a : orders) {
+        const double truth = divergence(chain.front(), chain.back(), a);
+        const double most = all.xi.value() + all.rho.value() * a;
+        EXPECT_LE(truth, most * (1 + 1e-3)) << records << " " << a << " " << share;
+        closest = std::max(closest, truth / most);
+      }
+    }
+  }
+  EXPECT_GT(closest, 0.999);
+  const auto bounds = group_bounds(parse_event("zcdp(0.1, 0.01)", Adjacency::zero_out), Count{3});
+  const auto& three = std::get<Event::Concentrated>(bounds->upper.node());
+  EXPECT_NEAR(three.xi.value(), 0.55, 1e-15);
+  EXPECT_NEAR(three.rho.value(), 0.09, 1e-15);
+  EXPECT_GE(three.xi.value(), 0.1 * 5.5);
+  // H_k of many records.
+  const auto many = group_bounds(parse_event("zcdp(1, 1e-9)", Adjacency::zero_out), Count{100000});
+  EXPECT_NEAR(std::get<Event::Concentrated>(many->upper.node()).xi.value() / 1e5, 12.0901461299, 1e-3);
+  EXPECT_GE(std::get<Event::Concentrated>(many->upper.node()).xi.value() / 1e5, 12.0901461298);
+}
+
+TEST(GroupBounds, AreTheNormalFormWhereTheyAreExact) {
+  const auto plain = [](const char* text) { return describe(plainest(parse_event(text, Adjacency::zero_out))); };
+  EXPECT_EQ(plain("users(4, laplace(1))"), "laplace(0.25)");
+  EXPECT_EQ(plain("users(4, repeat(3, compose(laplace(1), k_norm(linf, 3, 2))))"),
+            "repeat(3, compose(laplace(0.25), k_norm(linf, 3, 0.5)))");
+  EXPECT_EQ(plain("users(3, discrete_laplace(5, 2))"), "discrete_laplace(5, 6)");
+  EXPECT_EQ(plain("users(3, discrete_gaussian(5, 2))"), "discrete_gaussian(5, 6)");
+  EXPECT_EQ(plain("users(3, randomized_response(0.75, 4))"), "repeat(3, randomized_response(0.75, 4))");
+  EXPECT_EQ(plain("users(3, pure(0.5))"), "discrete_laplace(2, 3)");
+  EXPECT_EQ(plain("users(3, pure(0))"), "pure(0)");
+  EXPECT_EQ(plain("users(2, best_of(geometric_runs, 3, laplace(4)))"), "best_of(geometric_runs, 3, laplace(2))");
+  EXPECT_EQ(plain("users(2, generalized_gaussian(2, 5, 4))"), "users(2, gaussian(4))");
+  for (const char* text : {"users(3, laplace(1))", "users(3, pure(0.1))", "users(3, approx(0.1, 0.001))", "users(3, zcdp(0.1))",
+                           "users(3, exponential(0.5))"}) {
+    EXPECT_EQ(plain(text), text) << "bounds from above and from below are two events";
+    const auto bounds = group_bounds(std::get<Event::Users>(parse_event(text, Adjacency::zero_out).node()).event, Count{3});
+    EXPECT_TRUE(bounds && !bounds->is_exact());
+  }
+  // 1 / 3 lies between both scales.
+  const auto third = group_bounds(parse_event("laplace(1)", Adjacency::zero_out), Count{3});
+  const double noise = std::get<Event::Laplace>(third->upper.node()).scale.value();
+  EXPECT_LT(3 * static_cast<long double>(noise), 1);
+  EXPECT_GT(3 * static_cast<long double>(std::get<Event::Laplace>(third->lower->node()).scale.value()), 1);
+}
+
+TEST(GroupBounds, AnswerQuestionsAboutUsers) {
+  const auto epsilon_of = [](const char* text, double delta) {
+    return best_epsilon(parse_event(text, Adjacency::add_or_remove_one), Delta{delta}).value;
+  };
+  EXPECT_EQ(epsilon_of("users(4, laplace(1))", 0), Enclosure(4, 4));
+  for (int records = 3; records < 40; ++records) {
+    for (const double scale : {0.7, 1.0, 1.3}) {
+      const auto user = parse_event(fmt::format("users({}, laplace({}))", records, scale), Adjacency::add_or_remove_one);
+      const auto found = accounting::epsilon(ClosedForm{}, user, Delta{0});
+      const long double truth = records / static_cast<long double>(scale);
+      EXPECT_LE(found.lower, truth * (1 + 1e-18L)) << records << ' ' << scale << ", whose division rounds";
+      EXPECT_GE(found.upper, truth * (1 - 1e-18L)) << records << ' ' << scale;
+      EXPECT_LE(found.width(), 1e-15 * found.upper);
+    }
+  }
+  EXPECT_THROW(static_cast<void>(epsilon_of("users(3, laplace(5e-324))", 1e-3)), Error);
+  try {
+    static_cast<void>(epsilon_of("users(3, laplace(5e-324))", 1e-3));
+  } catch (const Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("its noise per record vanishes"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(epsilon_of("users(4, zcdp(0.01))", 1e-6).upper, epsilon_of("zcdp(0.16)", 1e-6).upper);
+  const double all = 1e-6 * std::expm1(4.0) / std::expm1(1.0);
+  EXPECT_NEAR(epsilon_of("users(4, approx(1, 1e-6))", all * (1 + 1e-15)).upper, 4, 1e-12);
+  EXPECT_EQ(epsilon_of("users(4, approx(1, 1e-6))", all * (1 - 1e-9)).lower, INFINITY);
+  EXPECT_LE(epsilon_of("users(4, approx(1, 1e-6))", 1e-2).upper, 3.987) << "below the 4 that one point says";
+  const auto chain = epsilon_of("repeat(5, users(3, pure(0.1)))", 1e-3);
+  const auto noise = epsilon_of("repeat(5, discrete_laplace(10, 3))", 1e-3);
+  EXPECT_NEAR(chain.lower, noise.lower, 1e-6);
+  EXPECT_NEAR(chain.upper, noise.upper, 1e-6);
 }
 
 }  // namespace

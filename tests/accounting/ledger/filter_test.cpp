@@ -327,6 +327,18 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
   EXPECT_EQ(gaussian.spent(all_of("users(2, repeat(3, gaussian(8)))")), Enclosure(0.1875, 0.1875));
   const Filter basic{{.target = budget.budget().target, .filter = FilterKind::basic}};
   EXPECT_THROW(static_cast<void>(basic.admits(all_of("users(2, gaussian(40))"))), Error);
+  EXPECT_NEAR(basic.spent(all_of("users(3, laplace(10))")).upper, 0.3, 1e-15);
+  EXPECT_NEAR(basic.spent(all_of("users(4, compose(pure(0.1), exponential(0.2)))")).upper, 1.2, 1e-15);
+  EXPECT_NEAR(basic.spent_delta(all_of("users(2, approx(0, 1e-9))")).upper, 2e-9, 1e-20);
+  const Filter concentrated{{.target = budget.budget().target, .filter = FilterKind::zcdp}};
+  EXPECT_NEAR(concentrated.spent(all_of("users(4, zcdp(0.0001))")).upper, 0.0016, 1e-15);
+  EXPECT_NEAR(concentrated.spent(all_of("users(2, repeat(3, pure(0.01)))")).upper, 3 * 0.0002, 1e-15);
+  EXPECT_THROW(static_cast<void>(concentrated.admits(all_of("users(2, zcdp(0.001, 0.0001))"))), Error);
+  EXPECT_THROW(static_cast<void>(concentrated.admits(all_of("users(2, approx(0.01, 1e-9))"))), Error);
+  EXPECT_THROW(static_cast<void>(gaussian.admits(all_of("users(2, laplace(100))"))), Error);
+  costs_as("users(2, zcdp(0.001, 0.0001))", "zcdp(0.003, 0.0004)");
+  EXPECT_TRUE(budget.admits(all_of("users(2, pure(0.3))"))) << "by the sum of its epsilons";
+  EXPECT_FALSE(basic.admits(all_of("users(2, approx(0.1, 1e-6))"))) << "delta is used up";
   for (const char* text :
        {"users(2, poisson(0.1, gaussian(9)))", "truncated_poisson(0.1, 5, 100, gaussian(9))", "allocated(9, gaussian(9))",
         "allocated(9, 2, gaussian(9))", "users(2, allocated(9, gaussian(9)))", "users(2, cyclic(3, 9, 0.1, gaussian(9)))"}) {

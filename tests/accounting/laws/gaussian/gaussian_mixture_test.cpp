@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/accountants/contour/contour.h>
@@ -100,6 +101,95 @@ TEST(Users, OfManyRecordsHaveBinomialWeights) {
   EXPECT_GT(worst, 0.3);
 }
 
+/// log of the probability that a mixture's shift is at least `least`.
+double log_tail(const GaussianMixtureBase& base, double least, double lost) {
+  double sum = lost;
+  for (std::size_t i = 0; i < base.log_weights.size(); ++i) sum += base.shift(i) >= least ? std::exp(base.log_weights[i]) : 0;
+  return std::log(sum);
+}
+
+TEST(Users, OfManyRecordsHaveFewComponentsOnEitherSide) {
+  for (const auto& [records, rate] : {std::tuple{257, 0.01}, {1000, 0.001}, {3000, 0.5}, {20000, 0.9}, {300000, 1e-6}}) {
+    const auto k = static_cast<std::uint64_t>(records);
+    const auto above = laws::few_components(1, k, rate, laws::MixtureSide::above);
+    const auto below = laws::few_components(1, k, rate, laws::MixtureSide::below);
+    EXPECT_LE(above.base.log_weights.size(), 1028U);
+    EXPECT_LE(below.base.log_weights.size(), 1028U);
+    EXPECT_GT(above.lost, 0) << "what lies beyond the last component";
+    EXPECT_LT(above.lost, 1e-300);
+    EXPECT_EQ(below.lost, 0);
+    EXPECT_LT(std::max(above.base.weight_error, below.base.weight_error), 1e-11);
+    EXPECT_NEAR(log_tail(below.base, 0, 0), 0, 1e-11);
+    EXPECT_NEAR(log_tail(above.base, 0, above.lost), 0, 1e-11);
+    // The law of the number itself, from its mean outward, where there is more of it than rounding.
+    std::vector<double> shares(k + 1, 0.0);
+    for (int i = 0; i <= records; ++i) {
+      const double log_share = std::lgamma(records + 1.0) - std::lgamma(i + 1.0) - std::lgamma(records - i + 1.0) + i * std::log(rate) +
+                               (records - i) * std::log1p(-rate);
+      shares[static_cast<std::size_t>(i)] = std::exp(log_share);
+    }
+    double tail = 0;
+    double nearest = 0;
+    for (int i = records; i >= 0; --i) {
+      tail += shares[static_cast<std::size_t>(i)];
+      if (!(tail > 1e-290)) continue;
+      const double truth = std::log(tail);
+      EXPECT_GE(log_tail(above.base, i, above.lost), truth - 1e-7) << records << ' ' << i;
+      EXPECT_LE(log_tail(below.base, i, 0), truth + 1e-7) << records << ' ' << i;
+      if (tail > 0.1 && tail < 0.9) nearest = std::max(nearest, log_tail(above.base, i, 0) - log_tail(below.base, i, 0));
+    }
+    EXPECT_LT(nearest, 0.3) << records;
+  }
+}
+
+/// delta of a mixture against another one of the same components, mirrored or at 0, by the midpoint rule.
+double delta_of_many(int records, double rate, double z, double epsilon, bool is_mirrored) {
+  std::vector<std::pair<double, double>> components;
+  double farthest = 0;
+  for (int i = 0; i <= records; ++i) {
+    const double weight = binomial(records, i, rate);
+    if (weight > 1e-17) components.emplace_back(i / z, weight), farthest = i / z;
+  }
+  constexpr double step = 1.0 / 192;
+  double with = 0;
+  double other_way = 0;
+  for (double t = -farthest - 9; t <= farthest + 9; t += step) {
+    double p = 0;
+    double q = is_mirrored ? 0 : std::exp(-0.5 * t * t);
+    for (const auto& [shift, weight] : components) {
+      p += weight * std::exp(-0.5 * (t - shift) * (t - shift));
+      if (is_mirrored) q += weight * std::exp(-0.5 * (t + shift) * (t + shift));
+    }
+    with += std::max(0.0, p - std::exp(epsilon) * q);
+    other_way += std::max(0.0, q - std::exp(epsilon) * p);
+  }
+  return std::max(with, other_way) * step / 2.5066282746310002;
+}
+
+TEST(Users, OfManyRecordsCostWhatTheyTogetherDo) {
+  for (const auto& [records, rate, z] : {std::tuple{257, 0.01, 5.0}, {2000, 0.5, 900.0}}) {
+    const auto text = "users(" + std::to_string(records) + ", poisson(" + std::to_string(rate) + ", ";
+    const auto release = [&, noise = z](const std::string& name) { return text + name + "(" + std::to_string(noise) + ")))"; };
+    for (const double epsilon : {0.0, 0.8}) {
+      const double alone = delta_of_many(records, rate, z, epsilon, false);
+      const auto found = asked(release("gaussian"), Adjacency::add_or_remove_one, epsilon);
+      EXPECT_LE(found.lower, alone + 1e-6) << release("gaussian") << ' ' << epsilon;
+      EXPECT_GE(found.upper, alone - 1e-6) << release("gaussian") << ' ' << epsilon;
+      EXPECT_LE(found.upper - found.lower, 3e-5) << release("gaussian") << ' ' << epsilon;
+      const double replaced = delta_of_many(records, rate, z, epsilon, true);
+      const auto both = asked(release("record_sum"), Adjacency::replace_one, epsilon);
+      EXPECT_LE(both.lower, replaced + 1e-6) << release("record_sum") << ' ' << epsilon;
+      EXPECT_GE(both.upper, replaced - 1e-6) << release("record_sum") << ' ' << epsilon;
+      EXPECT_LE(both.upper - both.lower, 3e-5) << release("record_sum") << ' ' << epsilon;
+    }
+  }
+  const auto one_more = epsilon(Best{}, parse_event("users(257, poisson(0.01, gaussian(300)))", Adjacency::add_or_remove_one), Delta{1e-6});
+  EXPECT_LE(one_more.upper, 0.028667);
+  EXPECT_THROW(
+      static_cast<void>(epsilon(Best{}, parse_event("users(1048577, poisson(0.5, gaussian(9e6)))", Adjacency::zero_out), Delta{1e-6})),
+      Error);
+}
+
 TEST(Users, OfOneRecordAreItsBatches) {
   const auto event = [](const std::string& text) { return parse_event(text, Adjacency::zero_out); };
   const auto batches = epsilon(Contour{}, event("repeat(1000, poisson(0.01, gaussian(2)))"), Delta{1e-5});
@@ -124,7 +214,7 @@ TEST(Users, OfGaussianReleasesAreGaussian) {
 }
 
 TEST(Users, AreRefusedWhereNothingIsProved) {
-  EXPECT_THROW(static_cast<void>(parse_event("users(2, laplace(1))", Adjacency::zero_out)), Error);
+  EXPECT_THROW(static_cast<void>(parse_event("users(2, poisson(0.5, laplace(1)))", Adjacency::zero_out)), Error);
   EXPECT_THROW(static_cast<void>(parse_event("poisson(0.5, users(2, gaussian(1)))", Adjacency::zero_out)), Error);
   EXPECT_THROW(static_cast<void>(parse_event("users(2, poisson(0.5, gaussian(1)))", Adjacency::replace_one)), Error);
 }
