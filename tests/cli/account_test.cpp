@@ -149,11 +149,13 @@ TEST(Account, RefusesEventsWithNameValueAndConstraint) {
     expect_refused(account("gaussian(" + bad + ")"), 2, {"noise multiplier is " + bad, "must be finite and greater than 0"});
     expect_refused(account("repeat(" + bad + ", gaussian(1))"), 2, {"count is " + bad, "must be an integer from 1 to 2^53"});
   }
+  expect_refused(account("poisson(1/0, gaussian(1))"), 2, {"sampling rate is 1/0", "the second is not 0"});
   expect_refused(account("repeat(1.5, gaussian(1))"), 2, {"count is 1.5", "integer"});
   expect_refused(account("repeat(1e17, gaussian(1))"), 2, {"count is", "2^53"});
   expect_refused(account("gaussian(1e400)"), 2, {"range", "gaussian(1e400)"});
   expect_refused(account("gaussian(abc)"), 2, {"'abc'", "number"});
-  expect_refused(account("gauss(1)"), 2, {"an event is expected (gaussian, record_sum, laplace", "gauss(1)"});
+  expect_refused(account("gauss(1)"), 2, {"unknown event type 'gauss' at position 1; did you mean 'gaussian'?", "gauss(1)"});
+  expect_refused(account("frobnicate(1)"), 2, {"an event is expected (gaussian, record_sum, laplace", "frobnicate(1)"});
   expect_refused(account("posson(0.1, gaussian(1))"), 2, {"at position 1; did you mean 'poisson'?"});
   expect_refused(account("gaussian(1"), 2, {"')' is expected", "gaussian(1"});
   expect_refused(account("gaussian(1) gaussian(1)"), 2, {"end of the event"});

@@ -183,6 +183,9 @@ TEST_F(LedgerCommand, ABudgetTakesTheOrderThatIsNamedOrPlanned) {
   EXPECT_GT(order, 5);
   EXPECT_LT(order, 22);
   std::filesystem::remove(path("run.db"));
+  const Words quotient{"--planned", "repeat(2e1, poisson(1/100, record_sum(3/2)))", "--json"};
+  EXPECT_EQ(surety(create(budget + quotient)).json()["budget"]["order"], order);
+  std::filesystem::remove(path("run.db"));
   expect_refused_untouched(create(budget + Words{"--order", "1"}), 2, {"order is 1", "greater than 1"});
   expect_refused_untouched(create(budget + Words{"--order", "2"}), 2, {"order of the budget is 2", "larger"});
   expect_refused_untouched(create(budget + Words{"--order", "12", "--filter", "zcdp"}), 2, {"order", "renyi, not zcdp"});

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -109,6 +110,20 @@ def test_enclosures_print_outward() -> None:
     assert "somebody" in enclosure._repr_html_()
     assert enclosure.width == 0 and 1.00000000001 in enclosure and 1.0 not in enclosure
     assert isinstance(enclosure.upper, float)
+
+
+def test_event_texts_take_quotients_and_exponents() -> None:
+    event = surety.Event("repeat(1e3, poisson(2/3000, gaussian(1)))", "add-or-remove-one")
+    assert str(event) == f"repeat(1000, poisson({2 / 3000}, gaussian(1)))"
+    assert surety.Event(str(event), "add-or-remove-one") == event
+    for text, refusal in [
+        ("gaussian(1/0)", "noise multiplier is 1/0, must be a quotient of two finite numbers"),
+        ("repeat(4/2, gaussian(1))", "count is a quotient"),
+        ("repeat(1.5, gaussian(1))", "count is 1.5, must be an integer"),
+        ("gausian(1)", "unknown event type 'gausian' at position 1; did you mean 'gaussian'?"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(refusal)):
+            surety.Event(text, "add-or-remove-one")
 
 
 def test_events_combine_compare_and_pickle() -> None:
