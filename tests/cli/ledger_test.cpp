@@ -294,6 +294,30 @@ TEST_F(LedgerCommand, AuditsTwoRunsTogetherAndAgainstWhatIsAsked) {
   EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "0", "--json"}).json()["epsilon"]["upper"], "infinity");
 }
 
+TEST_F(LedgerCommand, AuditsAtTheDeltaOfTheBudgetOrOfThePromises) {
+  const Words bare{"audit", path("run.db"), "--json"};
+  ASSERT_EQ(surety(create()).code, 0);
+  expect_refused_untouched(bare, 2, {"--delta is required", "neither a budget nor a promise"});
+  expect_refused_untouched({"audit", path("run.db"), "--risk"}, 2, {"charged for nothing"});
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  EXPECT_EQ(surety(bare).json(), surety(audit() + Words{"--json"}).json());
+  EXPECT_EQ(surety(bare).json()["delta"], 1e-5);
+  std::filesystem::remove(path("run.db"));
+  ASSERT_EQ(surety(create({"--epsilon", "3", "--delta", "1e-4"})).code, 0);
+  EXPECT_EQ(surety(bare).json()["delta"], 1e-4);
+}
+
+TEST_F(LedgerCommand, SaysWhatAnAttackerGets) {
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  const auto risk = surety({"audit", path("run.db"), "--risk", "--json"}).json();
+  const auto account =
+      surety({"account", "--event", risk["event"].get<std::string>(), "--adjacency", "replace-one", "--risk", "--json"}).json();
+  for (const char* field : {"advantage", "true_positive_rates", "accuracy", "mu"}) EXPECT_EQ(risk[field], account[field]) << field;
+  EXPECT_NE(surety({"audit", path("run.db"), "--risk"}).out.find("\nreleased       "), std::string::npos);
+  expect_refused_untouched({"audit", path("run.db"), "--risk", "--delta", "1e-5"}, 2, {"--risk and --delta"});
+  expect_refused_untouched({"audit", path("run.db"), "--risk", "--epsilon", "1"}, 2, {"--risk and --epsilon"});
+}
+
 TEST_F(LedgerCommand, AuditsAClaimAboutAnEvent) {
   const auto claim = [](const std::string& event, const std::string& epsilon) {
     return Words{"audit", "--event", event, "--adjacency", "replace-one", "--epsilon", epsilon, "--delta", "1e-3"};
