@@ -223,6 +223,30 @@ TEST(Calibrate, MeetsATargetOfRisk) {
   EXPECT_NE(surety(solve + rates).out.find("at a false-positive rate of 0.01"), std::string::npos);
 }
 
+TEST(Calibrate, MeetsATargetOfRho) {
+  const Words solve{"calibrate", "--event", "repeat(100, discrete_gaussian(s, 1))", "--solve", "s", "--adjacency", "replace-one"};
+  const auto found = surety(solve + Words{"--rho", "0.5", "--json"}).json();
+  EXPECT_NEAR(found["s"].get<double>(), 10, 1e-10);
+  EXPECT_LE(found["rho"]["upper"].get<double>(), 0.5);
+  EXPECT_EQ(found["target"]["rho"], 0.5);
+  EXPECT_EQ(found["accountant"], "zcdp");
+  EXPECT_NE(surety(solve + Words{"--rho", "0.5"}).out.find("rho          in [0, 0.5]\n"), std::string::npos);
+  for (const std::string bad : {"0", "-1", "inf", "nan", ""}) expect_refused(solve + Words{"--rho", bad}, 2, {"--rho", bad, "must be"});
+  for (const char* other : {"--epsilon", "--delta", "--advantage", "--true-positive-rate", "--false-positive-rate"}) {
+    expect_refused(solve + Words{"--rho", "0.5", other, "0.1"}, 2, {"one target at a time", "--rho"});
+  }
+  const Words sampled{"calibrate", "--event", "poisson(0.01, gaussian(z))", "--solve", "z", "--adjacency", "zero-out", "--rho", "0.5"};
+  expect_refused(sampled, 2, {"no theorem for poisson(0.01, gaussian(1))"});
+}
+
+TEST(Calibrate, FindsTheTruthOfRandomizedResponse) {
+  const auto found = surety({"calibrate", "--event", "randomized_response(p, 165)", "--solve", "p", "--epsilon", "14", "--delta", "0",
+                             "--adjacency", "replace-one", "--json"})
+                         .json();
+  EXPECT_NEAR(found["p"].get<double>(), 0.99986364788450, 1e-13);
+  EXPECT_LE(found["epsilon"]["upper"].get<double>(), 14);
+}
+
 TEST(Calibrate, TakesOneTarget) {
   const Words solve{"calibrate", "--event", "gaussian(z)", "--solve", "z", "--adjacency", "replace-one"};
   expect_refused(solve, 2, {"--epsilon is required", "--advantage"});
