@@ -294,6 +294,27 @@ TEST_F(LedgerCommand, AuditsTwoRunsTogetherAndAgainstWhatIsAsked) {
   EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "0", "--json"}).json()["epsilon"]["upper"], "infinity");
 }
 
+TEST_F(LedgerCommand, HasABudgetOfRho) {
+  const auto made = surety(create({"--rho", "0.5", "--delta", "1e-10", "--json"})).json();
+  EXPECT_EQ(made["budget"]["filter"], "zcdp");
+  EXPECT_EQ(
+      made["budget"]["epsilon"],
+      surety({"account", "--event", "zcdp(0.5)", "--adjacency", "replace-one", "--delta", "1e-10", "--json"}).json()["epsilon"]["upper"]);
+  const auto shown = surety({"ledger", "show", path("run.db")}).out;
+  EXPECT_NE(shown.find("spent        rho 0 of 0.4999"), std::string::npos) << shown;
+  std::filesystem::remove(path("run.db"));
+  EXPECT_NE(surety(create({"--rho", "0.5", "--delta", "1e-10"})).out.find("(zcdp filter: what rho = 0.5 costs)"), std::string::npos);
+  std::filesystem::remove(path("run.db"));
+  for (const std::string bad : {"0", "-1", "inf", "nan", "abc"}) {
+    expect_refused_untouched(create({"--rho", bad, "--delta", "1e-5"}), 2, {"--rho", bad, "must be"});
+  }
+  expect_refused_untouched(create({"--rho", "1"}), 2, {"--rho and --delta"});
+  expect_refused_untouched(create({"--rho", "1", "--delta", "0"}), 2, {"delta of the budget is 0"});
+  expect_refused_untouched(create({"--rho", "1", "--epsilon", "1", "--delta", "1e-5"}), 2, {"--rho and --epsilon"});
+  expect_refused_untouched(create({"--rho", "1", "--delta", "1e-5", "--filter", "renyi"}), 2, {"--rho goes with --filter zcdp, not renyi"});
+  expect_refused_untouched(create({"--rho", "1", "--delta", "1e-5", "--order", "9"}), 2, {"--order"});
+}
+
 TEST_F(LedgerCommand, AuditsAtTheDeltaOfTheBudgetOrOfThePromises) {
   const Words bare{"audit", path("run.db"), "--json"};
   ASSERT_EQ(surety(create()).code, 0);
