@@ -206,7 +206,7 @@ def test_arguments_of_a_wrong_type_are_refused_in_one_line_that_names_them() -> 
         (lambda: calibrated(epsilon=wrong), "epsilon is '1e-5', must be a number"),
         (lambda: calibrated(solve=3), "solve is 3, must be a text"),
         (lambda: calibrated(epsilon=None, delta=None, advantage="a"), "advantage is 'a', must be a number"),
-        (lambda: surety.audit_log(3), "log is 3, must be a text of JSON or its fields"),  # type: ignore[arg-type]
+        (lambda: surety.audit_log(3), "log is 3, must be a text of JSON, its fields, or the history of an accountant"),  # type: ignore[arg-type]
         (lambda: surety.audit_log({}, delta=wrong), "delta is '1e-5', must be a number"),
     ):
         with pytest.raises(TypeError) as refused:

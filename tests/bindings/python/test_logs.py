@@ -50,7 +50,7 @@ def test_refuses_what_is_no_log(log: Any, more: dict[str, Any], word: str) -> No
 
 
 def test_a_history_is_the_composition_of_its_phases() -> None:
-    history = [(1.1, 0.0042, np.int64(480)), (0.9, 0.0042, 240)]
+    history: Any = [(1.1, 0.0042, np.int64(480)), (0.9, 0.0042, 240)]
     told = surety.audit_log(history, adjacency="add-or-remove-one", delta=1e-5, readings=["poisson"])
     event = "compose(repeat(480, poisson(0.0042, gaussian(1.1))), repeat(240, poisson(0.0042, gaussian(0.9))))"
     assert told["readings"][0]["event"] == event and told["proved"] is None
