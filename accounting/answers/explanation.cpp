@@ -204,6 +204,20 @@ std::string why_no_lower_end(const Event& event) {
               : "nothing: no test that is known tells neighbours apart so far";
 }
 
+nlohmann::json to_json(const Risk& risk, const RiskQuestions& questions) {
+  auto rates = nlohmann::json::array();
+  for (const auto& [at, rate] : risk.rates) {
+    rates.push_back({{"false_positive_rate", at.value()}, {"true_positive_rate", to_json(rate)}});
+  }
+  return {{"advantage", to_json(risk.advantage)},
+          {"true_positive_rates", std::move(rates)},
+          {"accuracy", to_json(risk.accuracy)},
+          {"prior", questions.prior.value()},
+          {"mu", to_json(risk.mu)},
+          {"mu_above_floor", to_json(risk.mu_above_floor)},
+          {"floor", questions.floor.value()}};
+}
+
 nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best) {
   const bool asks_epsilon = std::holds_alternative<Delta>(question);
   const char* const asked = asks_epsilon ? "epsilon" : "delta";

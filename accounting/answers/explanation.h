@@ -8,6 +8,7 @@
 
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/risk.h>
 
 namespace surety::accounting {
 
@@ -32,6 +33,9 @@ namespace surety::accounting {
 /// {"epsilon" or "delta": the enclosure, the other: what was given, "adjacency", "accountant", "event", "accountants": what each says,
 /// "independent": the second opinion where there is one, "from_below": where the lower end is 0 and the upper one is not, why}.
 [[nodiscard]] nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best);
+
+/// {"advantage", "true_positive_rates", "accuracy", "prior", "mu", "mu_above_floor", "floor"}.
+[[nodiscard]] nlohmann::json to_json(const Risk& risk, const RiskQuestions& questions);
 
 /// The best answer with its explanation, on one line, with its version. \throws as best_epsilon and best_delta.
 [[nodiscard]] std::string explained_json_text(const Event& event, const Question& question, const Effort& effort = {});

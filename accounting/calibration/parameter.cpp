@@ -3,12 +3,41 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/format.h>
 
 namespace surety {
+
+namespace {
+
+/// An event among the arguments of another one.
+const Event& argument_of(const Event& event, std::size_t index) {
+  return std::visit(
+      [&](const auto& node) -> const Event& {
+        if constexpr (requires { node.event; }) {
+          return node.event;
+        } else if constexpr (requires { node.events; }) {
+          return node.events.at(index);
+        } else {
+          throw Error{ErrorCode::internal, "an event without arguments has one inside"};
+        }
+      },
+      event.node());
+}
+
+/// From 1 / k on each answer of randomized response costs more the more often it is true; below, the less often.
+double least_truth(const EventOfNumber& event, const NameUse& use) {
+  const auto made = event(0.5);
+  const Event* inner = &made;
+  for (const auto index : use.path) inner = &argument_of(*inner, index);
+  return 1 / static_cast<double>(std::get<Event::RandomizedResponse>(inner->node()).categories.value());
+}
+
+}  // namespace
 
 Parameter parameter_of(const EventOfNumber& event) {
   const auto& name = event.name();
@@ -22,7 +51,9 @@ Parameter parameter_of(const EventOfNumber& event) {
   constexpr double tiny = 0x1p-600;
   constexpr double huge = 0x1p600;
   constexpr double largest_count = 0x1p53;
-  static constexpr std::array fields{Field{"noise_multiplier", false, tiny, huge},
+  constexpr double below_one = 0x1.fffffffffffffp-1;
+  static constexpr std::array fields{Field{"truth", true, tiny, below_one},
+                                     Field{"noise_multiplier", false, tiny, huge},
                                      Field{"scale", false, tiny, huge},
                                      Field{"sigma", false, tiny, huge},
                                      Field{"records", false, 1, largest_count},
@@ -41,15 +72,15 @@ Parameter parameter_of(const EventOfNumber& event) {
     if (field == fields.end()) {
       throw Error{ErrorCode::invalid_argument, fmt::format("the name '{}' stands for a {}, which cannot be solved for", name, said)};
     }
+    const double lowest = use.field == "truth" ? least_truth(event, use) : field->lowest;
     if (!found) {
-      found =
-          Parameter{.name = said, .lowest = field->lowest, .highest = field->highest, .whole = use.whole, .cost_rises = field->cost_rises};
+      found = Parameter{.name = said, .lowest = lowest, .highest = field->highest, .whole = use.whole, .cost_rises = field->cost_rises};
     } else if (found->whole != use.whole || found->cost_rises != field->cost_rises) {
       throw Error{ErrorCode::invalid_argument,
                   fmt::format("the name '{}' stands for a {} and for a {}, must stand for numbers that move the cost alike", name,
                               found->name, said)};
     } else {
-      found->lowest = std::max(found->lowest, field->lowest);
+      found->lowest = std::max(found->lowest, lowest);
       found->highest = std::min(found->highest, field->highest);
     }
   }

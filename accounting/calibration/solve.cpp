@@ -9,12 +9,15 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/format.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/floating_point.h>
+#include <surety/base/numbers/interval.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/root.h>
 
@@ -624,6 +627,38 @@ RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& 
           .failing_is_proved = !failing || search.is_proved_to_miss(*failing),
           .gap = gap_of(found, parameter)};
 }
+
+// Proved: docs/proofs/calibration.md#rho
+RhoSolution solve(const std::function<Event(double)>& event, const RhoTarget& target, const Parameter& parameter) {
+  const accounting::StandardFloatingPoint environment;
+  if (target.most.value() == 0) invalid("rho of the target is 0, must be greater than 0");
+  constexpr long precision = 128;
+  const auto rho_of = [](const Event& at) {
+    auto rho = accounting::zcdp_rho(at, precision).enclosure();
+    // Elsewhere the formula bounds the rho from above alone.
+    if (!accounting::gaussian_mu_squared(at, precision)) rho.lower = 0;
+    return rho;
+  };
+  const double level = target.most.value();
+  const Goal goal{.adjacency = target.adjacency,
+                  .level = level,
+                  .cost = rho_of,
+                  .second_level = level,
+                  .second = rho_of,
+                  .resolution = {},
+                  .said = fmt::format("rho = {}", target.most),
+                  .is_still_at = [&](const Event& at) { return fmt::format("rho is still {}", rho_of(at).upper); }};
+  const Search search{event, goal, parameter};
+  const Found found = found_by(search, parameter);
+  const auto& [value, failing, nearest] = found;
+  return {.value = value,
+          .event = search.at(value),
+          .rho = search.cost_at(value),
+          .failing = failing,
+          .failing_is_proved = !failing || search.is_proved_to_miss(*failing),
+          .gap = gap_of(found, parameter)};
+}
+// Proved so far.
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
                const accounting::Best& accountant) {

@@ -92,4 +92,28 @@ struct RiskSolution {
 [[nodiscard]] RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& target, const Parameter& parameter,
                                  const accounting::Best& accountant = {});
 
+/// Zero-concentrated privacy in place of (epsilon, delta): the Renyi divergence of each order a > 1 is at most rho a.
+struct RhoTarget {
+  Rho most;
+  Adjacency adjacency;
+};
+
+struct RhoSolution {
+  double value;  ///< meets the target
+  Event event;   ///< with that value
+  /// The upper end bounds the event's rho. Of Gaussian releases and their compositions the exact rho is inside; else the lower end is 0.
+  Enclosure rho;
+  std::optional<double> failing;  ///< as in Solution
+  bool failing_is_proved = true;
+  double gap = 0;  ///< as in Solution
+
+  [[nodiscard]] bool is_tight() const { return gap <= tight_gap; }
+};
+
+/// The value that meets a target of rho by the bound of the zcdp accountant, certified at both ends as above.
+/// \throws Error{invalid_argument} when the target is 0, the event's adjacency is not the target's, or the cost does not move as said;
+///         Error{unreachable} as above; Error{unsupported} naming a part for which no rho is known, or one of xi above 0.
+/// \source docs/proofs/calibration.md#rho. \complexity microseconds for each value tried.
+[[nodiscard]] RhoSolution solve(const std::function<Event(double)>& event, const RhoTarget& target, const Parameter& parameter);
+
 }  // namespace surety

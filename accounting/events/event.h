@@ -140,7 +140,8 @@ class Event {
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);
 
-/// The event written in the event language. A whole number is digits alone, as in JSON: 100, not 1e2 or 100.0. Names for numbers: event_text.h.
+/// The event written in the event language. A whole number may be written 100, 1e2 or 100.0; a real number may be a quotient of two numbers, 2/3000,
+/// whose nearest double counts. Names for numbers: event_text.h.
 /// \throws Error{invalid_argument} naming the position and what was expected there.
 [[nodiscard]] Event parse_event(std::string_view text, Adjacency adjacency);
 

@@ -211,10 +211,15 @@ inline const Spelling* find_spelling(std::string_view word) {
   return found == spellings.end() ? nullptr : found;
 }
 
-[[noreturn]] inline void refuse_whole(std::string_view field, std::string_view value) {
+/// The name of a field for people: "sampling rate".
+[[nodiscard]] inline std::string spaced(std::string_view field) {
   std::string said{field};
   std::replace(said.begin(), said.end(), '_', ' ');
-  throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be an integer from 1 to 2^53", said, one_line(value))};
+  return said;
+}
+
+[[noreturn]] inline void refuse_whole(std::string_view field, std::string_view value) {
+  throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be an integer from 1 to 2^53", spaced(field), one_line(value))};
 }
 
 /// From a number of floating point. \throws Error{invalid_argument} where it is no integer from 1 to 2^53.

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -28,7 +27,8 @@ class JsonReader : public FieldReader {
       throw Error{ErrorCode::invalid_argument, fmt::format("event is nested more than {} deep", Event::max_depth)};
     }
     if (!json.is_object() || json.size() != 1) {
-      throw Error{ErrorCode::invalid_argument, "event: an object with one field, the kind of event, is expected"};
+      throw Error{ErrorCode::invalid_argument,
+                  R"(event: must be an object with one field, the event type, as {"gaussian": {"noise_multiplier": 2}})"};
     }
     const auto& word = json.begin().key();
     const auto& fields = json.begin().value();
@@ -51,9 +51,7 @@ class JsonReader : public FieldReader {
     if (!has(field)) invalid(fmt::format("event: field '{}' is missing", field));
     const auto& value = fields_[field];
     if (!value.is_number()) {
-      std::string said{field};
-      std::replace(said.begin(), said.end(), '_', ' ');
-      throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a number", said, value.type_name())};
+      throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a number", spaced(field), value.type_name())};
     }
     return accounting::number_of(value, field);
   }

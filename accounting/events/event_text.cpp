@@ -23,7 +23,42 @@ namespace {
 
 using namespace spelling;
 
-// The event language:  event = word "(" argument { "," argument } ")"    argument = event | number | name
+/// The whole number that a decimal number is, where it is one below 10^18: "1e4", "15.0", "1.5e1". Exact, as a double is not beyond 2^53.
+/// \pre `text` was read by std::from_chars as a number of floating point.
+std::optional<std::uint64_t> exact_whole(std::string_view text) {
+  const auto in_digits = [](std::string_view digits) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && end == digits.data() + digits.size() ? std::optional{value} : std::nullopt;
+  };
+  if (const auto plain = in_digits(text)) return plain;
+  const auto mark = text.find_first_of("eE");
+  std::int64_t exponent = 0;
+  if (mark != std::string_view::npos) {
+    auto power = text.substr(mark + 1);
+    if (power.starts_with('+')) power.remove_prefix(1);
+    if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec != std::errc{}) return std::nullopt;
+  }
+  // Of finite doubles the exponent is small, unless many digits balance it.
+  constexpr std::int64_t largest_exponent = 1'000'000;
+  if (exponent < -largest_exponent || exponent > largest_exponent) return std::nullopt;
+  std::string digits{text.substr(0, mark)};
+  if (const auto point = digits.find('.'); point != std::string::npos) {
+    exponent -= static_cast<std::int64_t>(digits.size() - point - 1);
+    digits.erase(point, 1);
+  }
+  const auto last = digits.find_last_not_of('0');
+  if (last == std::string::npos) return 0;
+  exponent += static_cast<std::int64_t>(digits.size() - last - 1);
+  digits.resize(last + 1);
+  digits.erase(0, digits.find_first_not_of('0'));
+  constexpr std::int64_t most_digits = 18;
+  if (exponent < 0 || static_cast<std::int64_t>(digits.size()) + exponent > most_digits) return std::nullopt;
+  digits.append(static_cast<std::size_t>(exponent), '0');
+  return in_digits(digits);
+}
+
+// The event language:  event = word "(" argument { "," argument } ")"    argument = event | number | number "/" number | name
 class TextReader : public FieldReader {
  public:
   TextReader(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values)
@@ -49,12 +84,14 @@ class TextReader : public FieldReader {
     skip_space();
     const auto start = position_;
     const double value = parse_number(field, true, at_.numbers++);
-    // Beyond 2^53 a double may round to a count that is allowed, so digits are read as an integer.
-    std::uint64_t exact = 0;
-    const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + position_, exact);
-    if (error == std::errc{} && end == text_.data() + position_) return whole_from(exact, field);
     const bool is_name = std::isalpha(static_cast<unsigned char>(text_[start])) != 0;
-    if (!is_name) refuse_whole(field, text_.substr(start, position_ - start));
+    const auto written = text_.substr(start, position_ - start);
+    if (!is_name && peek_is('/')) {
+      invalid(fmt::format("{} is a quotient, '{}/...', must be one whole number from 1 to 2^53", spaced(field), one_line(written)));
+    }
+    // Beyond 2^53 a double may round to a count that is allowed, so the number is read exactly.
+    if (const auto exact = exact_whole(written); exact && !is_name) return whole_from(*exact, field);
+    if (!is_name) refuse_whole(field, written);
     return whole_from(value, field);
   }
 
@@ -116,7 +153,9 @@ class TextReader : public FieldReader {
     const auto* const spelling = find_spelling(word);
     if (spelling == nullptr) {
       position_ = start;
-      refuse_here(fmt::format("an event is expected ({})", fmt::join(words, ", ")), did_you_mean(word, words));
+      const auto meant = did_you_mean(word, words);
+      if (!meant.empty()) refuse_here(fmt::format("unknown event type '{}'", word), meant);
+      refuse_here(fmt::format("an event is expected ({})", fmt::join(words, ", ")));
     }
     expect('(');
     const auto outer = std::exchange(at_, {});
@@ -157,22 +196,53 @@ class TextReader : public FieldReader {
     const bool is_name = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_]));
     if (is_name) {
       const auto word = parse_word();
-      if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
-      if (word == "inf" || word == "infinity") return std::numeric_limits<double>::infinity();
+      const auto constant = constant_of(word);
       const auto found = values_.find(std::string{word});
-      if (found != values_.end()) {
-        uses_.push_back({std::string{word}, field, whole, path_, number});
-        return found->second;
+      if (!constant && found == values_.end()) {
+        position_ = start;
+        refuse_here(fmt::format("the name '{}' has no value here, a number is expected", word));
       }
-      position_ = start;
-      refuse_here(fmt::format("the name '{}' has no value here, a number is expected", word));
+      if (peek_is('/')) {
+        invalid(fmt::format("{} is a quotient with '{}', must be one of two numbers in digits", spaced(field), one_line(word)));
+      }
+      if (constant) return *constant;
+      uses_.push_back({std::string{word}, field, whole, path_, number});
+      return found->second;
     }
+    const double value = parse_digits();
+    if (whole || !peek_is('/')) return value;
+    ++position_;
+    skip_space();
+    const double divisor = parse_digits();
+    return quotient(value, divisor, field, one_line(text_.substr(start, position_ - start)));
+  }
+
+  [[nodiscard]] static std::optional<double> constant_of(std::string_view word) {
+    if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (word == "inf" || word == "infinity") return std::numeric_limits<double>::infinity();
+    return std::nullopt;
+  }
+
+  double parse_digits() {
     double value = 0;
     const auto [end, error] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
     if (error == std::errc::invalid_argument) refuse_here("a number is expected");
     if (error == std::errc::result_out_of_range) refuse_here("a number within the range of double is expected");
     position_ = static_cast<std::size_t>(end - text_.data());
     return value;
+  }
+
+  /// The quotient of two doubles, rounded to the nearest one: division is correctly rounded.
+  [[nodiscard]] static double quotient(double value, double divisor, const char* field, const std::string& written) {
+    if (!is_finite(value) || !is_finite(divisor) || divisor == 0) {
+      invalid(fmt::format("{} is {}, must be a quotient of two finite numbers, of which the second is not 0", spaced(field), written));
+    }
+    const double result = value / divisor;
+    // A quotient that rounds to 0 would be another event, such as one of epsilon 0.
+    if (!is_finite(result) || (result == 0 && value != 0)) {
+      invalid(fmt::format("{} is {}, must be a quotient within the range of double", spaced(field), written));
+    }
+    return result;
   }
 
   bool peek_is(char wanted) {

@@ -91,6 +91,16 @@ Enclosure beside_promises(const Event& event, Enclosure epsilon, const Audit& al
 
 }  // namespace
 
+std::optional<Delta> promised_delta(const Ledger& ledger) {
+  if (const auto budget = ledger.budget()) return budget->target.delta;
+  std::optional<Delta> largest;
+  for (const auto& run : ledger.runs()) {
+    const auto& promise = run.plan.promise;
+    if (promise && (!largest || promise->delta > *largest)) largest = promise->delta;
+  }
+  return largest;
+}
+
 Audit audit(const Ledger& ledger, Delta at) {
   const StandardFloatingPoint environment;
   Audit result{.adjacency = ledger.adjacency(),

@@ -45,6 +45,9 @@ struct Audit {
   bool kept;                       ///< every promise and the budget are kept, and all noise was secret
 };
 
+/// The delta of the budget, or without one the largest of the promises; nothing where there is neither.
+[[nodiscard]] std::optional<Delta> promised_delta(const Ledger& ledger);
+
 /// Reads `ledger` and accounts for it: every run against its own promise, and all runs together at `delta`.
 /// \throws as Ledger::runs; Error{unsupported} naming an event that no accountant here has a theorem for; Error{internal} when
 ///         the two accountants contradict each other.

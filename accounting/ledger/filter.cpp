@@ -250,6 +250,26 @@ RenyiOrder renyi_order(const Target& target, const Event& planned) {
   return RenyiOrder{order_of_least(objective, std::log(0.05), std::log(2000.0), 100)};
 }
 
+Target target_of_rho(Rho rho, Delta delta, Adjacency adjacency) {
+  const StandardFloatingPoint environment;
+  if (rho.value() == 0) invalid("rho of the budget is 0, must be greater than 0");
+  if (delta.value() == 0) invalid("delta of the budget is 0, must be greater than 0: a rho costs no finite epsilon there");
+  const auto total = zcdp(rho, adjacency);
+  double least = epsilon(Zcdp{}, total, delta).upper;
+  if (!(least > 0)) {
+    invalid(fmt::format("rho of the budget is {}, must be larger, or its delta smaller: at delta = {} it costs epsilon = 0", rho, delta));
+  }
+  // The filter compares deltas, whose rounding may differ from that of the epsilon.
+  constexpr int most_steps = 64;
+  for (int i = 0; i < most_steps && std::isfinite(least); ++i) {
+    if (surety::accounting::delta(Zcdp{}, total, Epsilon{least}).upper <= delta.value()) {
+      return {.epsilon = Epsilon{least}, .delta = delta, .adjacency = adjacency};
+    }
+    least = std::nextafter(least, std::numeric_limits<double>::infinity());
+  }
+  throw Error{ErrorCode::unreachable, fmt::format("rho of the budget is {}, must be one whose epsilon at delta = {} is known", rho, delta)};
+}
+
 Filter::Filter(const Budget& budget) : budget_{budget} {
   const StandardFloatingPoint environment;
   const auto& target = budget_.target;

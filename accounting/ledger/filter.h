@@ -51,6 +51,11 @@ struct Budget {
 /// costs nothing. \complexity some 150 evaluations of its curve.
 [[nodiscard]] RenyiOrder renyi_order(const Target& target, const Event& planned);
 
+/// The target that a budget of `rho` means at `delta`: with it a filter of kind zcdp admits every total of at most rho, and of the totals above rho
+/// those alone that rounding cannot tell from it. Its epsilon is that of the zcdp accountant for rho at delta.
+/// \throws Error{invalid_argument} when rho or delta is 0, or rho costs no epsilon at delta. \source docs/proofs/ledger.md#rho.
+[[nodiscard]] Target target_of_rho(Rho rho, Delta delta, Adjacency adjacency);
+
 class Filter {
  public:
   /// \throws Error{invalid_argument} when epsilon is 0, or delta under any kind but basic: no Gaussian release has delta = 0; when an order is

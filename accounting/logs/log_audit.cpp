@@ -26,14 +26,9 @@ std::optional<Value> said_once(const char* what, const std::optional<Value>& ask
   return asked ? asked : logged;
 }
 
-template <class Value>
-Value required(const char* what, const std::optional<Value>& value) {
-  if (!value) invalid(fmt::format("{} is missing, must be in the log or given beside it", what));
-  return *value;
-}
-
+/// \pre it is in the log or in the question, as `require_needed` has seen.
 Adjacency adjacency_of(const RunLog& log, const LogQuestion& question) {
-  return required("adjacency", said_once("adjacency", question.adjacency, log.adjacency, [](Adjacency a) { return name(a); }));
+  return said_once("adjacency", question.adjacency, log.adjacency, [](Adjacency a) { return name(a); }).value();
 }
 
 double value_of(const auto& quantity) { return quantity.value(); }
@@ -96,6 +91,21 @@ void solve_for(const Target& target, const Effort& effort, ReadingNoise& noise) 
   noise.multiplier = NoiseMultiplier{found.value};
 }
 
+/// From what was surely released to what may have been.
+Risk between(const std::optional<Risk>& least, Risk most) {
+  const auto widen = [](Enclosure& value, const Enclosure* below) { value.lower = below == nullptr ? 0 : below->lower; };
+  widen(most.advantage, least ? &least->advantage : nullptr);
+  for (std::size_t i = 0; i < most.rates.size(); ++i) {
+    auto& rate = most.rates[i];
+    // Who guesses has as many true positives as false ones.
+    rate.true_positive_rate.lower = least ? least->rates[i].true_positive_rate.lower : rate.false_positive_rate.value();
+  }
+  widen(most.accuracy, least ? &least->accuracy : nullptr);
+  widen(most.mu, least ? &least->mu : nullptr);
+  widen(most.mu_above_floor, least ? &least->mu_above_floor : nullptr);
+  return most;
+}
+
 /// Noise over 2C is half as many times as much as the same noise over C. \return whether the answer before this one was to the same event.
 bool take_over(const std::vector<ReadingNoise>& before, ReadingNoise& noise) {
   if (before.empty() || before.back().reading.sampler != noise.reading.sampler || !before.back().multiplier) return false;
@@ -127,6 +137,13 @@ bool LogAudit::kept() const {
   return what_happened != nullptr && what_happened->claim == ClaimVerdict::holds;
 }
 
+const ReadingRisk* LogRisk::proved() const {
+  for (const auto& risk : readings) {
+    if (risk.reading.happened && risk.risk) return &risk;
+  }
+  return nullptr;
+}
+
 const ReadingNoise* LogCalibration::proved() const {
   for (const auto& noise : readings) {
     if (noise.reading.happened && noise.multiplier) return &noise;
@@ -134,18 +151,26 @@ const ReadingNoise* LogCalibration::proved() const {
   return nullptr;
 }
 
+NeededFields needed_by_audit(const LogQuestion& question) {
+  return {.adjacency = !question.adjacency, .noise_multiplier = true, .delta = !question.delta};
+}
+
+NeededFields needed_by_calibration(const LogQuestion& question) {
+  return {.adjacency = !question.adjacency, .epsilon = !question.epsilon, .delta = !question.delta};
+}
+
 LogAudit audit_log(const RunLog& log, const LogQuestion& question) {
+  require_needed(log, needed_by_audit(question));
   const auto adjacency = adjacency_of(log, question);
   const auto claim = said_once("epsilon", question.epsilon, log.epsilon, value_of<Epsilon>);
-  const auto delta = required("delta", said_once("delta", question.delta, log.delta, value_of<Delta>));
-  const auto multiplier = required("noise_multiplier", log.noise_multiplier);
+  const auto delta = said_once("delta", question.delta, log.delta, value_of<Delta>).value();
   LogAudit result{.log = log, .adjacency = adjacency, .delta = delta, .claim = claim, .readings = {}};
   for (auto& reading : asked_readings(log, adjacency, question)) {
     ReadingCost cost{.reading = std::move(reading), .event = std::nullopt, .epsilon = std::nullopt, .claim = std::nullopt};
     cost.refusal = cost.reading.refusal;
     if (cost.refusal.empty()) {
-      cost.event = cost.reading.event(multiplier);
-      const auto least = cost.reading.least(multiplier);
+      cost.event = cost.reading.event();
+      const auto least = cost.reading.least();
       cost.refusal = refusal_of([&] {
         const auto best = best_epsilon(*cost.event, delta, question.effort, Bounds::needed);
         cost.accountant = best.accountant;
@@ -158,10 +183,34 @@ LogAudit audit_log(const RunLog& log, const LogQuestion& question) {
   return result;
 }
 
+NeededFields needed_by_risk(const LogQuestion& question) { return {.adjacency = !question.adjacency, .noise_multiplier = true}; }
+
+LogRisk risk_of_log(const RunLog& log, const LogQuestion& question, const RiskQuestions& questions) {
+  require_needed(log, needed_by_risk(question));
+  LogRisk result{.log = log, .adjacency = adjacency_of(log, question), .readings = {}};
+  for (auto& reading : asked_readings(log, result.adjacency, question)) {
+    ReadingRisk found{.reading = std::move(reading)};
+    found.refusal = found.reading.refusal;
+    if (found.refusal.empty()) {
+      found.event = found.reading.event();
+      const auto least = found.reading.least();
+      found.refusal = refusal_of([&] {
+        auto most = risk(*found.event, questions, question.effort);
+        const bool is_exact = least && *least == *found.event;
+        found.risk =
+            is_exact ? most : between(least ? std::optional{risk(*least, questions, question.effort)} : std::nullopt, std::move(most));
+      });
+    }
+    result.readings.push_back(std::move(found));
+  }
+  return result;
+}
+
 LogCalibration calibrate_log(const RunLog& log, const LogQuestion& question) {
+  require_needed(log, needed_by_calibration(question));
   const auto adjacency = adjacency_of(log, question);
-  const Target target{.epsilon = required("epsilon", question.epsilon ? question.epsilon : log.epsilon),
-                      .delta = required("delta", question.delta ? question.delta : log.delta),
+  const Target target{.epsilon = question.epsilon ? *question.epsilon : log.epsilon.value(),
+                      .delta = question.delta ? *question.delta : log.delta.value(),
                       .adjacency = adjacency};
   LogCalibration result{.log = log, .target = target, .readings = {}};
   for (auto& reading : asked_readings(log, adjacency, question)) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/logs/readings.h>
 #include <surety/base/numbers/enclosure.h>
@@ -22,6 +23,10 @@ struct LogQuestion {
   std::vector<LoggedSampler> only = {};
   Effort effort = {};
 };
+
+/// What each answer needs of the log where the question leaves it open.
+[[nodiscard]] NeededFields needed_by_audit(const LogQuestion& question);
+[[nodiscard]] NeededFields needed_by_calibration(const LogQuestion& question);
 
 /// What is known of a claim: a bound meets it, a bound exceeds it, or the bounds lie on both sides.
 enum class ClaimVerdict { holds, too_low, not_proved };
@@ -52,6 +57,24 @@ struct LogAudit {
 /// \throws Error{invalid_argument} where adjacency, noise multiplier or delta is said neither by the log nor by the question, or both say it and
 ///         differently.
 [[nodiscard]] LogAudit audit_log(const RunLog& log, const LogQuestion& question);
+
+struct ReadingRisk {
+  Reading reading;
+  std::optional<Event> event = std::nullopt;
+  std::optional<Risk> risk = std::nullopt;  ///< what an attacker gets, as in accounting/answers/risk.h; nothing where there is no bound
+  std::string refusal = {};                 ///< empty where there is a risk
+};
+
+struct LogRisk {
+  RunLog log;
+  Adjacency adjacency;
+  std::vector<ReadingRisk> readings;
+  [[nodiscard]] const ReadingRisk* proved() const;
+};
+
+[[nodiscard]] NeededFields needed_by_risk(const LogQuestion& question);
+/// What an attacker gets who sees what the run released, under each reading. Epsilon and delta are not used. \throws as audit_log.
+[[nodiscard]] LogRisk risk_of_log(const RunLog& log, const LogQuestion& question, const RiskQuestions& questions = {});
 
 struct ReadingNoise {
   Reading reading;

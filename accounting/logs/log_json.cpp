@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <surety/accounting/answers/explanation.h>
 #include <surety/accounting/events/json.h>
 
 namespace surety::accounting {
@@ -12,6 +13,16 @@ nlohmann::json reading_of(const Reading& reading) {
           {"noise_over", name(reading.noise_over)},
           {"happened", reading.happened},
           {"condition", reading.condition}};
+}
+
+nlohmann::json phases_of(const RunLog& log) {
+  auto list = nlohmann::json::array();
+  for (const auto& phase : log.phases) {
+    list.push_back({{"noise_multiplier", phase.noise_multiplier->value()},
+                    {"sampling_rate", phase.rate().value()},
+                    {"steps", phase.total_steps().value()}});
+  }
+  return list;
 }
 
 /// What an audit and a calibration say alike of a log.
@@ -55,6 +66,17 @@ nlohmann::json object_of(const ReadingNoise& noise) {
   return object;
 }
 
+nlohmann::json object_of(const ReadingRisk& found, const RiskQuestions& questions) {
+  auto object = reading_of(found.reading);
+  if (found.event) object["event"] = describe(*found.event);
+  if (!found.risk) {
+    object["refusal"] = found.refusal;
+    return object;
+  }
+  object.update(accounting::to_json(*found.risk, questions));
+  return object;
+}
+
 template <class Answers>
 nlohmann::json list_of(const Answers& answers) {
   auto list = nlohmann::json::array();
@@ -67,7 +89,11 @@ nlohmann::json list_of(const Answers& answers) {
 nlohmann::json to_json(const LogAudit& audit) {
   auto object = log_of(audit.log, audit.adjacency);
   object["delta"] = audit.delta.value();
-  object["noise_multiplier"] = audit.log.noise_multiplier->value();
+  if (audit.log.phases.empty()) {
+    object["noise_multiplier"] = audit.log.noise_multiplier->value();
+  } else {
+    object["phases"] = phases_of(audit.log);
+  }
   if (audit.claim) {
     object["claim"] = {{"epsilon", audit.claim->value()}, {"delta", audit.delta.value()}};
     if (!audit.log.accountant.empty()) object["claim"]["accountant"] = audit.log.accountant;
@@ -76,6 +102,16 @@ nlohmann::json to_json(const LogAudit& audit) {
   object["readings"] = list_of(audit.readings);
   const auto* proved = audit.proved();
   object["proved"] = proved == nullptr ? nlohmann::json{} : object_of(*proved);
+  return object;
+}
+
+nlohmann::json to_json(const LogRisk& risk, const RiskQuestions& questions) {
+  auto object = log_of(risk.log, risk.adjacency);
+  auto list = nlohmann::json::array();
+  for (const auto& reading : risk.readings) list.push_back(object_of(reading, questions));
+  object["readings"] = std::move(list);
+  const auto* proved = risk.proved();
+  object["proved"] = proved == nullptr ? nlohmann::json{} : object_of(*proved, questions);
   return object;
 }
 
@@ -89,11 +125,11 @@ nlohmann::json to_json(const LogCalibration& calibration) {
 }
 
 std::string audit_log_text(std::string_view log, const LogQuestion& question) {
-  return line_of(to_json(audit_log(run_log_from_json(log), question)));
+  return line_of(to_json(audit_log(run_log_from_json(log, needed_by_audit(question)), question)));
 }
 
 std::string calibrate_log_text(std::string_view log, const LogQuestion& question) {
-  return line_of(to_json(calibrate_log(run_log_from_json(log), question)));
+  return line_of(to_json(calibrate_log(run_log_from_json(log, needed_by_calibration(question)), question)));
 }
 
 }  // namespace surety::accounting

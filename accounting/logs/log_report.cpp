@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -21,14 +22,30 @@ std::string name_of(const Reading& reading) {
                                                              : ", z over 2C");
 }
 
+std::string batches_of(const RunLog& log) {
+  if (!log.phases.empty()) return fmt::format(" in {} phase{}", log.phases.size(), log.phases.size() == 1 ? "" : "s");
+  if (!log.records) return fmt::format(" at a sampling rate of {}", log.rate());
+  return fmt::format(" of batches of {} of {} records{}", log.batch_size->value(), log.records->value(),
+                     log.accumulates() ? fmt::format(", each in {} micro-batches", log.accumulation_steps->value()) : "");
+}
+
 std::string lines_of(const RunLog& log, Adjacency adjacency) {
   const auto steps = log.total_steps();
-  return report_line("adjacency", name(adjacency)) +
-         report_line("run",
-                     fmt::format("{} step{}{}", steps.value(), steps == Count{1} ? "" : "s",
-                                 log.records ? fmt::format(" of batches of {} of {} records", log.batch_size->value(), log.records->value())
-                                             : fmt::format(" at a sampling rate of {}", log.rate()))) +
-         report_line("sampler", name(log.sampler));
+  auto lines = report_line("adjacency", name(adjacency)) +
+               report_line("run", fmt::format("{} step{}{}", steps.value(), steps == Count{1} ? "" : "s", batches_of(log)));
+  return lines + report_line("sampler", name(log.sampler));
+}
+
+std::string noise_of(const RunLog& log) {
+  if (log.phases.empty()) return fmt::format("{}", *log.noise_multiplier);
+  const auto by_noise = [](const RunLog& a, const RunLog& b) { return *a.noise_multiplier < *b.noise_multiplier; };
+  const auto [least, most] = std::minmax_element(log.phases.begin(), log.phases.end(), by_noise);
+  if (*least->noise_multiplier == *most->noise_multiplier) return fmt::format("{}", *least->noise_multiplier);
+  return fmt::format("from {} to {}", *least->noise_multiplier, *most->noise_multiplier);
+}
+
+std::string noise_line(const RunLog& log) {
+  return fmt::format("{}, over {}", noise_of(log), log.noise_over == NoiseOver::clip ? "the clip" : "twice the clip");
 }
 
 /// "poisson, allocated": of the noise that the log has.
@@ -68,8 +85,7 @@ std::string verdict_of(const LogAudit& audit) {
 
 std::string report_text(const LogAudit& audit) {
   std::string lines = lines_of(audit.log, audit.adjacency);
-  lines += report_line("noise", fmt::format("{}, over {}", *audit.log.noise_multiplier,
-                                            audit.log.noise_over == NoiseOver::clip ? "the clip" : "twice the clip"));
+  lines += report_line("noise", noise_line(audit.log));
   if (audit.claim) {
     lines += report_line("claim", fmt::format("epsilon = {} at delta = {}{}", *audit.claim, audit.delta,
                                               audit.log.accountant.empty() ? "" : fmt::format(" by {}", one_line(audit.log.accountant))));
@@ -95,6 +111,30 @@ std::string report_text(const LogAudit& audit) {
                        proved == nullptr ? "" : fmt::format("epsilon <= {}", rounded_up(proved->epsilon->upper)));
   if (audit.claim) lines += report_line("verdict", verdict_of(audit));
   return lines;
+}
+
+std::string report_text(const LogRisk& risk, const RiskQuestions& questions) {
+  ReportTable table;
+  std::vector<std::string> heads{"  reading", "advantage"};
+  for (const auto rate : questions.false_positive_rates) heads.push_back(fmt::format("true positives at {}", rate.value()));
+  heads.push_back(fmt::format("accuracy at {}", questions.prior.value()));
+  heads.emplace_back("event");
+  table.add(std::move(heads));
+  for (const auto& found : risk.readings) {
+    if (!found.risk) {
+      table.add({name_of(found.reading), "no theorem: " + found.refusal});
+      continue;
+    }
+    std::vector<std::string> row{name_of(found.reading), text(found.risk->advantage)};
+    for (const auto& rate : found.risk->rates) row.push_back(text(rate.true_positive_rate));
+    row.push_back(text(found.risk->accuracy));
+    row.push_back(describe(*found.event));
+    table.add(std::move(row));
+  }
+  const auto* const proved = risk.proved();
+  return lines_of(risk.log, risk.adjacency) + report_line("noise", noise_line(risk.log)) + "\n" + table.text() + "\n" +
+         proved_line(risk.log, proved == nullptr ? nullptr : &proved->reading,
+                     proved == nullptr ? "" : fmt::format("advantage <= {}", rounded_up(proved->risk->advantage.upper)));
 }
 
 std::string report_text(const LogCalibration& calibration) {

@@ -11,5 +11,7 @@ namespace surety::accounting {
 /// the one that happened, what is proved, and of a claim the verdict. No text of the log ends a line or moves a terminal.
 [[nodiscard]] std::string report_text(const LogAudit& audit);
 [[nodiscard]] std::string report_text(const LogCalibration& calibration);
+/// \param questions what `risk` answers.
+[[nodiscard]] std::string report_text(const LogRisk& risk, const RiskQuestions& questions);
 
 }  // namespace surety::accounting

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -12,7 +13,7 @@ constexpr LoggedSampler samplers_in_order[] = {LoggedSampler::poisson,   LoggedS
                                                LoggedSampler::allocated, LoggedSampler::shuffled,          LoggedSampler::deterministic,
                                                LoggedSampler::by_record};
 
-std::string condition_of(LoggedSampler sampler, Adjacency adjacency) {
+std::string condition_of_batches(LoggedSampler sampler, Adjacency adjacency) {
   switch (sampler) {
     case LoggedSampler::poisson: return "each record joins each batch by a coin of its own";
     case LoggedSampler::truncated_poisson:
@@ -30,11 +31,32 @@ std::string condition_of(LoggedSampler sampler, Adjacency adjacency) {
   throw Error{ErrorCode::internal, "a reading has no sampler"};
 }
 
+/// Whether the batches of an epoch depend on each other.
+bool comes_in_epochs(LoggedSampler sampler) {
+  return sampler == LoggedSampler::allocated || sampler == LoggedSampler::shuffled || sampler == LoggedSampler::deterministic ||
+         sampler == LoggedSampler::by_record;
+}
+
+std::string condition_of(LoggedSampler sampler, Adjacency adjacency, const RunLog& log) {
+  auto condition = condition_of_batches(sampler, adjacency);
+  if (log.accumulates()) condition += "; a batch is what one noise addition covers, and its micro-batches are parts of it";
+  if (log.phases.size() > 1 && comes_in_epochs(sampler)) condition += "; each phase begins with a new epoch";
+  return condition;
+}
+
+/// One phase of a reading: its log, and how much noise it has.
+struct Part {
+  const Reading& reading;
+  const RunLog& log;
+  NoiseMultiplier multiplier;
+};
+
 /// The release of one batch. Multiplied by two a multiplier keeps its digits.
-Event release_of(const Reading& reading, NoiseMultiplier multiplier) {
-  const NoiseMultiplier over_clip = reading.noise_over == NoiseOver::clip ? multiplier : NoiseMultiplier{2 * multiplier.value()};
-  if (reading.adjacency == Adjacency::replace_one) return record_sum(over_clip, reading.adjacency);
-  return gaussian(over_clip, reading.adjacency);
+Event release_of(const Part& part) {
+  const NoiseMultiplier over_clip =
+      part.reading.noise_over == NoiseOver::clip ? part.multiplier : NoiseMultiplier{2 * part.multiplier.value()};
+  if (part.reading.adjacency == Adjacency::replace_one) return record_sum(over_clip, part.reading.adjacency);
+  return gaussian(over_clip, part.reading.adjacency);
 }
 
 Event times(std::uint64_t count, Event event) { return count == 1 ? event : repeat(Count{count}, std::move(event)); }
@@ -65,13 +87,12 @@ Batches sizes_of(const RunLog& log, LoggedSampler sampler) {
 }
 
 /// One epoch of those that come as a whole.
-Event epoch_of(const Reading& reading, NoiseMultiplier multiplier) {
-  if (reading.sampler == LoggedSampler::allocated) {
-    return allocated(batches_of(reading.log, reading.sampler), release_of(reading, multiplier));
-  }
-  const auto sizes = sizes_of(reading.log, reading.sampler);
-  return reading.sampler == LoggedSampler::shuffled ? shuffled(sizes.records(), sizes.size(), release_of(reading, multiplier))
-                                                    : deterministic(sizes.records(), sizes.size(), release_of(reading, multiplier));
+Event epoch_of(const Part& part) {
+  const auto sampler = part.reading.sampler;
+  if (sampler == LoggedSampler::allocated) return allocated(batches_of(part.log, sampler), release_of(part));
+  const auto sizes = sizes_of(part.log, sampler);
+  return sampler == LoggedSampler::shuffled ? shuffled(sizes.records(), sizes.size(), release_of(part))
+                                            : deterministic(sizes.records(), sizes.size(), release_of(part));
 }
 
 bool leaves_records_out(const RunLog& log) { return log.drop_last.value_or(false) && log.records->value() % log.batch_size->value() != 0; }
@@ -85,54 +106,108 @@ std::string refusal_of(const Reading& reading, const Error& error) {
   return error.what();
 }
 
-}  // namespace
-
-Event Reading::event(NoiseMultiplier multiplier) const {
+Event event_of(const Part& part) {
+  const auto sampler = part.reading.sampler;
+  const auto& log = part.log;
   switch (sampler) {
-    case LoggedSampler::poisson: return times(log.total_steps().value(), poisson(log.rate(), release_of(*this, multiplier)));
+    case LoggedSampler::poisson: return times(log.total_steps().value(), poisson(log.rate(), release_of(part)));
     case LoggedSampler::truncated_poisson:
-      return times(log.total_steps().value(),
-                   truncated_poisson(log.rate(), *log.largest_batch, *log.records, release_of(*this, multiplier)));
+      return times(log.total_steps().value(), truncated_poisson(log.rate(), *log.largest_batch, *log.records, release_of(part)));
     case LoggedSampler::fixed_size: {
       const auto sizes = sizes_of(log, sampler);
-      return times(log.total_steps().value(), without_replacement(sizes.records(), sizes.size(), release_of(*this, multiplier)));
+      return times(log.total_steps().value(), without_replacement(sizes.records(), sizes.size(), release_of(part)));
     }
-    case LoggedSampler::by_record:
-      return cyclic(batches_of(log, sampler), log.total_steps(), SamplingRate{1}, release_of(*this, multiplier));
+    case LoggedSampler::by_record: return cyclic(batches_of(log, sampler), log.total_steps(), SamplingRate{1}, release_of(part));
     case LoggedSampler::allocated:
     case LoggedSampler::shuffled:
-    case LoggedSampler::deterministic: return times(epochs_of(log, sampler).begun, epoch_of(*this, multiplier));
+    case LoggedSampler::deterministic: return times(epochs_of(log, sampler).begun, epoch_of(part));
     case LoggedSampler::unknown: break;
   }
   throw Error{ErrorCode::internal, "a reading has no sampler"};
 }
 
-std::optional<Event> Reading::least(NoiseMultiplier multiplier) const {
-  if (sampler != LoggedSampler::allocated && sampler != LoggedSampler::shuffled) return event(multiplier);
-  const auto epochs = epochs_of(log, sampler);
+std::optional<Event> least_of(const Part& part, bool is_alone) {
+  const auto sampler = part.reading.sampler;
+  const bool is_exact = sampler == LoggedSampler::deterministic || sampler == LoggedSampler::by_record;
+  // Of an epoch that did not end the records of its first batches are known, but for those that earlier phases had there.
+  if (!comes_in_epochs(sampler) || (is_exact && is_alone)) return event_of(part);
+  const auto epochs = epochs_of(part.log, sampler);
   // A record that an epoch leaves out by chance is hidden by more than its batch.
-  if (epochs.ended == 0 || (sampler == LoggedSampler::shuffled && leaves_records_out(log))) return std::nullopt;
-  return times(epochs.ended, epoch_of(*this, multiplier));
+  if (epochs.ended == 0 || (sampler == LoggedSampler::shuffled && leaves_records_out(part.log))) return std::nullopt;
+  if (sampler != LoggedSampler::by_record) return times(epochs.ended, epoch_of(part));
+  const auto batches = batches_of(part.log, sampler);
+  return cyclic(batches, Count{epochs.ended * batches.value()}, SamplingRate{1}, release_of(part));
 }
+
+/// An epoch with two kinds of noise or batches has no theorem here. \throws Error{invalid_argument} naming the phase in which one does not end.
+void require_whole_epochs(const Reading& reading, const std::vector<RunLog>& parts) {
+  if (!comes_in_epochs(reading.sampler)) return;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const auto steps = parts[i].total_steps().value();
+    const auto batches = batches_of(parts[i], reading.sampler).value();
+    if (steps % batches != 0) {
+      invalid(fmt::format("phase {} has {} steps, must have whole epochs of {} for {}", i + 1, steps, batches, name(reading.sampler)));
+    }
+  }
+}
+
+Event composed(std::vector<Event> events) { return events.size() == 1 ? std::move(events.front()) : compose(std::move(events)); }
+
+/// \param same the multiplier of all phases; their own where it is nothing.
+NoiseMultiplier multiplier_of(const RunLog& part, const std::optional<NoiseMultiplier>& same) {
+  if (same) return *same;
+  if (!part.noise_multiplier) invalid("noise_multiplier is missing, must be in the log");
+  return *part.noise_multiplier;
+}
+
+Event event_of(const Reading& reading, const std::optional<NoiseMultiplier>& same) {
+  const auto parts = reading.log.parts();
+  require_whole_epochs(reading, parts);
+  std::vector<Event> events;
+  for (const auto& part : parts) events.push_back(event_of(Part{reading, part, multiplier_of(part, same)}));
+  return composed(std::move(events));
+}
+
+/// Phases of which nothing is known from below are left out, which is post-processing.
+std::optional<Event> least_of(const Reading& reading, const std::optional<NoiseMultiplier>& same) {
+  const auto parts = reading.log.parts();
+  require_whole_epochs(reading, parts);
+  std::vector<Event> events;
+  for (const auto& part : parts) {
+    if (auto event = least_of(Part{reading, part, multiplier_of(part, same)}, parts.size() == 1)) events.push_back(std::move(*event));
+  }
+  if (events.empty()) return std::nullopt;
+  return composed(std::move(events));
+}
+
+}  // namespace
+
+Event Reading::event(NoiseMultiplier multiplier) const { return event_of(*this, multiplier); }
+Event Reading::event() const { return event_of(*this, std::nullopt); }
+std::optional<Event> Reading::least(NoiseMultiplier multiplier) const { return least_of(*this, multiplier); }
+std::optional<Event> Reading::least() const { return least_of(*this, std::nullopt); }
 
 std::vector<Reading> readings(const RunLog& log, Adjacency adjacency) {
   if (log.adjacency && *log.adjacency != adjacency) {
     invalid(fmt::format("adjacency is {}, must be {} as in the log", name(adjacency), name(*log.adjacency)));
   }
   static_cast<void>(log.total_steps());
+  const auto parts = log.parts();
+  const bool has_largest_batch = std::all_of(parts.begin(), parts.end(), [](const RunLog& part) { return part.largest_batch.has_value(); });
+  const bool has_noise = std::all_of(parts.begin(), parts.end(), [](const RunLog& part) { return part.noise_multiplier.has_value(); });
   std::vector<Reading> result;
   for (const auto sampler : samplers_in_order) {
-    if (sampler == LoggedSampler::truncated_poisson && !log.largest_batch) continue;
+    if (sampler == LoggedSampler::truncated_poisson && !has_largest_batch) continue;
     for (const auto over : {NoiseOver::clip, NoiseOver::twice_clip}) {
       if (adjacency != Adjacency::replace_one && over != log.noise_over) continue;
       Reading reading{.sampler = sampler,
                       .noise_over = over,
                       .happened = sampler == log.sampler && over == log.noise_over,
-                      .condition = condition_of(sampler, adjacency),
+                      .condition = condition_of(sampler, adjacency, log),
                       .log = log,
                       .adjacency = adjacency};
       try {
-        static_cast<void>(reading.event(log.noise_multiplier.value_or(NoiseMultiplier{1})));
+        static_cast<void>(has_noise ? reading.event() : reading.event(NoiseMultiplier{1}));
       } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_argument) throw;
         reading.refusal = refusal_of(reading, error);

@@ -20,11 +20,13 @@ struct Reading {
   bool happened;          ///< the log says so; of a log without a sampler none did
   std::string condition;  ///< what has to be true of the loader, for people
 
-  /// The events at a noise multiplier, in the log's own unit. What was released costs at most `event` and at least `least`, for which there is
+  /// The events at a noise multiplier, in the log's own unit, which is the same in all phases; or at those of the log. What was released costs at most `event` and at least `least`, for which there is
   /// no event where an epoch was not ended or leaves records out. \throws Error{invalid_argument} as the events, where there is no such event:
-  /// `refusal` is that message, for the log's multiplier or 1.
+  /// `refusal` is that message, for the log's multiplier or 1; also where an epoch goes on in the next phase.
   [[nodiscard]] Event event(NoiseMultiplier multiplier) const;
+  [[nodiscard]] Event event() const;
   [[nodiscard]] std::optional<Event> least(NoiseMultiplier multiplier) const;
+  [[nodiscard]] std::optional<Event> least() const;
   std::string refusal = {};  ///< empty where there is an event
 
   RunLog log;

@@ -135,11 +135,15 @@ void add_ledgers(nb::module_& module) {
       .def("reserve", &reserve, "event"_a, "note"_a, "promise"_a.none())
       .def(
           "audit",
-          [](const LedgerHandle& handle, double delta, LimitSeconds seconds) {
+          [](const LedgerHandle& handle, std::optional<double> delta, LimitSeconds seconds) {
             const auto ledger = handle.open();
-            return asked(seconds, [&] { return accounting::to_json_text(accounting::audit(ledger, Delta{delta})); });
+            return asked(seconds, [&] {
+              const auto at = delta ? std::optional{Delta{*delta}} : accounting::promised_delta(ledger);
+              if (!at) invalid("delta is missing: the ledger has neither a budget nor a promise, whose delta would be used");
+              return accounting::to_json_text(accounting::audit(ledger, *at));
+            });
           },
-          "delta"_a, "limit_seconds"_a.none())
+          "delta"_a.none(), "limit_seconds"_a.none())
       .def(
           "settle",
           [](const LedgerHandle& handle, nb::handle run, const Event* released, bool adaptive) {

@@ -17,6 +17,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/cli/commands/command.h>
+#include <surety/cli/commands/risk.h>
 #include <surety/cli/parser/event_options.h>
 #include <surety/cli/print/output.h>
 
@@ -37,35 +38,16 @@ struct AccountOptions {
 int account_risk(const AccountOptions& options) {
   if (options.explain) invalid("--explain is given with --risk, must be given with --delta or --epsilon");
   const Event event = options.event.parse();
-  accounting::RiskQuestions questions;
-  if (options.prior) {
-    if (!(*options.prior > 0 && *options.prior < 1)) {
-      invalid(fmt::format("--prior is {}, must be greater than 0 and less than 1", *options.prior));
-    }
-    questions.prior = Probability{*options.prior};
-  }
+  const auto questions = risk_questions(options.prior);
   const auto risk = accounting::risk(event, questions, {.width = options.width});
   if (options.json) {
-    auto rates = nlohmann::json::array();
-    for (const auto& [at, rate] : risk.rates) rates.push_back({{"false_positive_rate", at.value()}, {"true_positive_rate", json(rate)}});
-    print({{"advantage", json(risk.advantage)},
-           {"true_positive_rates", std::move(rates)},
-           {"accuracy", json(risk.accuracy)},
-           {"prior", questions.prior.value()},
-           {"mu", json(risk.mu)},
-           {"mu_above_floor", json(risk.mu_above_floor)},
-           {"floor", questions.floor.value()},
-           {"adjacency", name(event.adjacency())},
-           {"event", describe(event)}});
+    auto object = accounting::to_json(risk, questions);
+    object["adjacency"] = name(event.adjacency());
+    object["event"] = describe(event);
+    print(object);
     return exit_code::fine;
   }
-  say("{:<14} in {} of true over false positives\n", "advantage", text(risk.advantage));
-  for (const auto& [at, rate] : risk.rates) {
-    say("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(rate), at.value());
-  }
-  say("{:<14} in {} at a prior of {}\n", "accuracy", text(risk.accuracy), questions.prior.value());
-  say("{:<14} in {} covers every epsilon\n", "mu", text(risk.mu));
-  say("{:<14} in {} covers those with delta >= {}\n", "mu", text(risk.mu_above_floor), questions.floor.value());
+  say_risk(risk, questions);
   say("{:<14} {}\n", "event", describe(event));
   say("{:<14} {}\n", "adjacency", name(event.adjacency()));
   return exit_code::fine;
@@ -134,7 +116,7 @@ Command account_command() {
     table.add("--epsilon", options.epsilon, "Ask for delta at this epsilon", number());
     table.add("--risk", options.risk, "Ask what an attacker gets: advantage, true positives, accuracy, the least mu that covers it");
     table.group("");
-    table.add("--prior", options.prior, "With --risk: the probability that the record is there, for the accuracy; default 0.5", number());
+    table.add("--prior", options.prior, prior_option_help, number());
     table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
     table.add("--explain", options.explain, "Say which theorem gave the answer, what it assumes, and what each accountant says");
     table.add("--json", options.json, "Print one JSON object");

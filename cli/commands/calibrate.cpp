@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/format.h>
@@ -26,6 +27,7 @@ struct CalibrateOptions {
   std::string unknown;
   std::optional<double> epsilon;
   std::optional<double> delta;
+  std::optional<double> rho;
   std::optional<double> advantage;
   std::optional<double> true_positive_rate;
   std::optional<double> false_positive_rate;
@@ -41,7 +43,7 @@ std::optional<RiskTarget> risk_target(const CalibrateOptions& options) {
     for (const auto& [given, option] : {std::pair{&options.epsilon, "--epsilon"}, {&options.delta, "--delta"}}) {
       if (!*given) {
         invalid(fmt::format(
-            "{} is required, or in place of --epsilon and --delta either --advantage or --true-positive-rate and --false-positive-rate",
+            "{} is required, or in place of --epsilon and --delta either --rho, --advantage or --true-positive-rate and --false-positive-rate",
             option));
       }
     }
@@ -98,6 +100,34 @@ nlohmann::json found_json(const CalibrateOptions& options, const Parameter& para
   return object;
 }
 
+/// Zero-concentrated privacy: a target of one number.
+int calibrate_rho(const CalibrateOptions& options) {
+  if (options.epsilon || options.delta || options.advantage || options.true_positive_rate || options.false_positive_rate) {
+    invalid("one target at a time: --rho, or --epsilon and --delta, or --advantage, or --true-positive-rate and --false-positive-rate");
+  }
+  if (!(*options.rho > 0 && is_finite(*options.rho))) invalid(fmt::format("--rho is {}, must be finite and greater than 0", *options.rho));
+  const RhoTarget target{Rho{*options.rho}, parse_adjacency(options.event.adjacency)};
+  const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
+  const auto parameter = parameter_of(event);
+  const auto found = solve(event, target, parameter);
+  require_tight(options, found);
+  if (options.json) {
+    auto object = found_json(options, parameter, target.adjacency, found);
+    object["rho"] = json(found.rho);
+    object["accountant"] = accounting::Zcdp::name;
+    object["target"] = {{"rho", *options.rho}};
+    print(object);
+    return exit_code::fine;
+  }
+  say("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  say_if_not_tight(found, 12);
+  say("{:<12} in {}\n", "rho", text(found.rho));
+  say("{:<12} {}\n", "event", describe(found.event));
+  say("{:<12} {}\n", "adjacency", name(target.adjacency));
+  say("{:<12} {}\n", "accountant", accounting::Zcdp::name);
+  return exit_code::fine;
+}
+
 int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
   const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
   const auto parameter = parameter_of(event);
@@ -133,6 +163,7 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
 int calibrate_by_log(const CalibrateOptions& options) {
   const std::pair<bool, const char*> others[] = {{!options.event.event.empty(), "--event"},
                                                  {!options.unknown.empty(), "--solve"},
+                                                 {options.rho.has_value(), "--rho"},
                                                  {options.advantage.has_value(), "--advantage"},
                                                  {options.true_positive_rate.has_value(), "--true-positive-rate"},
                                                  {options.false_positive_rate.has_value(), "--false-positive-rate"}};
@@ -156,6 +187,7 @@ int calibrate(const CalibrateOptions& options) {
        {std::pair{&options.event.adjacency, "--adjacency"}, {&options.event.event, "--event"}, {&options.unknown, "--solve"}}) {
     if (given->empty()) invalid(fmt::format("{} is required", option));
   }
+  if (options.rho) return calibrate_rho(options);
   if (const auto risk = risk_target(options)) return calibrate_risk(options, *risk);
   const Target target{
       .epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
@@ -199,6 +231,7 @@ Command calibrate_command() {
     table.add("--epsilon", options.epsilon, "The target's epsilon", number());
     table.add("--delta", options.delta, "The target's delta", number());
     table.group("In place of --epsilon and --delta");
+    table.add("--rho", options.rho, "The target's rho, of zero-concentrated privacy", number());
     table.add("--advantage", options.advantage, "The most by which an attacker's true positives may exceed his false positives", number());
     table.add("--true-positive-rate", options.true_positive_rate, "The most true positives that an attacker may have", number());
     table.add("--false-positive-rate", options.false_positive_rate, "and with how many false positives", number());
@@ -215,6 +248,8 @@ Command calibrate_command() {
                    --adjacency add-or-remove-one
   surety calibrate --event 'repeat(1000, poisson(0.01, gaussian(z)))' --solve z --adjacency add-or-remove-one \
                    --true-positive-rate 0.05 --false-positive-rate 0.01
+  surety calibrate --event 'repeat(100, discrete_gaussian(s, 1))' --solve s --rho 0.5 --adjacency replace-one
+  surety calibrate --event 'randomized_response(p, 165)' --solve p --epsilon 14 --delta 0 --adjacency replace-one
   surety calibrate --log run.json --adjacency zero-out --epsilon 2 --delta 1e-6
   surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \
                    --adjacency add-or-remove-one --json)";

@@ -31,12 +31,20 @@ struct LedgerOptions {
   jobs::ReadingFields reading;  ///< of the files to come, as far as that finds a unit
   std::optional<double> epsilon;
   std::optional<double> delta;
-  std::string filter = "renyi";  // admits all that the commands release
+  std::optional<double> rho;
+  std::optional<std::string> filter;  // renyi, which admits all that the commands release; with a rho zcdp
   std::optional<double> order;
   std::string planned;
   std::optional<std::uint64_t> run;
   bool json = false;
 };
+
+accounting::Budget budget_of_rho(const LedgerOptions& options, Adjacency adjacency) {
+  if (!(*options.rho > 0 && is_finite(*options.rho))) invalid(fmt::format("--rho is {}, must be finite and greater than 0", *options.rho));
+  if (options.filter && *options.filter != "zcdp") invalid(fmt::format("--rho goes with --filter zcdp, not {}", *options.filter));
+  if (options.order || !options.planned.empty()) invalid("--order and --planned go with --filter renyi, not --rho");
+  return {.target = accounting::target_of_rho(Rho{*options.rho}, Delta{*options.delta}, adjacency), .filter = accounting::FilterKind::zcdp};
+}
 
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
@@ -45,17 +53,20 @@ int create(const LedgerOptions& options) {
       (options.reading.delimiter || options.reading.columns || options.reading.quoted_lines || options.reading.no_limits)) {
     invalid("--delimiter, --columns, --quoted-lines and --no-limits say whose a row of a --unit is, which is missing");
   }
-  if (options.epsilon.has_value() != options.delta.has_value()) {
-    invalid("a budget needs both --epsilon and --delta");
+  if (options.rho && options.epsilon) invalid("--rho and --epsilon are given, must be one of them");
+  if ((options.epsilon || options.rho) != options.delta.has_value()) {
+    invalid("a budget needs both --epsilon and --delta, or --rho and --delta");
   }
   std::optional<accounting::Budget> budget;
-  if (options.epsilon) {
+  if (options.rho) {
+    budget = budget_of_rho(options, adjacency);
+  } else if (options.epsilon) {
+    const auto filter = options.filter.value_or("renyi");
     budget = accounting::Budget{.target = {.epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = adjacency},
-                                .filter = accounting::parse_filter_kind(options.filter)};
+                                .filter = accounting::parse_filter_kind(filter)};
     if (options.order) budget->order = accounting::RenyiOrder{*options.order};
     if (!options.planned.empty()) {
-      if (budget->filter != accounting::FilterKind::renyi)
-        invalid(fmt::format("--planned goes with --filter renyi, not {}", options.filter));
+      if (budget->filter != accounting::FilterKind::renyi) invalid(fmt::format("--planned goes with --filter renyi, not {}", filter));
       budget->order = accounting::renyi_order(budget->target, parse_event(options.planned, adjacency));
     }
   } else if (options.order || !options.planned.empty()) {
@@ -69,7 +80,9 @@ int create(const LedgerOptions& options) {
     print(object);
   } else if (budget) {
     say("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
-        describe(ledger.unit()), *options.epsilon, *options.delta, accounting::filter_words(*budget));
+        describe(ledger.unit()), budget->target.epsilon, budget->target.delta,
+        options.rho ? fmt::format("{}: what rho = {} costs", accounting::filter_words(*budget), *options.rho)
+                    : accounting::filter_words(*budget));
   } else {
     say("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
   }
@@ -145,11 +158,15 @@ Command ledger_command() {
     options->reading.add_limits(fields);
   });
   create_command.options.add("--epsilon", options->epsilon, "The budget's epsilon", number());
+  create_command.options.add("--rho", options->rho,
+                             "In place of --epsilon: the budget's rho, of zero-concentrated privacy, with a zcdp filter", number());
   create_command.options.add("--delta", options->delta, "The budget's delta", number());
-  create_command.options.add(
-      "--filter", options->filter,
-      "The rule that every later run must pass: renyi (for all noise, secret batches and pure releases), gaussian (costs least, for Gaussian noise alone), zcdp, or basic (for pure and approximate releases, also at delta = 0)",
-      one_of({"renyi", "gaussian", "zcdp", "basic"}));
+  create_command.options
+      .add(
+          "--filter", options->filter,
+          "The rule that every later run must pass: renyi (for all noise, secret batches and pure releases), gaussian (costs least, for Gaussian noise alone), zcdp, or basic (for pure and approximate releases, also at delta = 0)",
+          one_of({"renyi", "gaussian", "zcdp", "basic"}))
+      .standard("renyi; with --rho zcdp");
   create_command.options.add("--order", options->order,
                              "The order of a renyi filter; without it, the one that admits the most Gaussian releases", number());
   create_command.options
@@ -157,6 +174,7 @@ Command ledger_command() {
       .excludes("--order");
   create_command.footer =
       "Examples:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5\n"
+      "  surety ledger create run.db --adjacency replace-one --rho 0.5 --delta 1e-10\n"
       "  surety ledger create run.db --adjacency add-or-remove-one --epsilon 2 --delta 1e-5 \\\n"
       "      --planned 'repeat(1000, poisson(0.01, gaussian(1)))'";
   add("list", "List the runs, what each is charged, and what that costs at its promise's delta", list).footer =

@@ -19,11 +19,11 @@
 namespace surety::cli {
 namespace {
 
-accounting::RunLog read_log(const std::string& file) {
+accounting::RunLog read_log(const std::string& file, const accounting::NeededFields& needed) {
   require_separate({.inputs = {NamedFile{"--log", file}}});
   const auto text = jobs::read_text(file, accounting::largest_log, "a log");
   try {
-    return accounting::run_log_from_json(text);
+    return accounting::run_log_from_json(text, needed);
   } catch (const Error& error) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(file), error.what())};
   }
@@ -50,7 +50,8 @@ int print_json(nlohmann::json object, const LogOptions& options, int code) {
 }  // namespace
 
 int audit_log(const LogOptions& options) {
-  const auto audit = accounting::audit_log(read_log(options.file), question_of(options));
+  const auto question = question_of(options);
+  const auto audit = accounting::audit_log(read_log(options.file, accounting::needed_by_audit(question)), question);
   const int code = audit.kept() ? exit_code::fine : exit_code::broken;
   if (options.json) return print_json(accounting::to_json(audit), options, code);
   say_line("log", shown(options.file));
@@ -58,8 +59,18 @@ int audit_log(const LogOptions& options) {
   return code;
 }
 
+int audit_log_risk(const LogOptions& options, const accounting::RiskQuestions& questions) {
+  const auto question = question_of(options);
+  const auto risk = accounting::risk_of_log(read_log(options.file, accounting::needed_by_risk(question)), question, questions);
+  if (options.json) return print_json(accounting::to_json(risk, questions), options, exit_code::fine);
+  say_line("log", shown(options.file));
+  say_lines(accounting::report_text(risk, questions));
+  return exit_code::fine;
+}
+
 int calibrate_log(const LogOptions& options) {
-  const auto found = accounting::calibrate_log(read_log(options.file), question_of(options));
+  const auto question = question_of(options);
+  const auto found = accounting::calibrate_log(read_log(options.file, accounting::needed_by_calibration(question)), question);
   const auto* const proved = found.proved();
   if (options.require_tight && proved != nullptr && !proved->is_tight()) {
     throw Error{ErrorCode::unreachable, fmt::format("the answer {:g} is not tight, as --require-tight asks: {}",

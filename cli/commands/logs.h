@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/risk.h>
 
 namespace surety::cli {
 
@@ -25,8 +26,10 @@ struct LogOptions {
   bool json = false;
 };
 
-/// Both return the exit code. \throws Error{bad_data} naming the file, for what is no log.
+/// All return the exit code. \throws Error{bad_data} naming the file, for what is no log.
 [[nodiscard]] int audit_log(const LogOptions& options);
 [[nodiscard]] int calibrate_log(const LogOptions& options);
+/// What an attacker gets; \pre no epsilon and no delta are given.
+[[nodiscard]] int audit_log_risk(const LogOptions& options, const accounting::RiskQuestions& questions);
 
 }  // namespace surety::cli

@@ -149,11 +149,13 @@ TEST(Account, RefusesEventsWithNameValueAndConstraint) {
     expect_refused(account("gaussian(" + bad + ")"), 2, {"noise multiplier is " + bad, "must be finite and greater than 0"});
     expect_refused(account("repeat(" + bad + ", gaussian(1))"), 2, {"count is " + bad, "must be an integer from 1 to 2^53"});
   }
+  expect_refused(account("poisson(1/0, gaussian(1))"), 2, {"sampling rate is 1/0", "the second is not 0"});
   expect_refused(account("repeat(1.5, gaussian(1))"), 2, {"count is 1.5", "integer"});
   expect_refused(account("repeat(1e17, gaussian(1))"), 2, {"count is", "2^53"});
   expect_refused(account("gaussian(1e400)"), 2, {"range", "gaussian(1e400)"});
   expect_refused(account("gaussian(abc)"), 2, {"'abc'", "number"});
-  expect_refused(account("gauss(1)"), 2, {"an event is expected (gaussian, record_sum, laplace", "gauss(1)"});
+  expect_refused(account("gauss(1)"), 2, {"unknown event type 'gauss' at position 1; did you mean 'gaussian'?", "gauss(1)"});
+  expect_refused(account("frobnicate(1)"), 2, {"an event is expected (gaussian, record_sum, laplace", "frobnicate(1)"});
   expect_refused(account("posson(0.1, gaussian(1))"), 2, {"at position 1; did you mean 'poisson'?"});
   expect_refused(account("gaussian(1"), 2, {"')' is expected", "gaussian(1"});
   expect_refused(account("gaussian(1) gaussian(1)"), 2, {"end of the event"});
@@ -219,6 +221,30 @@ TEST(Calibrate, MeetsATargetOfRisk) {
   EXPECT_LE(rate["true_positive_rate"]["upper"].get<double>(), 0.05);
   EXPECT_EQ(rate["target"]["false_positive_rate"], 0.01);
   EXPECT_NE(surety(solve + rates).out.find("at a false-positive rate of 0.01"), std::string::npos);
+}
+
+TEST(Calibrate, MeetsATargetOfRho) {
+  const Words solve{"calibrate", "--event", "repeat(100, discrete_gaussian(s, 1))", "--solve", "s", "--adjacency", "replace-one"};
+  const auto found = surety(solve + Words{"--rho", "0.5", "--json"}).json();
+  EXPECT_NEAR(found["s"].get<double>(), 10, 1e-10);
+  EXPECT_LE(found["rho"]["upper"].get<double>(), 0.5);
+  EXPECT_EQ(found["target"]["rho"], 0.5);
+  EXPECT_EQ(found["accountant"], "zcdp");
+  EXPECT_NE(surety(solve + Words{"--rho", "0.5"}).out.find("rho          in [0, 0.5]\n"), std::string::npos);
+  for (const std::string bad : {"0", "-1", "inf", "nan", ""}) expect_refused(solve + Words{"--rho", bad}, 2, {"--rho", bad, "must be"});
+  for (const char* other : {"--epsilon", "--delta", "--advantage", "--true-positive-rate", "--false-positive-rate"}) {
+    expect_refused(solve + Words{"--rho", "0.5", other, "0.1"}, 2, {"one target at a time", "--rho"});
+  }
+  const Words sampled{"calibrate", "--event", "poisson(0.01, gaussian(z))", "--solve", "z", "--adjacency", "zero-out", "--rho", "0.5"};
+  expect_refused(sampled, 2, {"no theorem for poisson(0.01, gaussian(1))"});
+}
+
+TEST(Calibrate, FindsTheTruthOfRandomizedResponse) {
+  const auto found = surety({"calibrate", "--event", "randomized_response(p, 165)", "--solve", "p", "--epsilon", "14", "--delta", "0",
+                             "--adjacency", "replace-one", "--json"})
+                         .json();
+  EXPECT_NEAR(found["p"].get<double>(), 0.99986364788450, 1e-13);
+  EXPECT_LE(found["epsilon"]["upper"].get<double>(), 14);
 }
 
 TEST(Calibrate, TakesOneTarget) {

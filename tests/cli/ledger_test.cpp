@@ -183,6 +183,9 @@ TEST_F(LedgerCommand, ABudgetTakesTheOrderThatIsNamedOrPlanned) {
   EXPECT_GT(order, 5);
   EXPECT_LT(order, 22);
   std::filesystem::remove(path("run.db"));
+  const Words quotient{"--planned", "repeat(2e1, poisson(1/100, record_sum(3/2)))", "--json"};
+  EXPECT_EQ(surety(create(budget + quotient)).json()["budget"]["order"], order);
+  std::filesystem::remove(path("run.db"));
   expect_refused_untouched(create(budget + Words{"--order", "1"}), 2, {"order is 1", "greater than 1"});
   expect_refused_untouched(create(budget + Words{"--order", "2"}), 2, {"order of the budget is 2", "larger"});
   expect_refused_untouched(create(budget + Words{"--order", "12", "--filter", "zcdp"}), 2, {"order", "renyi, not zcdp"});
@@ -289,6 +292,51 @@ TEST_F(LedgerCommand, AuditsTwoRunsTogetherAndAgainstWhatIsAsked) {
     expect_refused_untouched(audit() + Words{"--epsilon", bad}, 2, {"epsilon", bad, "must be"});
   }
   EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "0", "--json"}).json()["epsilon"]["upper"], "infinity");
+}
+
+TEST_F(LedgerCommand, HasABudgetOfRho) {
+  const auto made = surety(create({"--rho", "0.5", "--delta", "1e-10", "--json"})).json();
+  EXPECT_EQ(made["budget"]["filter"], "zcdp");
+  EXPECT_EQ(
+      made["budget"]["epsilon"],
+      surety({"account", "--event", "zcdp(0.5)", "--adjacency", "replace-one", "--delta", "1e-10", "--json"}).json()["epsilon"]["upper"]);
+  const auto shown = surety({"ledger", "show", path("run.db")}).out;
+  EXPECT_NE(shown.find("spent        rho 0 of 0.4999"), std::string::npos) << shown;
+  std::filesystem::remove(path("run.db"));
+  EXPECT_NE(surety(create({"--rho", "0.5", "--delta", "1e-10"})).out.find("(zcdp filter: what rho = 0.5 costs)"), std::string::npos);
+  std::filesystem::remove(path("run.db"));
+  for (const std::string bad : {"0", "-1", "inf", "nan", "abc"}) {
+    expect_refused_untouched(create({"--rho", bad, "--delta", "1e-5"}), 2, {"--rho", bad, "must be"});
+  }
+  expect_refused_untouched(create({"--rho", "1"}), 2, {"--rho and --delta"});
+  expect_refused_untouched(create({"--rho", "1", "--delta", "0"}), 2, {"delta of the budget is 0"});
+  expect_refused_untouched(create({"--rho", "1", "--epsilon", "1", "--delta", "1e-5"}), 2, {"--rho and --epsilon"});
+  expect_refused_untouched(create({"--rho", "1", "--delta", "1e-5", "--filter", "renyi"}), 2, {"--rho goes with --filter zcdp, not renyi"});
+  expect_refused_untouched(create({"--rho", "1", "--delta", "1e-5", "--order", "9"}), 2, {"--order"});
+}
+
+TEST_F(LedgerCommand, AuditsAtTheDeltaOfTheBudgetOrOfThePromises) {
+  const Words bare{"audit", path("run.db"), "--json"};
+  ASSERT_EQ(surety(create()).code, 0);
+  expect_refused_untouched(bare, 2, {"--delta is required", "neither a budget nor a promise"});
+  expect_refused_untouched({"audit", path("run.db"), "--risk"}, 2, {"charged for nothing"});
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  EXPECT_EQ(surety(bare).json(), surety(audit() + Words{"--json"}).json());
+  EXPECT_EQ(surety(bare).json()["delta"], 1e-5);
+  std::filesystem::remove(path("run.db"));
+  ASSERT_EQ(surety(create({"--epsilon", "3", "--delta", "1e-4"})).code, 0);
+  EXPECT_EQ(surety(bare).json()["delta"], 1e-4);
+}
+
+TEST_F(LedgerCommand, SaysWhatAnAttackerGets) {
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  const auto risk = surety({"audit", path("run.db"), "--risk", "--json"}).json();
+  const auto account =
+      surety({"account", "--event", risk["event"].get<std::string>(), "--adjacency", "replace-one", "--risk", "--json"}).json();
+  for (const char* field : {"advantage", "true_positive_rates", "accuracy", "mu"}) EXPECT_EQ(risk[field], account[field]) << field;
+  EXPECT_NE(surety({"audit", path("run.db"), "--risk"}).out.find("\nreleased       "), std::string::npos);
+  expect_refused_untouched({"audit", path("run.db"), "--risk", "--delta", "1e-5"}, 2, {"--risk and --delta"});
+  expect_refused_untouched({"audit", path("run.db"), "--risk", "--epsilon", "1"}, 2, {"--risk and --epsilon"});
 }
 
 TEST_F(LedgerCommand, AuditsAClaimAboutAnEvent) {

@@ -94,13 +94,38 @@ TEST_F(Log, RefusesWhatIsNoLog) {
     }
   };
   refused("", "not JSON");
-  refused("[1]", "must be an object");
+  refused("[1]", "a history has the form");
+  refused("{}", "the log lacks version, which must be 1; records and batch_size");
   refused(R"({"version": 1, "noise": 1})", "unknown field 'noise'");
   refused(R"({"version": 1, "version": 1})", "twice");
   refused(std::string(70'000, ' '), "must have fewer for a log");
   refused(R"({"version": 1, "steps": 3, "sampling_rate": 2})", "sampling rate is 2");
   refused(R"({"version": 1, "steps": 3, "sampling_rate": 1, "accountant": "\u001b[31m", "sampler": "\u001b[31m"})", "sampler is ' [31m'");
   expect_refused_untouched({"audit", "--log", path("none.json"), "--adjacency", "zero-out", "--delta", "1e-5"}, 3, {"none.json"});
+}
+
+TEST_F(Log, IsAHistoryOfPhases) {
+  write(path("history"), "[(1.1, .0042, 480), (.9, .0042, 240)]\n");
+  const Words question{"audit", "--log", path("history"), "--adjacency", "add-or-remove-one", "--reading", "poisson"};
+  const auto outcome = surety(question + Words{"--delta", "1e-5"});
+  EXPECT_EQ(outcome.code, 0);
+  for (const char* words : {"run          720 steps in 2 phases\n", "noise        from 0.9 to 1.1, over the clip\n",
+                            "[0.6484233203, 0.648423324]  compose(repeat(480, poisson(0.0042, gaussian(1.1))), repeat(240, "}) {
+    EXPECT_NE(outcome.out.find(words), std::string::npos) << words << "\nin\n" << outcome.out;
+  }
+  const auto risk = surety(question + Words{"--risk", "--json"}).json();
+  const auto account = surety({"account", "--event", risk["readings"][0]["event"].get<std::string>(), "--adjacency", "add-or-remove-one",
+                               "--risk", "--json"})
+                           .json();
+  EXPECT_EQ(risk["readings"][0]["advantage"], account["advantage"]);
+  EXPECT_EQ(risk["readings"][0]["true_positive_rates"], account["true_positive_rates"]);
+  EXPECT_EQ(surety(question + Words{"--risk", "--prior", "0.1", "--json"}).json()["readings"][0]["prior"], 0.1);
+  const auto table = surety(question + Words{"--risk"}).out;
+  EXPECT_NE(table.find("true positives at 0.01"), std::string::npos) << table;
+  expect_refused_untouched(question + Words{"--risk", "--delta", "1e-5"}, 2, {"--risk and --delta"});
+  expect_refused_untouched(question + Words{"--prior", "0.1", "--delta", "1e-5"}, 2, {"--prior is given without --risk"});
+  expect_refused_untouched(question + Words{"--risk", "--prior", "1"}, 2, {"--prior is 1, must be"});
+  expect_refused_untouched({"audit", "--event", "gaussian(1)", "--adjacency", "zero-out", "--risk"}, 2, {"surety account --risk"});
 }
 
 TEST_F(Log, RefusesWhatDoesNotGoTogether) {
@@ -113,9 +138,10 @@ TEST_F(Log, RefusesWhatDoesNotGoTogether) {
   expect_refused_untouched({"audit", "--log", file, "--delta", "1e-6"}, 2, {"delta is 1e-06, must be 1e-05 as in the log"});
   expect_refused_untouched({"audit", "--log", file, "--adjacency", "replace-one"}, 2,
                            {"adjacency is replace-one, must be zero-out as in the log"});
-  expect_refused_untouched({"audit", "--log", log()}, 2, {"adjacency is missing"});
-  expect_refused_untouched({"audit", "--log", log(), "--adjacency", "zero-out"}, 2, {"delta is missing"});
-  expect_refused_untouched({"calibrate", "--log", log(), "--adjacency", "zero-out", "--delta", "1e-5"}, 2, {"epsilon is missing"});
+  expect_refused_untouched({"audit", "--log", log()}, 2,
+                           {"the log lacks adjacency, in the log or given with it; delta, in the log or given with it"});
+  expect_refused_untouched({"audit", "--log", log(), "--adjacency", "zero-out"}, 2, {"lacks delta"});
+  expect_refused_untouched({"calibrate", "--log", log(), "--adjacency", "zero-out", "--delta", "1e-5"}, 2, {"lacks epsilon"});
   expect_refused_untouched({"audit", "--log", file, "--reading", "poison"}, 2, {"did you mean 'poisson'?"});
   expect_refused_untouched({"audit", "run.db", "--delta", "1e-5", "--reading", "poisson"}, 2, {"--reading is given without --log"});
   expect_refused_untouched({"calibrate", "--event", "gaussian(z)", "--solve", "z", "--adjacency", "zero-out", "--reading", "poisson"}, 2,

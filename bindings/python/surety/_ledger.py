@@ -148,8 +148,10 @@ class Ledger:
         """Writes what was released by a run whose process has died. You vouch for it: nobody else knows."""
         self._handle.settle(run, None if released is None else _handle_of(released, None), adaptive)
 
-    def audit(self, delta: float, *, limit_seconds: float | None = None) -> dict[str, Any]:
-        """What is proved of everything that is charged, as ``surety audit --json`` prints it. ``limit_seconds`` as of ``surety.epsilon``."""
+    def audit(self, delta: float | None = None, *, limit_seconds: float | None = None) -> dict[str, Any]:
+        """What is proved of everything that is charged, as ``surety audit --json`` prints it. Without a ``delta`` it is that of the budget, or the
+        largest of the promises. ``limit_seconds`` as of ``surety.epsilon``.
+        """
         report = json.loads(self._handle.audit(delta, limit_seconds))
         assert isinstance(report, dict)
         return report

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surety import _library
-from surety._events import _number_or_none, _shown
+from surety._events import _number_of, _number_or_none, _shown
 
 
-def _text_of(log: str | Mapping[str, Any]) -> str:
+def _phase_of(phase: object, name: str) -> list[float | int]:
+    if not isinstance(phase, (list, tuple)) or len(phase) != 3:
+        raise TypeError(f"{name} {_shown(phase)}, must be (noise multiplier, sampling rate, steps)")
+    noise_multiplier, sampling_rate, steps = phase
+    try:
+        whole = operator.index(steps)
+    except TypeError:
+        raise TypeError(f"{name}[2] {_shown(steps)}, must be a whole number of steps") from None
+    return [_number_of(noise_multiplier, f"{name}[0]"), _number_of(sampling_rate, f"{name}[1]"), whole]
+
+
+def _text_of(log: str | Mapping[str, Any] | Sequence[tuple[float, float, int]]) -> str:
     if isinstance(log, str):
         return log
+    if isinstance(log, (list, tuple)):
+        return json.dumps([_phase_of(phase, f"log[{i}]") for i, phase in enumerate(log)])
     if not isinstance(log, Mapping):
-        raise TypeError(f"log {_shown(log)}, must be a text of JSON or its fields")
+        raise TypeError(f"log {_shown(log)}, must be a text of JSON, its fields, or the history of an accountant")
     return json.dumps({"version": 1, **log})
 
 
@@ -23,7 +37,7 @@ def _numbers(*numbers: tuple[object, str]) -> tuple[float | None, ...]:
 
 
 def audit_log(
-    log: str | Mapping[str, Any],
+    log: str | Mapping[str, Any] | Sequence[tuple[float, float, int]],
     *,
     adjacency: str | None = None,
     epsilon: float | None = None,
@@ -33,7 +47,8 @@ def audit_log(
     limit_seconds: float | None = None,
 ) -> dict[str, Any]:
     """What the numbers of a log cost under each way to draw batches, which of them is proved for what happened, and whether what was claimed
-    holds: what ``surety audit --log --json`` prints. ``log`` is the JSON text, or its fields (docs/reference/log.md); ``adjacency``, ``delta`` and
+    holds: what ``surety audit --log --json`` prints. ``log`` is the JSON text, its fields (docs/reference/log.md), or
+    the history of an accountant, a list of (noise multiplier, sampling rate, steps); ``adjacency``, ``delta`` and
     the claimed ``epsilon`` where it does not say them; ``readings`` are those to be shown beside what happened, all if none is named.
 
     >>> import surety
@@ -55,7 +70,7 @@ def audit_log(
 
 
 def calibrate_log(
-    log: str | Mapping[str, Any],
+    log: str | Mapping[str, Any] | Sequence[tuple[float, float, int]],
     *,
     adjacency: str | None = None,
     epsilon: float | None = None,

@@ -164,7 +164,10 @@ RC_GTEST_PROP(Calibrate, NeedsLessNoiseForALargerBudget, ()) {
   const double epsilon = draw_log_uniform(1e-3, 50);
   const double delta = draw_log_uniform(1e-100, 0.05);
   const double at = calibrate(one_release, target(epsilon, delta), Zcdp{}).value.value();
-  RC_ASSERT(calibrate(one_release, target(epsilon * draw_log_uniform(1.001, 3), delta), Zcdp{}).value.value() < at);
+  // Of small epsilons the total variation, at most 1 / 2z, is the bound, which does not depend on epsilon.
+  const bool is_by_total_variation = at <= 0.5 / delta * (1 + 1e-9) && at >= 0.5 / delta * (1 - 1e-9);
+  const double larger = calibrate(one_release, target(epsilon * draw_log_uniform(1.001, 3), delta), Zcdp{}).value.value();
+  RC_ASSERT(larger < at || (is_by_total_variation && larger <= at));
   RC_ASSERT(calibrate(one_release, target(epsilon, delta * draw_log_uniform(1.001, 3)), Zcdp{}).value.value() < at);
 }
 

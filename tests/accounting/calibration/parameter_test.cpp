@@ -31,6 +31,21 @@ TEST(ParameterOf, RefusesWhatCannotBeSolvedFor) {
               }).says(ErrorCode::invalid_argument, "stands for a count and for a noise multiplier"));
 }
 
+// Below 1 / k the true answer is the rarest, and costs less the more often it is given.
+TEST(ParameterOf, KeepsTheTruthAboveThatOfAnAnswerAtRandom) {
+  constexpr auto replaced = Adjacency::replace_one;
+  const auto truth = parameter_of("randomized_response(x, 4)", replaced, "x");
+  EXPECT_TRUE(truth.cost_rises && !truth.whole);
+  EXPECT_EQ(truth.lowest, 0.25);
+  EXPECT_LT(truth.highest, 1);
+  const std::string deep =
+      "compose(gaussian(1), repeat(3, compose(randomized_response(0.9, 2), randomized_response(x, 5))), randomized_response(x, 3))";
+  EXPECT_EQ(parameter_of(deep, replaced, "x").lowest, 1.0 / 3);
+  EXPECT_TRUE(refusal_of([] {
+                return parameter_of("randomized_response(x, 1)", replaced, "x");
+              }).says(ErrorCode::invalid_argument, "categories is 1, must be at least 2"));
+}
+
 TEST(ParameterOf, KeepsToWhatAllItsPlacesAllow) {
   const auto rate = parameter_of("compose(poisson(x, gaussian(2)), poisson(x, gaussian(3)))", adjacency, "x");
   EXPECT_EQ(rate.name, "sampling rate");

@@ -1,12 +1,15 @@
 #include <surety/accounting/calibration/solve.h>
 
+#include <cmath>
+#include <functional>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include <support/refusal.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/event_text.h>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -206,6 +209,79 @@ TEST(Solve, FollowsFormulasToARootThatTheyKnow) {
     EXPECT_NEAR(found.value, exact_noise, 1e-6) << far;
     EXPECT_LT(found.value - *found.failing, 1e-12) << far;
     EXPECT_LE(questions, 24) << far;
+  }
+}
+
+RhoSolution solve_rho(const std::string& text, double rho, Adjacency under = Adjacency::replace_one) {
+  return solve(EventOfNumber{text, under, "x"}, RhoTarget{Rho{rho}, under}, parameter_of(text, under, "x"));
+}
+
+// n releases of multiplier z have rho = n / (2 z^2): in 64 bits of mantissa the answer is within the target, and the failing value is not.
+TEST(SolveRho, OfGaussianReleasesIsTheirSum) {
+  for (const double rho : {1e-6, 0.015, 0.5, 2.63, 40.0}) {
+    for (const unsigned count : {1U, 3U, 100U}) {
+      const auto found = solve_rho("repeat(" + std::to_string(count) + ", gaussian(x))", rho);
+      const auto exact = [&](double z) { return static_cast<long double>(count) / (2 * static_cast<long double>(z) * z); };
+      EXPECT_LE(exact(found.value), static_cast<long double>(rho)) << count;
+      ASSERT_TRUE(found.failing);
+      EXPECT_GT(exact(*found.failing), static_cast<long double>(rho)) << count;
+      EXPECT_TRUE(found.failing_is_proved && found.is_tight());
+      EXPECT_LT(found.value / *found.failing - 1, 1e-12);
+      EXPECT_LE(found.rho.upper, rho);
+      EXPECT_GT(found.rho.lower, rho * (1 - 1e-12));
+    }
+  }
+}
+
+TEST(SolveRho, OfOtherReleasesIsAnUpperBound) {
+  const auto laplace = solve_rho("laplace(x)", 0.5);
+  EXPECT_NEAR(laplace.value, 1, 1e-12);
+  EXPECT_LE(laplace.rho.upper, 0.5);
+  EXPECT_EQ(laplace.rho.lower, 0) << "(epsilon^2 / 2) is not the rho of Laplace noise";
+  EXPECT_FALSE(laplace.failing_is_proved);
+  EXPECT_NEAR(solve_rho("compose(zcdp(x), gaussian(2))", 0.5).value, 0.375, 1e-12);
+  EXPECT_EQ(solve_rho("repeat(x, gaussian(10))", 0.504).value, 100);
+  EXPECT_NEAR(solve_rho("repeat(4, exponential(x))", 0.5).value, 1, 1e-12);
+}
+
+TEST(SolveRho, RefusesWhatHasNoRho) {
+  const auto says = [](const std::string& text, double rho, ErrorCode code, const std::string& word,
+                       Adjacency under = Adjacency::add_or_remove_one) {
+    const auto refusal = refusal_of([&] { return solve_rho(text, rho, under); });
+    EXPECT_TRUE(refusal.says(code, word)) << text << ": " << refusal;
+  };
+  says("repeat(10, poisson(0.1, gaussian(x)))", 0.5, ErrorCode::unsupported,
+       "the zcdp accountant has no theorem for poisson(0.1, gaussian(");
+  says("compose(approx(1, 1e-5), gaussian(x))", 0.5, ErrorCode::unsupported, "no theorem for approx(1, 1e-05)");
+  says("compose(zcdp(1, 0.1), gaussian(x))", 0.5, ErrorCode::unsupported, "has no rho alone");
+  says("compose(gaussian(1), gaussian(x))", 0.5, ErrorCode::unreachable, "rho = 0.5 is out of reach");
+  says("gaussian(x)", 0, ErrorCode::invalid_argument, "rho of the target is 0");
+  for (const double bad : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    says("gaussian(x)", bad, ErrorCode::invalid_argument, "rho is");
+  }
+  const auto other = refusal_of([] {
+    return solve(EventOfNumber{"gaussian(x)", Adjacency::zero_out, "x"}, RhoTarget{Rho{1}, adjacency},
+                 parameter_of("gaussian(x)", Adjacency::zero_out, "x"));
+  });
+  EXPECT_TRUE(other.says(ErrorCode::invalid_argument, "must be the target's")) << other;
+}
+
+// At delta 0 one answer of k values is epsilon-private for p <= e^epsilon / (e^epsilon + k - 1).
+TEST(Solve, FindsTheTruthOfRandomizedResponse) {
+  constexpr auto replaced = Adjacency::replace_one;
+  for (const double epsilon : {1e-6, 0.1, 1.0, 14.0}) {
+    for (const unsigned k : {2U, 4U, 165U}) {
+      const std::string text = "randomized_response(x, " + std::to_string(k) + ")";
+      const Target wanted{.epsilon = Epsilon{epsilon}, .delta = Delta{0}, .adjacency = replaced};
+      const auto found =
+          solve(EventOfNumber{text, replaced, "x"}, wanted, parameter_of(text, replaced, "x"), accounting::best_cost(wanted));
+      const long double e = std::exp(static_cast<long double>(epsilon));
+      const long double exact = e / (e + k - 1);
+      EXPECT_LE(static_cast<long double>(found.value), exact) << text << " at " << epsilon;
+      EXPECT_GT(found.value, exact * (1 - 1e-12L)) << text << " at " << epsilon;
+      ASSERT_TRUE(found.failing);
+      EXPECT_GT(static_cast<long double>(*found.failing), exact) << text << " at " << epsilon;
+    }
   }
 }
 

@@ -681,13 +681,13 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
       {"", "with_replacement) at position 1"},
-      {"exponentiel(2)", "with_replacement) at position 1"},
+      {"exponentiel(2)", "unknown event type 'exponentiel' at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
       {"parallel()", "with_replacement) at position 10"},
-      {"Gaussian(2)", "with_replacement) at position 1"},
+      {"Gaussian(2)", "unknown event type 'Gaussian' at position 1"},
       {"repeat(3, 4)", "with_replacement) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
@@ -710,8 +710,8 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
 
 TEST(EventText, AsksWhatAWordWasMeantToBe) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"posson(0.1, gaussian(2))", "with_replacement) at position 1; did you mean 'poisson'? (in event"},
-      {"repeat(3, compose(gausian(2)))", "with_replacement) at position 19; did you mean 'gaussian'? (in event"},
+      {"posson(0.1, gaussian(2))", "unknown event type 'posson' at position 1; did you mean 'poisson'? (in event"},
+      {"repeat(3, compose(gausian(2)))", "unknown event type 'gausian' at position 19; did you mean 'gaussian'? (in event"},
       {"Laplace(2)", "; did you mean 'laplace'? (in event"},
       {"without(10, 2, gaussian(1))", "; did you mean 'without_replacement'? (in event"},
   };
@@ -755,17 +755,108 @@ TEST(EventJson, RefusesUnknownAndMissingAndDuplicateFields) {
   }
 }
 
-TEST(EventText, AWholeNumberIsDigitsAlone) {
-  for (const std::string count : {"1e2", "100.0", "1e17", "2.5", "-3"}) {
-    try {
-      static_cast<void>(parse_event("repeat(" + count + ", gaussian(2))", Adjacency::replace_one));
-      FAIL() << count;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-      EXPECT_EQ(std::string{error.what()}.find("count is " + count + ", must be an integer from 1 to 2^53"), 0U) << error.what();
-    }
+TEST(EventText, ReadsAWholeNumberInEachDecimalForm) {
+  const std::vector<std::pair<std::string, std::string>> counts = {{"1e2", "100"},
+                                                                   {"100.0", "100"},
+                                                                   {"1.5e1", "15"},
+                                                                   {"1.50E+1", "15"},
+                                                                   {"0100", "100"},
+                                                                   {"1000e-1", "100"},
+                                                                   {"0.00015e5", "15"},
+                                                                   {"1e0", "1"},
+                                                                   {"1e6", "1000000"},
+                                                                   {"9007199254740992.0", "9007199254740992"},
+                                                                   {"9.007199254740992e15", "9007199254740992"}};
+  for (const auto& [count, whole] : counts) {
+    EXPECT_EQ(describe(parse_event("repeat(" + count + ", gaussian(2))", Adjacency::replace_one)), "repeat(" + whole + ", gaussian(2))");
   }
   EXPECT_EQ(describe(parse_event("repeat(n, gaussian(2))", Adjacency::replace_one, {{"n", 100.0}})), "repeat(100, gaussian(2))");
+}
+
+/// Of each event type that has one, every whole number may have an exponent.
+TEST(EventText, ReadsAnExponentInEachWholeNumber) {
+  const std::vector<std::pair<std::string, Adjacency>> events = {
+      {"repeat(20, gaussian(2))", Adjacency::replace_one},
+      {"discrete_gaussian(2, 20)", Adjacency::replace_one},
+      {"discrete_laplace(2, 20)", Adjacency::replace_one},
+      {"randomized_response(0.5, 20)", Adjacency::replace_one},
+      {"generalized_gaussian(2, 20, 1)", Adjacency::replace_one},
+      {"k_norm(l1, 20, 1)", Adjacency::replace_one},
+      {"without_replacement(300, 20, gaussian(2))", Adjacency::replace_one},
+      {"with_replacement(300, 20, gaussian(2))", Adjacency::replace_one},
+      {"shuffled(300, 20, gaussian(2))", Adjacency::replace_one},
+      {"deterministic(300, 20, gaussian(2))", Adjacency::replace_one},
+      {"cyclic(20, 300, 0.5, gaussian(2))", Adjacency::zero_out},
+      {"allocated(300, gaussian(2))", Adjacency::zero_out},
+      {"allocated(300, 20, gaussian(2))", Adjacency::zero_out},
+      {"truncated_poisson(0.5, 20, 300, gaussian(2))", Adjacency::zero_out},
+      {"users(20, gaussian(2))", Adjacency::zero_out},
+      {"best_of(capped_geometric_runs, 2, 20, gaussian(2))", Adjacency::zero_out}};
+  for (const auto& [text, adjacency] : events) {
+    std::string with_exponents = text;
+    for (const auto& [digits, exponent] : {std::pair{"300", "3e2"}, {"20", "2.0e1"}}) {
+      if (const auto at = with_exponents.find(digits); at != std::string::npos) {
+        with_exponents.replace(at, std::string{digits}.size(), exponent);
+      }
+    }
+    ASSERT_NE(with_exponents, text);
+    EXPECT_TRUE(parse_event(with_exponents, adjacency) == parse_event(text, adjacency)) << with_exponents;
+  }
+}
+
+TEST(EventText, RefusesWhatIsNoWholeNumber) {
+  for (const std::string count : {"1e17", "2.5", "-3", "1.5", "1e-1", "9007199254740993.0", "9007199254740992.5", "9.007199254740993e15",
+                                  "90071992547409930e-1", "-1e2", "1e300", "15e-1"}) {
+    const auto refusal = refusal_of_text("repeat(" + count + ", gaussian(2))");
+    EXPECT_TRUE(refusal.says(invalid, "must be an integer from 1 to 2^53")) << count << ": " << refusal;
+    EXPECT_EQ(refusal.message.find("count is "), 0U) << refusal;
+  }
+  const auto refusal = refusal_of_text("repeat(30/2, gaussian(2))");
+  EXPECT_TRUE(refusal.says(invalid, "count is a quotient, '30/...', must be one whole number from 1 to 2^53")) << refusal;
+}
+
+TEST(EventText, ReadsAQuotientAsItsNearestDouble) {
+  constexpr auto removed = Adjacency::add_or_remove_one;
+  const auto expected = poisson(SamplingRate{2.0 / 3000.0}, gaussian(NoiseMultiplier{1}, removed));
+  for (const std::string text : {"poisson(2/3000, gaussian(1))", "poisson( 2 / 3000 , gaussian(1))", "poisson(2e0/3e3, gaussian(3/3))",
+                                 "poisson(2/\t3000,gaussian(1))"}) {
+    EXPECT_TRUE(parse_event(text, removed) == expected) << text;
+  }
+  EXPECT_EQ(describe(expected), "poisson(0.0006666666666666666, gaussian(1))");
+  EXPECT_TRUE(parse_event(describe(expected), removed) == expected);
+  EXPECT_TRUE(event_from_json(to_json_text(expected)) == expected);
+  // Where a number may be left out, and in pairs.
+  EXPECT_EQ(describe(parse_event("compose(zcdp(1/4), zcdp(0/3, 1/8), renyi(2, 1/4, 8/2, 1/2), gaussian(z))", removed, {{"z", 2.0}})),
+            "compose(zcdp(0.25), zcdp(0.125), renyi(2, 0.25, 4, 0.5), gaussian(2))");
+  EXPECT_EQ(describe(parse_event("mixture(1/2, 1/1, 1/2, 1/4, gaussian(1))", removed)), "mixture(0.5, 1, 0.5, 0.25, gaussian(1))");
+}
+
+TEST(EventText, RefusesAQuotientThatIsNoNumber) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"poisson(1/0, gaussian(1))", "sampling rate is 1/0, must be a quotient of two finite numbers, of which the second is not 0"},
+      {"poisson(0/0, gaussian(1))", "sampling rate is 0/0, must be a quotient of two finite"},
+      {"poisson(1/-0, gaussian(1))", "sampling rate is 1/-0, must be a quotient of two finite"},
+      {"gaussian(1/-inf)", "noise multiplier is 1/-inf, must be a quotient of two finite"},
+      {"gaussian(-inf/-inf)", "noise multiplier is -inf/-inf, must be a quotient of two finite"},
+      {"gaussian(1e300/1e-300)", "noise multiplier is 1e300/1e-300, must be a quotient within the range of double"},
+      {"pure(1e-300/1e300)", "epsilon is 1e-300/1e300, must be a quotient within the range of double"},
+      {"poisson(3000/2, gaussian(1))", "sampling rate is 1500, must be greater than 0 and at most 1"},
+      {"poisson(-2/3000, gaussian(1))", "must be greater than 0 and at most 1"},
+      {"gaussian(inf/2)", "noise multiplier is a quotient with 'inf', must be one of two numbers in digits"},
+      {"gaussian(1/2/3)", "')' is expected at position 13"},
+      {"gaussian(1//2)", "a number is expected at position 12"},
+      {"gaussian(1/inf)", "noise multiplier is 1/inf, must be a quotient of two finite numbers"},
+      {"gaussian(1/nan)", "must be a quotient of two finite numbers"},
+      {"gaussian(/2)", "a number is expected at position 10"},
+      {"gaussian(1/)", "a number is expected at position 12"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto refusal = refusal_of_text(text);
+    EXPECT_TRUE(refusal.says(invalid, expected)) << text << ": " << refusal;
+  }
+  for (const std::string text : {"gaussian(z/2)", "gaussian(2/z)"}) {
+    EXPECT_THROW(static_cast<void>(parse_event(text, Adjacency::replace_one, {{"z", 2.0}})), Error) << text;
+  }
 }
 
 TEST(Event, RefusesAMillionPartsAlsoWhereTheyAreShared) {
@@ -802,13 +893,13 @@ TEST(EventJson, RefusesWhatIsNotOneKindOfEvent) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"({"laplacian": {"scale": 2}})", "unknown kind 'laplacian'"},
       {R"({"parallel": {"gaussian": {"noise_multiplier": 2}}})", "parallel: an array of events is expected"},
-      {R"({})", "an object with one field"},
-      {R"({"gaussian": {"noise_multiplier": 2}, "repeat": {}})", "an object with one field"},
-      {"\"gaussian(2)\"", "an object with one field"},
-      {R"([])", "an object with one field"},
+      {R"({})", "must be an object with one field, the event type, as"},
+      {R"({"gaussian": {"noise_multiplier": 2}, "repeat": {}})", "must be an object with one field, the event type, as"},
+      {"\"gaussian(2)\"", "must be an object with one field, the event type, as"},
+      {R"([])", "must be an object with one field, the event type, as"},
       {R"({"gaussian": 2})", "gaussian: an object is expected"},
       {R"({"compose": {"gaussian": {"noise_multiplier": 2}}})", "compose: an array of events is expected"},
-      {R"({"compose": [2]})", "an object with one field"},
+      {R"({"compose": [2]})", "must be an object with one field, the event type, as"},
   };
   for (const auto& [event, expected] : cases) {
     const auto refusal = refusal_of_json(in_json(event));

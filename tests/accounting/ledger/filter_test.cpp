@@ -625,5 +625,28 @@ RC_GTEST_PROP(FilterLaws, WhatTheFilterAdmitsTheAccountantConfirms, ()) {
   if (!total.empty() && the_filter.admits(total)) RC_ASSERT(delta(ClosedForm{}, *total.event(), Epsilon{epsilon}).upper <= 1e-6);
 }
 
+// A total of exactly rho is admitted, one above it by a part in 10^9 is not; and the limit is rho.
+TEST(FilterOfRho, AdmitsThatRhoAndNoMore) {
+  for (const double rho : {1e-4, 0.015, 0.5, 2.63, 100.0}) {
+    for (const double delta : {1e-3, 1e-10, 1e-100}) {
+      const auto target = target_of_rho(Rho{rho}, Delta{delta}, adjacency);
+      const Filter concentrated{{.target = target, .filter = FilterKind::zcdp}};
+      const auto of_rho = [](double value) { return Releases::of(zcdp(Rho{value}, adjacency)); };
+      EXPECT_EQ(target.delta.value(), delta);
+      EXPECT_TRUE(concentrated.admits(of_rho(rho))) << rho << ' ' << delta;
+      EXPECT_FALSE(concentrated.admits(of_rho(rho * (1 + 1e-9)))) << rho << ' ' << delta;
+      EXPECT_NEAR(concentrated.limit().lower / rho, 1, 1e-9) << rho << ' ' << delta;
+      EXPECT_NEAR(concentrated.limit().upper / rho, 1, 1e-9) << rho << ' ' << delta;
+      EXPECT_LT(target.epsilon.value(), rho + 2 * std::sqrt(rho * std::log(1 / delta)) + 1e-12) << "the classical conversion";
+    }
+  }
+}
+
+TEST(FilterOfRho, RefusesWhatIsNoBudget) {
+  EXPECT_THROW(static_cast<void>(target_of_rho(Rho{0}, Delta{1e-5}, adjacency)), Error);
+  EXPECT_THROW(static_cast<void>(target_of_rho(Rho{1}, Delta{0}, adjacency)), Error);
+  EXPECT_THROW(static_cast<void>(target_of_rho(Rho{1e-6}, Delta{0.1}, adjacency)), Error) << "no epsilon is needed there";
+}
+
 }  // namespace
 }  // namespace surety::accounting::filter_test

@@ -1,7 +1,9 @@
 #include <surety/accounting/logs/log_audit.h>
 
 #include <map>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -101,6 +103,92 @@ TEST(Readings, CountAnUnfinishedEpochAboveAndNotBelow) {
   ASSERT_EQ(audit.readings.size(), 1U);
   EXPECT_EQ(audit.readings.front().epsilon->lower, 0);
   EXPECT_EQ(audit.readings.front().epsilon->upper, best_epsilon(audit.readings.front().event.value(), Delta{1e-5}).value.upper);
+}
+
+// Phases are composed, each with its own noise; phases of an epoch have one event alone where they end with it.
+TEST(Readings, OfPhasesAreComposed) {
+  const auto log = run_log_from_json(
+      R"({"version": 1, "records": 1000, "batch_size": 50, "accumulation_steps": 2, "largest_batch": 200,
+          "phases": [{"noise_multiplier": 1, "epochs": 2}, {"noise_multiplier": 2, "steps": 25}]})");
+  std::map<std::string, std::pair<std::string, std::string>> said;
+  for (const auto& reading : readings(log, zero_out)) {
+    if (reading.refusal.empty()) said[std::string{name(reading.sampler)}] = {describe(reading.event()), describe(*reading.least())};
+    EXPECT_NE(reading.condition.find("micro-batches are parts of it"), std::string::npos);
+    const bool is_by_step = reading.sampler == LoggedSampler::poisson || reading.sampler == LoggedSampler::truncated_poisson ||
+                            reading.sampler == LoggedSampler::fixed_size;
+    EXPECT_EQ(reading.condition.find("each phase begins with a new epoch") == std::string::npos, is_by_step);
+  }
+  const std::map<std::string, std::pair<std::string, std::string>> expected{
+      {"poisson",
+       {"compose(repeat(20, poisson(0.1, gaussian(1))), repeat(25, poisson(0.1, gaussian(2))))",
+        "compose(repeat(20, poisson(0.1, gaussian(1))), repeat(25, poisson(0.1, gaussian(2))))"}},
+      {"truncated_poisson",
+       {"compose(repeat(20, truncated_poisson(0.1, 200, 1000, gaussian(1))), repeat(25, truncated_poisson(0.1, 200, 1000, gaussian(2))))",
+        "compose(repeat(20, truncated_poisson(0.1, 200, 1000, gaussian(1))), repeat(25, truncated_poisson(0.1, 200, 1000, gaussian(2))))"}},
+      {"allocated",
+       {"compose(repeat(2, allocated(10, gaussian(1))), repeat(3, allocated(10, gaussian(2))))",
+        "compose(repeat(2, allocated(10, gaussian(1))), repeat(2, allocated(10, gaussian(2))))"}},
+      {"shuffled",
+       {"compose(repeat(2, shuffled(1000, 100, gaussian(1))), repeat(3, shuffled(1000, 100, gaussian(2))))",
+        "compose(repeat(2, shuffled(1000, 100, gaussian(1))), repeat(2, shuffled(1000, 100, gaussian(2))))"}},
+      {"deterministic",
+       {"compose(repeat(2, deterministic(1000, 100, gaussian(1))), repeat(3, deterministic(1000, 100, gaussian(2))))",
+        "compose(repeat(2, deterministic(1000, 100, gaussian(1))), repeat(2, deterministic(1000, 100, gaussian(2))))"}},
+      {"by_record",
+       {"compose(cyclic(10, 20, 1, gaussian(1)), cyclic(10, 25, 1, gaussian(2)))",
+        "compose(cyclic(10, 20, 1, gaussian(1)), cyclic(10, 20, 1, gaussian(2)))"}}};
+  EXPECT_EQ(said, expected);
+}
+
+// An epoch that goes on in the next phase has two kinds of noise, for which there is no event.
+TEST(Readings, OfPhasesThatEndWithinAnEpochAreRefused) {
+  const auto log = run_log_from_json(
+      R"({"version": 1, "records": 1000, "batch_size": 50, "phases": [{"noise_multiplier": 1, "steps": 25}, {"noise_multiplier": 2, "steps": 20}]})");
+  std::size_t refused = 0;
+  for (const auto& reading : readings(log, zero_out)) {
+    if (reading.sampler == LoggedSampler::poisson || reading.sampler == LoggedSampler::fixed_size) continue;
+    ++refused;
+    EXPECT_EQ(reading.refusal, fmt::format("phase 1 has 25 steps, must have whole epochs of 20 for {}", name(reading.sampler)));
+  }
+  EXPECT_EQ(refused, 4U);
+}
+
+// A phase of which nothing is known from below is left out there.
+TEST(Readings, OfPhasesBoundFromBelowByWholeEpochs) {
+  const auto log = run_log_from_json(
+      R"({"version": 1, "records": 1000, "batch_size": 50, "phases": [{"noise_multiplier": 1, "steps": 20}, {"noise_multiplier": 2, "steps": 5}]})");
+  for (const auto& reading : readings(log, zero_out)) {
+    if (reading.sampler == LoggedSampler::allocated) {
+      EXPECT_EQ(describe(*reading.least()), "allocated(20, gaussian(1))");
+    }
+    if (reading.sampler == LoggedSampler::by_record) {
+      EXPECT_EQ(describe(*reading.least()), "cyclic(20, 20, 1, gaussian(1))");
+    }
+  }
+}
+
+TEST(LogAudit, OfAHistoryIsThatOfItsComposition) {
+  const auto log = run_log_from_json("[(1.1, .0042, 480), (.9, .0042, 240)]");
+  const auto audit = audit_log(log, {.adjacency = add, .delta = Delta{1e-5}, .only = {LoggedSampler::poisson}});
+  const auto event = parse_event("compose(repeat(480, poisson(0.0042, gaussian(1.1))), repeat(240, poisson(0.0042, gaussian(0.9))))", add);
+  EXPECT_EQ(of(audit, LoggedSampler::poisson).epsilon->upper, best_epsilon(event, Delta{1e-5}).value.upper);
+  EXPECT_EQ(audit.proved(), nullptr) << "a history does not say how batches were drawn";
+  EXPECT_EQ(to_json(audit)["phases"][1], (nlohmann::json{{"noise_multiplier", 0.9}, {"sampling_rate", 0.0042}, {"steps", 240}}));
+  const auto found = calibrate_log(log, {.adjacency = add, .epsilon = Epsilon{1}, .delta = Delta{1e-5}, .only = {LoggedSampler::poisson}});
+  EXPECT_NEAR(found.readings.front().multiplier->value(), 0.8437377942, 1e-9);
+}
+
+TEST(LogRisk, IsThatOfEachReading) {
+  const auto log = run_log_from_json(
+      R"({"version": 1, "sampler": "shuffled", "noise_multiplier": 2, "records": 1000, "batch_size": 50, "steps": 50, "adjacency": "zero-out"})");
+  const auto found = risk_of_log(log, {.only = {LoggedSampler::by_record}});
+  ASSERT_EQ(found.readings.size(), 2U);
+  const auto exact = parse_event("cyclic(20, 50, 1, gaussian(2))", zero_out);
+  EXPECT_EQ(found.readings.back().risk->advantage, advantage(exact));
+  EXPECT_EQ(found.readings.back().risk->rates[0].true_positive_rate, true_positive_rate(exact, Probability{0.001}));
+  const auto& between = *found.proved()->risk;
+  EXPECT_EQ(between.advantage.lower, advantage(parse_event("repeat(2, shuffled(1000, 50, gaussian(2)))", zero_out)).lower);
+  EXPECT_EQ(between.advantage.upper, advantage(parse_event("repeat(3, shuffled(1000, 50, gaussian(2)))", zero_out)).upper);
 }
 
 // One record of 1001 is in no batch of 500: the lower bound of an epoch that holds all of them says nothing.

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -111,6 +112,20 @@ def test_enclosures_print_outward() -> None:
     assert isinstance(enclosure.upper, float)
 
 
+def test_event_texts_take_quotients_and_exponents() -> None:
+    event = surety.Event("repeat(1e3, poisson(2/3000, gaussian(1)))", "add-or-remove-one")
+    assert str(event) == f"repeat(1000, poisson({2 / 3000}, gaussian(1)))"
+    assert surety.Event(str(event), "add-or-remove-one") == event
+    for text, refusal in [
+        ("gaussian(1/0)", "noise multiplier is 1/0, must be a quotient of two finite numbers"),
+        ("repeat(4/2, gaussian(1))", "count is a quotient"),
+        ("repeat(1.5, gaussian(1))", "count is 1.5, must be an integer"),
+        ("gausian(1)", "unknown event type 'gausian' at position 1; did you mean 'gaussian'?"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(refusal)):
+            surety.Event(text, "add-or-remove-one")
+
+
 def test_events_combine_compare_and_pickle() -> None:
     one = surety.Event("gaussian(z)", "replace-one", {"z": 3})
     two = surety.Event("laplace(2)", "replace-one")
@@ -191,7 +206,7 @@ def test_arguments_of_a_wrong_type_are_refused_in_one_line_that_names_them() -> 
         (lambda: calibrated(epsilon=wrong), "epsilon is '1e-5', must be a number"),
         (lambda: calibrated(solve=3), "solve is 3, must be a text"),
         (lambda: calibrated(epsilon=None, delta=None, advantage="a"), "advantage is 'a', must be a number"),
-        (lambda: surety.audit_log(3), "log is 3, must be a text of JSON or its fields"),  # type: ignore[arg-type]
+        (lambda: surety.audit_log(3), "log is 3, must be a text of JSON, its fields, or the history of an accountant"),  # type: ignore[arg-type]
         (lambda: surety.audit_log({}, delta=wrong), "delta is '1e-5', must be a number"),
     ):
         with pytest.raises(TypeError) as refused:

@@ -350,3 +350,9 @@ def test_threads_share_a_ledger_in_memory() -> None:
     for thread in threads:
         thread.join()
     assert ledger.audit(1e-5)["event"] == "repeat(160, gaussian(40))"
+
+
+def test_an_audit_without_a_delta_is_at_that_of_the_promises() -> None:
+    with surety.Ledger.in_memory() as ledger:
+        surety.release({"x": [1.0, 2.0, 3.0]}, [surety.mean("x", bounds=(0, 4))], unit=None, epsilon=1, delta=1e-6, adjacency="replace-one", ledger=ledger)
+        assert ledger.audit() == ledger.audit(1e-6) and ledger.audit()["delta"] == 1e-6

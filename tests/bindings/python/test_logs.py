@@ -7,6 +7,7 @@ import os
 import subprocess
 from typing import Any
 
+import numpy as np
 import pytest
 
 import surety
@@ -39,10 +40,27 @@ def test_audits_and_calibrations_are_the_commands() -> None:
         (CLAIMED | {"steps": 7}, {}, "steps is 7"),
         (CLAIMED, {"adjacency": "replace-one"}, "as in the log"),
         (CLAIMED, {"readings": ["poison"]}, "did you mean 'poisson'"),
-        (LOG, {}, "delta is missing"),
+        (LOG, {}, "lacks delta"),
         (LOG | {"batch_size": float("nan")}, {"delta": 1e-5}, "not JSON"),
     ],
 )
 def test_refuses_what_is_no_log(log: Any, more: dict[str, Any], word: str) -> None:
     with pytest.raises(surety.SuretyError, match=word):
         surety.audit_log(log, **more)
+
+
+def test_a_history_is_the_composition_of_its_phases() -> None:
+    history: Any = [(1.1, 0.0042, np.int64(480)), (0.9, 0.0042, 240)]
+    told = surety.audit_log(history, adjacency="add-or-remove-one", delta=1e-5, readings=["poisson"])
+    event = "compose(repeat(480, poisson(0.0042, gaussian(1.1))), repeat(240, poisson(0.0042, gaussian(0.9))))"
+    assert told["readings"][0]["event"] == event and told["proved"] is None
+    assert told["readings"][0]["epsilon"]["upper"] == surety.epsilon(event, delta=1e-5, adjacency="add-or-remove-one").upper
+    assert surety.audit_log(repr([(1.1, 0.0042, 480), (0.9, 0.0042, 240)]), adjacency="add-or-remove-one", delta=1e-5, readings=["poisson"]) == told
+    as_fields = surety.audit_log({"sampler": "poisson", "phases": [[1.1, 0.0042, 480], [0.9, 0.0042, 240]], "delta": 1e-5}, adjacency="add-or-remove-one")
+    assert as_fields["proved"]["event"] == event
+    wrong: Any
+    for wrong, word in [([(1.1, 0.1)], "must be \\(noise multiplier"), ([(1.1, 0.1, 4.5)], "whole number of steps"), ([("1", 0.1, 4)], "number")]:
+        with pytest.raises(TypeError, match=word):
+            surety.audit_log(wrong, adjacency="add-or-remove-one", delta=1e-5)
+    with pytest.raises(surety.SuretyError, match="the log lacks records and batch_size, or in their place sampling_rate; steps.*; adjacency"):
+        surety.audit_log({}, delta=1e-5)
