@@ -163,27 +163,30 @@ double width_of_grid(double least, const Effort& effort) {
   return std::isfinite(least) && effort.width >= Effort{}.width ? std::max(effort.width, least_share * least) : effort.width;
 }
 
-/// The bound for an event whose batches are practically never full, from that of Poisson batches; nothing where that is not narrow.
+/// An opinion that is wide or missing, with the bounds from Poisson batches where the event's batches are practically never full.
 template <class Ask>
-std::optional<Opinion> opinion_if_never_full(AccountantPlace accountant, const Event& event, const Question& question, const Ask& ask) {
+Opinion with_never_full(Opinion opinion, const Event& event, const Question& question, const Ask& ask) {
   constexpr double narrow = 1e-2;
+  if (opinion.value && opinion.value->width() <= narrow * opinion.value->upper) return opinion;
   const auto never_full = find_never_full(event);
-  if (!never_full) return std::nullopt;
+  if (!never_full) return opinion;
   try {
     const auto value = with_full_batches(*never_full, question, [&](const Question& at) {
       auto found = ask(never_full->poisson, at);
       if (!found.value) throw Error{ErrorCode::unsupported, found.refusal};
       return *found.value;
     });
-    if (value && value->width() <= narrow * value->upper) {
-      auto basis = rests_on(asked_names[accountant], never_full->poisson);
-      basis.emplace_back("never-full");
-      return Opinion{asked_names[accountant], *value, {}, std::move(basis)};
-    }
+    if (!value) return opinion;
+    auto basis = rests_on(opinion.accountant, never_full->poisson);
+    basis.emplace_back("never-full");
+    if (!opinion.value) return {opinion.accountant, *value, {}, std::move(basis)};
+    const Enclosure both{std::max(value->lower, opinion.value->lower), std::min(value->upper, opinion.value->upper)};
+    for (const auto name : rests_on(opinion.accountant, event)) basis.push_back(name);
+    return {opinion.accountant, both, {}, std::move(basis)};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
+    return opinion;
   }
-  return std::nullopt;
 }
 
 /// What an accountant says of an event with tiny releases: of the rest, and of all where that may be narrower.
@@ -273,11 +276,6 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   poll_limit();  // whatever it does: some answer at once
-  if (auto opinion = opinion_if_never_full(accountant, event, question, [&](const Event& of, const Question& at) {
-        return opinion_of(accountant, of, at, effort, others, request);
-      })) {
-    return *std::move(opinion);
-  }
   double width = effort.width;
   if (accountant == place_of<PrivacyLoss> && std::holds_alternative<Delta>(question)) {
     const double least = lower_end(tests_of(event), question);
@@ -289,7 +287,8 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
     return askers<AskedAccountants>[accountant](of, at, width, request, others);
   };
   const auto apart = told_apart(event, question);
-  return apart ? opinion_apart(accountant, event, *apart, question, ask) : ask(event, question);
+  return with_never_full(apart ? opinion_apart(accountant, event, *apart, question, ask) : ask(event, question), event, question,
+                         [&](const Event& of, const Question& at) { return opinion_of(accountant, of, at, effort, others, request); });
 }
 
 std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,

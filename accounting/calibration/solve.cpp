@@ -501,7 +501,11 @@ class RateByTangents {
  private:
   [[nodiscard]] double alpha() const { return rate_.false_positive_rate.value(); }
   /// Less than the target by what the digits of an answer are rounded by.
-  [[nodiscard]] double beta() const { return (1 - 1e-9) * rate_.true_positive_rate.value(); }
+  [[nodiscard]] double beta() const {
+    constexpr double share = 1e-9;
+    const double target = rate_.true_positive_rate.value();
+    return target - share * target;
+  }
 
   /// Of N(0, 1) against N(mu, 1), whose curve passes through the target.
   [[nodiscard]] double tangent_of_gaussian_releases() const {

@@ -354,7 +354,7 @@ TEST_F(LedgerCommand, AuditsAClaimAboutAnEvent) {
   EXPECT_EQ(surety(claim("repeat(100, gaussian(50))", "1")).code, 0);
   EXPECT_NE(surety(claim("repeat(100, gaussian(50))", "1")).out.find("the claim is kept"), std::string::npos);
   // What lies between both bounds is neither kept nor refuted.
-  const auto open = surety(claim("zcdp(0.1)", "1.27") + Words{"--json"});
+  const auto open = surety(claim("zcdp(0.1)", "1.3559") + Words{"--json"});
   EXPECT_EQ(open.code, 1);
   EXPECT_EQ(open.json()["refuted"], false);
   expect_refused({"audit", "--delta", "1e-3"}, 2, {"ledger", "--event"});

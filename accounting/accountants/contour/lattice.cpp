@@ -61,8 +61,8 @@ Ball Lattice::log_moment(double s) const {
   const double at_s = theta(s, 0, error).real();
   const double at_0 = theta(0, 0, error_at_0).real();
   const double value = std::log1p(at_s) - std::log1p(at_0);
-  // theta lies within 0.015 of 1.
-  const double radius = 1.1 * (error + error_at_0) + share_of_units(8.0) * (std::abs(at_s) + std::abs(at_0));
+  // theta lies within 0.015 of 1, so that its logarithm errs by less than twice of it.
+  const double radius = 2 * (error + error_at_0) + share_of_units(8.0) * (std::abs(at_s) + std::abs(at_0));
   return Ball::around(value, covered(radius).value());
 }
 
@@ -73,8 +73,8 @@ Lattice::Correction Lattice::correction(double s, double t) const {
   const double start = theta(s, 0, error_at_0).real();
   const double log_size = std::log1p(2 * here.real() + std::norm(here)) / 2 - std::log1p(start);
   const double phase = std::atan2(here.imag(), 1 + here.real());
-  // Both lie within 0.1 of 1.
-  return {log_size, phase, covered(1.2 * (error + error_at_0) + share_of_units(8.0) * (2 * std::abs(here) + std::abs(start))).value()};
+  // Both lie within 0.1 of 1, so that their logarithms err by less than twice of them.
+  return {log_size, phase, covered(2 * (error + error_at_0) + share_of_units(8.0) * (2 * std::abs(here) + std::abs(start))).value()};
 }
 
 double Lattice::log_bound(double a, double b) const {
@@ -95,6 +95,8 @@ double Lattice::log_bound(double a, double b) const {
 }
 
 bool ends_beyond_lattices(const Loss& loss) {
+  const auto is_narrow = [](const LatticeReleases& releases) { return !(releases.sigma >= Lattice::least_sigma); };
+  if (std::any_of(loss.lattices.begin(), loss.lattices.end(), is_narrow)) return false;
   if (loss.continuous_mu_squared > 0) return true;
   return loss.lattices.size() > 1 && std::any_of(loss.lattices.begin(), loss.lattices.end(),
                                                  [](const LatticeReleases& releases) { return Lattice{releases}.depth() >= deep; });

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/contour/lattice.h>
 #include <surety/accounting/accountants/seam/accountant.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
@@ -35,6 +36,12 @@ struct Collector {
   std::map<std::pair<double, double>, double> counts;
   std::map<std::pair<double, double>, double> lattices;
   double releases = 0;
+
+  [[nodiscard]] std::vector<LatticeReleases> of_kinds() const {
+    std::vector<LatticeReleases> all;
+    for (const auto& [key, times] : lattices) all.push_back({key.first, key.second, times});
+    return all;
+  }
 
   /// Why not, where the event is refused.
   std::optional<Refusal> add(const Event& event, double count) {
@@ -83,7 +90,15 @@ Refusal no_answer_to(const Event& event, std::string_view reason) {
 }
 void no_answer_for(const Event& event, std::string_view reason) { unsupported(no_answer_to(event, reason)); }
 
-std::optional<Refusal> why_not_collected(const Event& event) { return Collector{}.add(plainest(event), 1); }
+std::optional<Refusal> why_not_collected(const Event& event) {
+  Collector collector;
+  if (auto refusal = collector.add(plainest(event), 1)) return refusal;
+  if (collector.lattices.empty()) return std::nullopt;
+  Loss loss{
+      .mu_squared = 0, .continuous_mu_squared = middle(collector.mu_squared), .parts = {}, .lattices = collector.of_kinds(), .releases = 0};
+  if (ends_beyond_lattices(loss)) return std::nullopt;
+  return no_answer_to(event, "its losses lie on a lattice");
+}
 
 Loss collect(const Event& event) {
   Collector collector;
@@ -91,10 +106,9 @@ Loss collect(const Event& event) {
   Loss loss{.mu_squared = middle(collector.mu_squared + collector.of_lattices),
             .continuous_mu_squared = middle(collector.mu_squared),
             .parts = {},
-            .lattices = {},
+            .lattices = collector.of_kinds(),
             .releases = collector.releases};
   if (loss.mu_squared != 0 && !(loss.mu_squared > 1e-200 && loss.mu_squared < 1e200)) throw Unsuitable{"its noise is out of range"};
-  for (const auto& [key, count] : collector.lattices) loss.lattices.push_back({key.first, key.second, count});
   for (const auto& [key, count] : collector.counts) {
     if (!(key.second > 1e-100 && key.second < 1e3)) throw Unsuitable{"the noise of a sampled batch is out of range"};
     if (!(key.first > 1e-30 && key.first < 1 - 1e-9)) throw Unsuitable{"its sampling rate is nearly 0 or 1"};

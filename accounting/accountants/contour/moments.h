@@ -8,13 +8,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numbers>
 #include <vector>
 
 #include <surety/accounting/accountants/contour/loss.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting::contour {
 
@@ -31,6 +31,9 @@ inline constexpr double library =
 [[nodiscard]] inline Upper covered(double bound) { return Upper::within(bound, 0x1p25); }
 inline constexpr double log_sqrt_two_pi = log_root_of_two_pi;
 inline constexpr Lower pi_below = Lower::rounded(std::numbers::pi);
+
+/// Upper bound on |log(1 + x)| for |x| <= relative.
+[[nodiscard]] inline Upper log_error(Upper relative) { return relative.value() < 0.5 ? -log1p(-relative) : Upper{Exact{infinity}}; }
 
 /// remove: M(z) = E[r^(z + 1)]; add: M(z) = E[r^(-z)].
 [[nodiscard]] double power(Direction direction, double s);
@@ -119,45 +122,5 @@ struct ShiftedTilt {
 
 /// log max over x > 0 of (1 - e^-x) e^(-s x): delta(epsilon) <= that times M(s) e^(-s epsilon).
 [[nodiscard]] Upper log_chernoff(double s);
-
-/// Lambda(s) = log E[exp(s L)] of the whole loss and its derivatives; only the value has an error bound.
-struct Cumulant {
-  double value = 0;
-  double error = 0;
-  double mean = 0;
-  double variance = 0;
-
-  [[nodiscard]] Upper upper() const { return Upper{Exact{value}} + Exact{error}; }
-  [[nodiscard]] Lower lower() const { return Lower{Exact{value}} - Exact{error}; }
-};
-
-/// One direction of a composed loss at real s, on nodes that grow with s. What was asked on the same nodes is kept: searches for saddle points try
-/// the same s again and again.
-class Cumulants {
- public:
-  Cumulants(const Loss& loss, Direction direction, double digits) : loss_{loss}, direction_{direction}, digits_{digits} {}
-
-  [[nodiscard]] Cumulant operator()(double s);
-
-  [[nodiscard]] const Loss& loss() const { return loss_; }
-  [[nodiscard]] Direction direction() const { return direction_; }
-
- private:
-  void cover(double s);
-  [[nodiscard]] Cumulant computed(double s);
-
-  static constexpr std::size_t most_known = 1 << 12;
-
-  const Loss& loss_;
-  Direction direction_;
-  double digits_;
-  double covered_ = -1;
-  std::vector<NodeGrid> grids_;
-  std::vector<double> weights_;
-  std::map<double, Cumulant> known_;
-};
-
-/// Whether Chernoff's bound proves at one of some tilts that delta(epsilon) is at most `delta`; needs no line.
-[[nodiscard]] bool is_small_by_chernoff(Cumulants& cumulants, double epsilon, double delta);
 
 }  // namespace surety::accounting::contour

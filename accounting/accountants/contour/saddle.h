@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include <surety/accounting/accountants/contour/moments.h>
+#include <surety/accounting/accountants/contour/cumulants.h>
 
 namespace surety::accounting::contour {
 
