@@ -14,6 +14,7 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/kept_with_event.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/rounding.h>
 
@@ -165,9 +166,10 @@ double width_of_grid(double least, const Effort& effort) {
 
 /// An opinion that is wide or missing, with the bounds from Poisson batches where the event's batches are practically never full.
 template <class Ask>
-Opinion with_never_full(Opinion opinion, const Event& event, const Question& question, const Ask& ask) {
+Opinion with_never_full(Opinion opinion, bool upper_only, const Event& event, const Question& question, const Ask& ask) {
   constexpr double narrow = 1e-2;
-  if (opinion.value && opinion.value->width() <= narrow * opinion.value->upper) return opinion;
+  // Without a lower bound none is known to be wide.
+  if (opinion.value && (upper_only || opinion.value->width() <= narrow * opinion.value->upper)) return opinion;
   const auto never_full = find_never_full(event);
   if (!never_full) return opinion;
   try {
@@ -275,6 +277,7 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
                    const OtherCurves& others, const GridRequest& request) {
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+  const StandardFloatingPoint environment;
   poll_limit();  // whatever it does: some answer at once
   double width = effort.width;
   if (accountant == place_of<PrivacyLoss> && std::holds_alternative<Delta>(question)) {
@@ -287,7 +290,8 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
     return askers<AskedAccountants>[accountant](of, at, width, request, others);
   };
   const auto apart = told_apart(event, question);
-  return with_never_full(apart ? opinion_apart(accountant, event, *apart, question, ask) : ask(event, question), event, question,
+  return with_never_full(apart ? opinion_apart(accountant, event, *apart, question, ask) : ask(event, question), request.upper_only, event,
+                         question,
                          [&](const Event& of, const Question& at) { return opinion_of(accountant, of, at, effort, others, request); });
 }
 

@@ -122,10 +122,16 @@ Enclosure with_lower_end(const Event& event, const Question& question, const Enc
   return {lower, value.upper};
 }
 
-/// Of what states its divergences alone, also by its best release of two outcomes.
+/// Of what states its divergences alone, also by its best release of two outcomes. Beside other releases it costs no less.
 Enclosure with_two_outcomes(const Event& event, const Question& question, const Enclosure& value) {
   if (!(value.upper > value.lower)) return value;
-  const auto pair = two_outcomes(event, question);
+  const auto entries = Releases::of(event).entries();
+  const auto states_divergences = [](const Releases::Entry& entry) {
+    return std::holds_alternative<Event::Concentrated>(entry.leaf.node()) || std::holds_alternative<Event::RenyiCurve>(entry.leaf.node());
+  };
+  if (std::count_if(entries.begin(), entries.end(), states_divergences) != 1) return value;
+  const auto only = std::find_if(entries.begin(), entries.end(), states_divergences);
+  const auto pair = two_outcomes(repeat(only->count, only->leaf), question);
   const double lower = pair ? lower_end(*pair, question) : 0;
   if (lower > value.upper) {
     throw Error{ErrorCode::internal,
@@ -180,7 +186,8 @@ Inexpensive ask_inexpensive(const Event& event, const Question& question, const 
   Inexpensive asked;
   for (const AccountantPlace one : {asking_order[0], asking_order[1], asking_order[2]}) {
     const auto& opinion = asked.opinions[one].emplace(opinion_of(one, event, question, effort, curves_of_all()));
-    asked.is_settled = opinion.value && is_exact(*opinion.value) && opinion.value->width() <= effort.width;
+    constexpr double share = 1e-7;
+    asked.is_settled = opinion.value && opinion.value->width() <= std::min(effort.width, share * opinion.value->upper);
     if (asked.is_settled) break;
   }
   return asked;
