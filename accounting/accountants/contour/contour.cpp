@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/contour/lattice.h>
 #include <surety/accounting/accountants/contour/line.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/root.h>
@@ -307,7 +308,10 @@ Enclosure larger(const Enclosure& a, const Enclosure& b) { return {std::max(a.lo
 
 std::optional<Refusal> why_not(const Contour&, const Event& event) {
   const StandardFloatingPoint environment;
-  return contour::why_not_collected(event);  // what it is made of, not its numbers
+  if (auto refusal = contour::why_not_collected(event)) return refusal;  // what it is made of, not its numbers
+  const Loss kinds = contour::lattices_of(event);
+  if (kinds.lattices.empty() || contour::ends_beyond_lattices(kinds)) return std::nullopt;
+  return contour::no_answer_to(event, "its losses lie on a lattice");
 }
 
 Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction) {

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/contour/lattice.h>
 #include <surety/accounting/accountants/seam/accountant.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
@@ -90,14 +89,13 @@ Refusal no_answer_to(const Event& event, std::string_view reason) {
 }
 void no_answer_for(const Event& event, std::string_view reason) { unsupported(no_answer_to(event, reason)); }
 
-std::optional<Refusal> why_not_collected(const Event& event) {
+std::optional<Refusal> why_not_collected(const Event& event) { return Collector{}.add(plainest(event), 1); }
+
+Loss lattices_of(const Event& event) {
   Collector collector;
-  if (auto refusal = collector.add(plainest(event), 1)) return refusal;
-  if (collector.lattices.empty()) return std::nullopt;
-  Loss loss{
+  if (const auto refusal = collector.add(plainest(event), 1)) unsupported(*refusal);
+  return {
       .mu_squared = 0, .continuous_mu_squared = middle(collector.mu_squared), .parts = {}, .lattices = collector.of_kinds(), .releases = 0};
-  if (ends_beyond_lattices(loss)) return std::nullopt;
-  return no_answer_to(event, "its losses lie on a lattice");
 }
 
 Loss collect(const Event& event) {

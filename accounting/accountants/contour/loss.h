@@ -43,6 +43,10 @@ struct Loss {
 /// \throws Error{unsupported} naming a part whose loss has no density that is known here; Unsuitable where its numbers are out of range.
 [[nodiscard]] Loss collect(const Event& event);
 
+/// Its lattices and the mu of its continuous noise, whatever the numbers of its sampled batches.
+/// \throws Error{unsupported} as `collect`.
+[[nodiscard]] Loss lattices_of(const Event& event);
+
 /// Which part of the event has a loss without a density that is known here.
 [[nodiscard]] std::optional<Refusal> why_not_collected(const Event& event);
 
