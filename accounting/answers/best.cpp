@@ -210,7 +210,7 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
       event, question, effort, curves_of_all(),
       [&](const Opinion& by_contour, const Opinion& by_draws) {
         grid = beside(by_draws);
-        grid.is_independent_bound = settled.has_value();
+        grid.is_independent_bound = settled || (by_contour.value && is_exact(*by_contour.value));
         return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
       },
       std::move(known.opinions));

@@ -84,7 +84,10 @@ std::optional<Enclosure> with_full_batches(const NeverFull& never_full, const Qu
   const double upper = request(Delta{less.value()}).upper;
   if (!(upper <= highest)) return std::nullopt;
   double lower = plain.lower;
-  if (!never_full.is_attained_by_few) lower = request(Delta{std::min(1.0, (Exact{delta.value()} + cost).value())}).lower;
+  if (!never_full.is_attained_by_few) {
+    const double more = (Exact{delta.value()} + cost).value();
+    lower = more < 1 ? request(Delta{more}).lower : 0;
+  }
   return Enclosure{std::min(lower, upper), upper};
 }
 

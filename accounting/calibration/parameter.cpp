@@ -29,6 +29,23 @@ const Event& argument_of(const Event& event, std::size_t index) {
       event.node());
 }
 
+/// Whether these are the records of a user, with which the cost rises; those of a data set, of which batches are drawn, lower it.
+bool are_of_a_user(const EventOfNumber& event, const NameUse& use) {
+  if (use.field != "records") return false;
+  for (const double records : {1.0, 0x1p20}) {
+    try {
+      const auto made = event(records);
+      const Event* inner = &made;
+      for (const auto index : use.path) inner = &argument_of(*inner, index);
+      return std::holds_alternative<Event::Users>(inner->node());
+    } catch (const Error& error) {
+      // So few may be less than a batch.
+      if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::unsupported) throw;
+    }
+  }
+  return false;
+}
+
 /// From 1 / k on each answer of randomized response costs more the more often it is true; below, the less often.
 double least_truth(const EventOfNumber& event, const NameUse& use) {
   const auto made = event(0.5);
@@ -73,9 +90,10 @@ Parameter parameter_of(const EventOfNumber& event) {
       throw Error{ErrorCode::invalid_argument, fmt::format("the name '{}' stands for a {}, which cannot be solved for", name, said)};
     }
     const double lowest = use.field == "truth" ? least_truth(event, use) : field->lowest;
+    const bool cost_rises = field->cost_rises || are_of_a_user(event, use);
     if (!found) {
-      found = Parameter{.name = said, .lowest = lowest, .highest = field->highest, .whole = use.whole, .cost_rises = field->cost_rises};
-    } else if (found->whole != use.whole || found->cost_rises != field->cost_rises) {
+      found = Parameter{.name = said, .lowest = lowest, .highest = field->highest, .whole = use.whole, .cost_rises = cost_rises};
+    } else if (found->whole != use.whole || found->cost_rises != cost_rises) {
       throw Error{ErrorCode::invalid_argument,
                   fmt::format("the name '{}' stands for a {} and for a {}, must stand for numbers that move the cost alike", name,
                               found->name, said)};

@@ -495,7 +495,12 @@ class RateByTangents {
       t = next;
       apart = moved < apart ? std::max(finest, apart / 10) : apart;
     }
-    return certified(*found, t, is_exact);
+    auto solution = certified(*found, t, is_exact);
+    // Where a curve has kinks the parabola misses the tangent.
+    constexpr double tight = 4e-3;
+    const bool is_tight = solution.failing && solution.failing_is_proved &&
+                          std::abs(*solution.failing - solution.value) <= (is_exact ? tight / 10 : tight) * solution.value;
+    return is_tight || !solution.failing ? std::optional{std::move(solution)} : std::nullopt;
   }
 
  private:

@@ -109,7 +109,6 @@ void ExcessMoment::add(double u, double shift, double step, const SampledRelease
     tail_.push_back({turned, loss, bend});
     return;
   }
-  ++near_nodes_;
   const std::complex<long double> base{loss};
   std::complex<long double> power = times(std::complex<long double>{turned}, base);
   for (std::size_t n = 2; n < most_powers; ++n) {

@@ -29,8 +29,8 @@ class ExcessMoment {
   /// \pre from <= t <= to. \complexity one exponential for each node in the tail, and a polynomial for all others together.
   [[nodiscard]] Value at(double t) const;
 
-  /// How many nodes there are.
-  [[nodiscard]] std::size_t nodes() const { return tail_.size() + near_nodes_; }
+  /// How many nodes take an exponential for each t.
+  [[nodiscard]] std::size_t tail_nodes() const { return tail_.size(); }
 
  private:
   struct Node {
@@ -46,7 +46,6 @@ class ExcessMoment {
   std::vector<Node> tail_;                           ///< |w + it| |log r| may exceed 1/2
   std::complex<long double> powers_[most_powers]{};  ///< sums of weight times log r^n / n! over all other nodes, from n = 2 on
   std::complex<long double> bends_{};                ///< sum of weight times bend over these
-  std::size_t near_nodes_ = 0;
   double of_square_ = 0;  ///< the rounding is of_square_ |w + it|^2 + of_power_ |w + it|
   double of_power_ = 0;
   double cut_ = 0;           ///< for the terms r^(w + it) and 1

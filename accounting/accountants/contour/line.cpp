@@ -25,6 +25,8 @@ constexpr double most_work = 1e8;
 /// Of so many parts a grid would transform each one by itself, which takes longer than this.
 constexpr double many_parts = 16;
 constexpr double most_work_of_many = 1e9;
+/// Exponentials of the tails of rare batches, each a tenth of a microsecond.
+constexpr double most_work_of_excess = 1e7;
 
 /// Points from which on fewer of them are worth the search for a smaller last one.
 constexpr double few_points = 1500;
@@ -161,10 +163,13 @@ struct Sums {
     const double moment = 1 + at_s.excess.real();
     const double log_moment = std::log1p(at_s.excess.real());
     const double sign = direction_ == Direction::remove ? 1 : -1;
+    double work = 0;
     for (std::size_t k = 1; k < of.size();) {
       const double from = static_cast<double>(k) * step_;
       const double to = std::min(end, 2 * from);
       const ExcessMoment moments{part, w_, digits, from, to};
+      work += static_cast<double>(moments.tail_nodes()) * (to - from) / step_;
+      if (!(work < most_work_of_excess)) throw Unsuitable{"its contour needs too many points"};
       PollNowAndThen poll;
       for (; k < of.size() && static_cast<double>(k) * step_ <= to; ++k) {
         poll();
@@ -384,8 +389,10 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
     if (!ends_beyond_lattices(loss)) throw Unsuitable{"its losses lie on a lattice"};
     double end = std::sqrt(2 * std::max(1.0, 3 - log_target) / loss.mu_squared);
     for (const auto& releases : loss.lattices) end = std::min(end, Lattice{releases}.farthest());
-    last_ = size_of(std::floor(end / step_));
-    if (last_ < 1) throw Unsuitable{"its lattice is too coarse"};
+    const double points = std::floor(end / step_);
+    if (!(points >= 1)) throw Unsuitable{"its lattice is too coarse"};
+    if (!(points < most_points)) throw Unsuitable{"its contour needs too many points"};
+    last_ = size_of(points);
     truncation_ = lattice_truncation(loss, step_, static_cast<double>(last_) * step_, log_target);
     return;
   }

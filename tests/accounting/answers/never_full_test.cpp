@@ -92,6 +92,11 @@ TEST(NeverFull, LeavesOutWhatFixesTheNumberOfRecords) {
   EXPECT_FALSE(find_never_full(written("truncated_poisson(0.01, 650, 60000, record_sum(1))", adjacency)));
 }
 
+TEST(NeverFull, AnswersNextToADeltaOfOne) {
+  const auto found = best_epsilon(written("truncated_poisson(0.1, 25, 100, gaussian(0.05))", Adjacency::zero_out), Delta{0.9999});
+  EXPECT_EQ(found.value.upper, 0);
+}
+
 TEST(NeverFull, AnswersAsPoissonBatches) {
   for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out}) {
     const auto found = best_epsilon(written("repeat(100000, truncated_poisson(0.00004, 600000, 12900000000, gaussian(0.614)))", adjacency),

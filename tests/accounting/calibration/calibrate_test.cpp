@@ -246,6 +246,24 @@ TEST(CalibrateToRisk, OfBatchesComesBack) {
   }
 }
 
+/// More records of a user cost more; more records that batches are drawn from cost less.
+TEST(CalibrateToRisk, OfAUserRisesWithItsRecords) {
+  const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::replace_one};
+  const EventOfNumber event{"users(k, gaussian(10))", target.adjacency, "k"};
+  const auto found = solve(event, target, parameter_of(event));
+  EXPECT_GT(found.value, 1);
+  EXPECT_LE(found.epsilon.upper, 1);
+  ASSERT_TRUE(found.failing);
+  EXPECT_EQ(*found.failing, found.value + 1);
+}
+
+/// A trade-off with a kink at the target.
+TEST(CalibrateToRisk, OfLaplaceNoiseIsTight) {
+  const RiskTarget wanted{RiskTarget::Rate{Probability{0.000745547}, Probability{4.347e-06}}, Adjacency::zero_out};
+  const EventOfNumber event{"laplace(z)", wanted.adjacency, "z"};
+  EXPECT_NEAR(solve(event, wanted, parameter_of(event)).value, 1 / std::log(0.000745547 / 4.347e-06), 1e-4);
+}
+
 /// Of an event whose curve a grid bounds.
 TEST(CalibrateToRisk, OfWideCurvesComesBack) {
   const RiskTarget wanted{RiskTarget::Rate{Probability{0.05}, Probability{0.01}}, Adjacency::add_or_remove_one};

@@ -208,6 +208,14 @@ TEST(Lattice, KnowsThePublishedCensus) {
   }
 }
 
+/// Far below the mean loss the tilt is tiny, and with it the step.
+TEST(Lattice, AnswersWhereDeltaIsNearlyOne) {
+  const auto event = parse_event("compose(discrete_gaussian(30, 1), repeat(10, discrete_gaussian(0.5, 1)))", Adjacency::zero_out);
+  const auto found = best_delta(event, Epsilon{0.05}).value;
+  EXPECT_LE(found.lower, 0.99852691450);
+  EXPECT_GE(found.upper, 0.99852691449);
+}
+
 TEST(Lattice, LeavesOneLatticeAndNarrowNoiseToTheGrid) {
   for (const char* text :
        {"repeat(40, discrete_gaussian(10, 1))", "compose(discrete_gaussian(0.25, 1), repeat(9, discrete_gaussian(10, 1)))",
