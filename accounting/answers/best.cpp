@@ -186,7 +186,7 @@ Inexpensive ask_inexpensive(const Event& event, const Question& question, const 
   Inexpensive asked;
   for (const AccountantPlace one : {asking_order[0], asking_order[1], asking_order[2]}) {
     const auto& opinion = asked.opinions[one].emplace(opinion_of(one, event, question, effort, curves_of_all()));
-    constexpr double share = 1e-7;
+    constexpr double share = 2e-7;
     asked.is_settled = opinion.value && opinion.value->width() <= std::min(effort.width, share * opinion.value->upper);
     if (asked.is_settled) break;
   }

@@ -29,7 +29,7 @@ namespace surety::accounting {
 /// that is less.
 [[nodiscard]] double width_at(double epsilon, const Effort& effort);
 
-/// Whose bounds a best answer holds: `needed` stops at the first accountant whose interval is known to 1e-7 and as narrow as requested.
+/// Whose bounds a best answer holds: `needed` stops at the first accountant whose interval is known to 2e-7 and as narrow as requested.
 /// The value and its accountant are the same to the last bit.
 enum class Bounds { all, needed };
 
