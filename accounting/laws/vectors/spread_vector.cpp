@@ -128,7 +128,10 @@ std::vector<Direction> directions_of(const VectorNoise& noise, double moved, boo
   std::vector<Direction> found{{1, 0, 0}};
   if (still == 0) found = {{0.5, -1, 1}, {0.5, 1, 1}};
   PollNowAndThen poll;
-  for (double dimension = std::max(still, 1.0) + 1; dimension <= noise.dimension; ++dimension) {
+  const double before = std::max(still, 1.0);
+  // By their number: at 2^53 a double plus 1 is itself.
+  for (double more = 1; more <= noise.dimension - before; ++more) {
+    const double dimension = before + more;
     // By the left ends of cells a rising density loses much.
     const bool rises = dimension - 1 < r;
     const int count = rises ? std::clamp(static_cast<int>(places_of_rising / r), places, 3200) : places;
