@@ -46,7 +46,7 @@ class ExcessMoment {
   std::vector<Node> tail_;                           ///< |w + it| |log r| may exceed 1/2
   std::complex<long double> powers_[most_powers]{};  ///< sums of weight times log r^n / n! over all other nodes, from n = 2 on
   std::complex<long double> bends_{};                ///< sum of weight times bend over these
-  double of_square_ = 0;  ///< the rounding is of_square_ |w + it|^2 + of_power_ |w + it|
+  double of_square_ = 0;                             ///< the rounding is of_square_ |w + it|^2 + of_power_ |w + it|
   double of_power_ = 0;
   double cut_ = 0;           ///< for the terms r^(w + it) and 1
   double cut_of_power_ = 0;  ///< per unit of |w + it|
