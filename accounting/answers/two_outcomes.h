@@ -15,11 +15,11 @@ struct TwoOutcomes {
   double q;
 };
 
-/// The pair that costs most, roughly, of those that certainly keep to all divergences of the event, in both directions; nothing for an event
-/// that is not one zcdp or renyi alone. \complexity some 50 ms. \source docs/proofs/given.md#two-outcomes.
+/// A pair that satisfies all stated divergences of the event in both directions, and nearly maximizes the cost. Returns nothing for an event
+/// that is not a single zcdp or renyi. \complexity some 50 ms. \source docs/proofs/given.md#two-outcomes.
 [[nodiscard]] std::optional<TwoOutcomes> two_outcomes(const Event& event, const Question& question);
 
-/// Whether the pair keeps to all divergences of one zcdp or renyi. False where that is in doubt.
+/// Whether the pair certainly satisfies all divergences of one zcdp or renyi.
 [[nodiscard]] bool keeps_divergences(const TwoOutcomes& pair, const Event& leaf);
 
 /// At least what the pair costs; at least 0.

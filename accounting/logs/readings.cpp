@@ -129,7 +129,7 @@ Event event_of(const Part& part) {
 std::optional<Event> least_of(const Part& part, bool is_alone) {
   const auto sampler = part.reading.sampler;
   const bool is_exact = sampler == LoggedSampler::deterministic || sampler == LoggedSampler::by_record;
-  // Of an epoch that did not end the records of its first batches are known, but for those that earlier phases had there.
+  // In an unfinished epoch the records of its first batches are known, unless earlier phases used these batches.
   if (!comes_in_epochs(sampler) || (is_exact && is_alone)) return event_of(part);
   const auto epochs = epochs_of(part.log, sampler);
   // A record that an epoch leaves out by chance is hidden by more than its batch.

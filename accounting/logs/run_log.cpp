@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 18> fields{
     "version",    "noise_multiplier",   "noise_over",    "clip",          "sampler",    "records",
     "batch_size", "accumulation_steps", "largest_batch", "sampling_rate", "epochs",     "steps",
     "drop_last",  "adjacency",          "epsilon",       "delta",         "accountant", "phases"};
-/// Those that a phase may have. A phase that is a list has the first three.
+/// Fields that a phase may have. A phase in list form has the first three.
 constexpr std::array<std::string_view, 7> phase_fields{"noise_multiplier", "sampling_rate",     "steps", "epochs", "batch_size",
                                                        "largest_batch",    "accumulation_steps"};
 constexpr std::size_t numbers_of_a_phase = 3;

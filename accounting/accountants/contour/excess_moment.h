@@ -18,7 +18,7 @@ inline constexpr double largest_excess = 0.125;
 class ExcessMoment {
  public:
   /// \param w `power` of the direction and s; \param digits the error of the trapezoid rule to aim at is e^-digits.
-  /// \pre part.rate < 1/2. \throws Unsuitable where there would be too many nodes, or the largest loss is beyond double.
+  /// \pre part.rate < 1/2 and M(s) - 1 <= `largest_excess`. \throws Unsuitable where there would be too many nodes, or the largest loss is beyond double.
   ExcessMoment(const SampledReleases& part, double w, double digits, double from, double to);
 
   struct Value {

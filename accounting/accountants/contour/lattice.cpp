@@ -107,14 +107,14 @@ Upper lattice_truncation(const Loss& loss, double step, double end, double log_t
   constexpr double most_pieces = 3e4;
   std::vector<Lattice> lattices;
   for (const auto& releases : loss.lattices) lattices.emplace_back(releases);
-  // Those of long periods first: most of what is far from their peaks is settled by them.
+  // Lattices of long periods come first: away from their peaks their bounds alone are small enough.
   std::sort(lattices.begin(), lattices.end(), [](const Lattice& x, const Lattice& y) { return x.period() > y.period(); });
   const Lattice* comb = nullptr;
   for (const auto& lattice : lattices) {
     if (lattice.depth() >= deep && (comb == nullptr || lattice.period() > comb->period())) comb = &lattice;
   }
   const double target = std::exp(log_target);
-  // Of no piece more is asked than that it is so small.
+  // A piece below this bound is not divided further.
   const double negligible = 1e-4 * target;
   const auto bound_of = [&](double a, double b) {
     const double weight = ((b - a) + step) / (pi * a * a);
@@ -141,7 +141,7 @@ Upper lattice_truncation(const Loss& loss, double step, double end, double log_t
     again(again, a, middle);
     again(again, middle, b);
   };
-  // Continuous noise lowers all that is farther.
+  // An upper bound on the factor of continuous noise at every t >= from.
   const auto fallen = [&](double from) { return std::exp(-loss.continuous_mu_squared * from * from / 2 * (1 - position_error)); };
   if (comb == nullptr) {
     for (double from = end;; from *= 2) {
@@ -156,7 +156,7 @@ Upper lattice_truncation(const Loss& loss, double step, double end, double log_t
   }
   const double period = comb->period();
   const double reach = std::min(period / 2, std::sqrt(2 * deep / comb->sharpness()));
-  // What the points of one period add at most, times t^2: those of the peak, and those of the valley beside it.
+  // Upper bound on the sum over the points of one period, times t^2: points of the peak, then points of the valley.
   const double factor = std::exp(comb->log_bound(reach, reach) + comb->sharpness() * reach * reach / 2 * (1 + position_error));
   const double peak =
       (std::sqrt(2 * pi / comb->sharpness()) + step) * factor + (period + step) * std::exp(comb->log_bound(reach, period - reach));

@@ -351,7 +351,7 @@ FewComponents few_components(double multiplier, std::uint64_t records, double ra
   };
   const double first = std::max(1.0, end_of(log_negligible, 0));
   const double last = std::max(first, end_of(log_negligible, k));
-  // Those that matter most stand for few others.
+  // Shifts near the mean represent the fewest neighbouring shifts.
   const double first_near = std::clamp(end_of(log_near, 0), first, last);
   const double last_near = std::clamp(end_of(log_near, k), first_near, last);
   const double near_run = std::ceil((last_near - first_near + 1) / most_near);

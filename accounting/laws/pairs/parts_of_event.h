@@ -74,8 +74,8 @@ class PartsOfEvent {
   void operator()(const Event::Deterministic& e);
   /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
   void operator()(const Event::Shuffled& e);
-  /// A user's records in a Poisson batch: the sum of those that are in it, which lie in one direction at worst. Without a batch the bounds
-  /// of event_of_group.h.
+  /// In a Poisson batch a user contributes the sum of the records that joined; in the worst case all records point in one direction.
+  /// Without a batch, the bounds of event_of_group.h.
   void operator()(const Event::Users& e);
   /// Of a search bounds on its curve are known, the same for both directions, and what some scores attain.
   void operator()(const Event::BestOf&);

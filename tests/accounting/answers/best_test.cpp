@@ -53,6 +53,21 @@ TEST(Best, LiesInEveryOpinion) {
   EXPECT_EQ(best.accountant, "contour");
 }
 
+/// Python and C request the needed bounds alone, the command all of them.
+TEST(Best, IsTheSameWhicheverBoundsAreRequested) {
+  for (const char* text :
+       {"gaussian(1)", "repeat(1000, poisson(0.01, gaussian(1)))", "repeat(10000, poisson(0.00001, gaussian(0.7)))", "laplace(2)",
+        "repeat(3, exponential(0.5))", "compose(gaussian(2), laplace(1))", "repeat(10, poisson(0.1, laplace(2)))", "zcdp(0.1)"}) {
+    const auto event = parse_event(text, Adjacency::add_or_remove_one);
+    const auto all = best_epsilon(event, Delta{1e-6});
+    const auto needed = best_epsilon(event, Delta{1e-6}, {}, Bounds::needed);
+    EXPECT_EQ(needed.value, all.value) << text;
+    EXPECT_EQ(needed.accountant, all.accountant) << text;
+    EXPECT_EQ(best_delta(event, Epsilon{0.3}, {}, Bounds::needed).value, best_delta(event, Epsilon{0.3}).value) << text;
+    EXPECT_LE(needed.opinions.size(), all.opinions.size()) << text;
+  }
+}
+
 TEST(Best, SaysWhyAnAccountantHasNoOpinion) {
   const auto best = best_delta(event("compose(repeat(9, laplace(4)), laplace(2))"), Epsilon{1});
   for (const auto& opinion : best.opinions) EXPECT_NE(opinion.value.has_value(), !opinion.refusal.empty()) << opinion.accountant;

@@ -75,7 +75,7 @@ TEST(TwoOutcomes, KeepToEveryOrderOfWhatIsStated) {
   }
 }
 
-// Pairs as far apart as is certain, whatever the search does: the orders between those that are looked at hold as well, in both directions.
+// For the farthest pair that `keeps_divergences` accepts, the divergences also hold at orders between the tested ones, in both directions.
 TEST(TwoOutcomes, AreRefusedWhereAnyOrderIsBroken) {
   for (const char* text : {"zcdp(0.0371)", "zcdp(0.3, 0.02)", "renyi(3, 0.4, 9, 2)"}) {
     const Event event = event_of(text);

@@ -206,6 +206,7 @@ TEST(Lattice, KnowsThePublishedCensus) {
     EXPECT_LE(back.lower, epsilon + 1e-9);
     EXPECT_GE(back.upper, epsilon - 1e-9);
   }
+  EXPECT_LE(accounting::epsilon(Contour{}, event, Delta{1e-30}).width(), 1e-8);
 }
 
 /// Far below the mean loss the tilt is tiny, and with it the step.
