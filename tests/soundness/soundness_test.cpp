@@ -339,6 +339,8 @@ class Generator {
     if (number % 20 == 14) return batch_without_replacement();
     if (number % 20 == 9) return users_in_a_batch();
     if (number % 40 == 11) return dealt_epoch();
+    if (number % 40 == 28) return coin_flips();
+    if (number % 40 == 39) return poisson_variables();
     switch (number % 10) {
       case 0:
       case 1: return gaussian_composition();
@@ -607,6 +609,51 @@ class Generator {
             disguised(event),
             lattice_curve(discrete_gaussian_weights(sigma), shift),
             size * size / 2 + size,
+            true,
+            true};
+  }
+
+  Case coin_flips() {
+    const auto half = static_cast<unsigned>(log_scale(1, 1000));
+    std::vector<Real> weights{real(1)};
+    for (unsigned k = 1; k <= half; ++k) weights.push_back(weights.back() * (half - k + 1.0) / static_cast<double>(half + k));
+    const double sigma = std::sqrt(0.5 * half);
+    const auto shift = std::min(half, static_cast<unsigned>(log_scale(1, std::max(2.0, 2 * sigma))));
+    Real beyond = real(0);
+    Real norm = -weights[0];
+    for (unsigned k = 0; k <= half; ++k) {
+      norm = norm + 2.0 * weights[k];
+      if (k + shift > half) beyond = beyond + weights[k];
+    }
+    const Curve within = lattice_curve(weights, shift);
+    const double size = shift / sigma;
+    return {"Coin flips, once",
+            disguised(surety::binomial(Count{2 * std::uint64_t{half}}, Count{shift}, adjacency())),
+            [=](double epsilon) { return within(epsilon) + beyond / norm; },
+            size * size / 2 + size,
+            true,
+            false,
+            (beyond / norm).rounded_up()};
+  }
+
+  /// Each weight the sum over all pairs of that difference, of the Poisson probabilities over the first.
+  Case poisson_variables() {
+    const double mean = log_scale(0.01, 30);
+    std::vector<Real> one{real(1)};
+    while (one.size() < 260) one.push_back(one.back() * mean / static_cast<double>(one.size()));
+    std::vector<Real> weights;
+    for (std::size_t k = 0; k < 200; ++k) {
+      Real sum = real(0);
+      for (std::size_t i = one.size() - k; i-- > 0;) sum = sum + one[i] * one[i + k];
+      weights.push_back(sum);
+    }
+    const double sigma = std::sqrt(2 * mean);
+    const auto shift = static_cast<unsigned>(log_scale(1, std::max(2.0, 2 * sigma)));
+    const double size = shift / sigma;
+    return {"Difference of Poisson variables, once",
+            disguised(surety::skellam(PoissonMean{mean}, Count{shift}, adjacency())),
+            lattice_curve(weights, shift),
+            std::min(size * size / 2 + size, 10.0),
             true,
             true};
   }
