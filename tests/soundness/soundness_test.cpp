@@ -640,9 +640,9 @@ class Generator {
   Case poisson_variables() {
     const double mean = log_scale(0.01, 30);
     std::vector<Real> one{real(1)};
-    while (one.size() < 260) one.push_back(one.back() * mean / static_cast<double>(one.size()));
+    while (one.size() < 700) one.push_back(one.back() * mean / static_cast<double>(one.size()));
     std::vector<Real> weights;
-    for (std::size_t k = 0; k < 200; ++k) {
+    for (std::size_t k = 0; k < 400; ++k) {
       Real sum = real(0);
       for (std::size_t i = one.size() - k; i-- > 0;) sum = sum + one[i] * one[i + k];
       weights.push_back(sum);
@@ -830,8 +830,12 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
     EXPECT_GT(answers("Gaussian, users in a batch, once", "privacy-loss"), 0.1);
     EXPECT_GT(answers("Gaussian, batch with replacement, once", "privacy-loss"), 0.1);
     EXPECT_GT(answers("Gaussian, dealt to two or three rounds", "privacy-loss"), 0.3);
+    for (const auto* family : {"Coin flips, once", "Difference of Poisson variables, once"}) {
+      EXPECT_GT(answers(family, "privacy-loss"), 0.9) << family;
+      EXPECT_GT(answers(family, "closed-form"), 0.6) << family;
+    }
     for (const auto& [family, tally] : judge.tallies()) {
-      if (family != "(epsilon, delta), repeated" && family != "Gaussian, users in a batch, once" &&
+      if (family != "Coin flips, once" && family != "Difference of Poisson variables, once" && family != "(epsilon, delta), repeated" && family != "Gaussian, users in a batch, once" &&
           family != "Gaussian, batch with replacement, once" && family.find("dealt to two") == std::string::npos) {
         EXPECT_GT(answers(family, "renyi"), 0.9) << family;
       }

