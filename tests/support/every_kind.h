@@ -28,6 +28,8 @@ inline std::vector<Kind> every_kind() {
       {"record_sum(2.5)", R"({"record_sum": {"noise_multiplier": 2.5}})", everywhere,
        [](Adjacency a) { return record_sum(NoiseMultiplier{2.5}, a); }},
       {"laplace(2.5)", R"({"laplace": {"scale": 2.5}})", everywhere, [](Adjacency a) { return laplace(NoiseScale{2.5}, a); }},
+      {"laplace_record_sum(2.5)", R"({"laplace_record_sum": {"scale": 2.5}})", everywhere,
+       [](Adjacency a) { return laplace_record_sum(NoiseScale{2.5}, a); }},
       {"discrete_gaussian(2.5, 7)", R"({"discrete_gaussian": {"sigma": 2.5, "sensitivity": 7}})", everywhere,
        [](Adjacency a) { return discrete_gaussian(NoiseScale{2.5}, Count{7}, a); }},
       {"discrete_laplace(2.5, 7)", R"({"discrete_laplace": {"scale": 2.5, "sensitivity": 7}})", everywhere,
