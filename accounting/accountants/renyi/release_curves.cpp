@@ -168,6 +168,9 @@ bool has_divergences(const LawAtoms& atoms) {
   return upper(q) >= 1 - mass_tolerance;
 }
 
-OrderBound release_bound(const Event& release, double order) { return std::visit(ReleaseCurve{order}, release.node()); }
+OrderBound release_bound(const Event& release, double order) {
+  if (const auto scale = pairwise_scale(release)) return ReleaseCurve{order}(Event::Laplace{*scale});
+  return std::visit(ReleaseCurve{order}, release.node());
+}
 
 }  // namespace surety::accounting::renyi
