@@ -84,7 +84,7 @@ struct Event::Skellam {
   Count sensitivity;
   static constexpr std::string_view word = "skellam";
   static constexpr auto arguments() {
-    return std::tuple{argument(&Skellam::mean, "mean"), argument(&Skellam::sensitivity, "sensitivity")};
+    return std::tuple{argument(&Skellam::mean, "poisson_mean"), argument(&Skellam::sensitivity, "sensitivity")};
   }
 };
 /// Answers of which a record changes at most one, its own or one about all data: one of `categories` values, the true one with probability `truth`,

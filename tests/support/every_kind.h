@@ -36,7 +36,7 @@ inline std::vector<Kind> every_kind() {
        [](Adjacency a) { return discrete_laplace(NoiseScale{2.5}, Count{7}, a); }},
       {"binomial(9, 7)", R"({"binomial": {"flips": 9, "sensitivity": 7}})", everywhere,
        [](Adjacency a) { return binomial(Count{9}, Count{7}, a); }},
-      {"skellam(2.5, 7)", R"({"skellam": {"mean": 2.5, "sensitivity": 7}})", everywhere,
+      {"skellam(2.5, 7)", R"({"skellam": {"poisson_mean": 2.5, "sensitivity": 7}})", everywhere,
        [](Adjacency a) { return skellam(PoissonMean{2.5}, Count{7}, a); }},
       {"randomized_response(0.75, 7)", R"({"randomized_response": {"truth": 0.75, "categories": 7}})", fixed_number,
        [](Adjacency a) { return randomized_response(Probability{0.75}, Count{7}, a); }},
