@@ -149,12 +149,9 @@ int calibrate_accuracy(const CalibrateOptions& options) {
   const auto best = accounting::best_epsilon(found.event, Delta{*options.delta}, {.width = options.width}, accounting::Bounds::all);
   const auto* second = accounting::second_opinion(best);
   if (options.json) {
-    nlohmann::json object{{options.unknown, found.value},
-                          {"standard_deviation", found.standard_deviation},
-                          {"event", describe(found.event)},
-                          {"adjacency", name(event.adjacency())},
-                          {"epsilon", json(best.value)},
-                          {"delta", *options.delta},
+    nlohmann::json object{{options.unknown, found.value},   {"standard_deviation", found.standard_deviation},
+                          {"event", describe(found.event)}, {"adjacency", name(event.adjacency())},
+                          {"epsilon", json(best.value)},    {"delta", *options.delta},
                           {"accountant", best.accountant}};
     if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
     print(object);
@@ -285,8 +282,10 @@ Command calibrate_command() {
     table.group("In place of --epsilon: what an accuracy costs");
     table.add("--standard-deviation", options.standard_deviation,
               "The largest standard deviation that the noise on one number may have; the epsilon at --delta is printed", number());
-    table.add("--sensitivity", options.sensitivity,
-              "Of the query whose noise is a multiple of it, in its units; of record_sum and laplace_record_sum the bound on one record", number())
+    table
+        .add("--sensitivity", options.sensitivity,
+             "Of the query whose noise is a multiple of it, in its units; of record_sum and laplace_record_sum the bound on one record",
+             number())
         .standard("1");
     table.group("");
     table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());

@@ -757,9 +757,10 @@ TEST(Meaning, EveryRenyiDivergenceOfARevealedBatchIsExact) {
 
 TEST(Meaning, OnlyNoiseOnSumsTakesAZeroedRecordForAnAbsentOne) {
   const auto acts = [](const std::string& text) { return zeroed_acts_as_absent(event_of(text, Adjacency::zero_out)); };
-  for (const std::string sum : {"gaussian(1)", "record_sum(1)", "laplace(1)", "discrete_gaussian(1, 1)", "discrete_laplace(1, 1)", "binomial(6, 1)", "skellam(1, 1)", "laplace_record_sum(1)",
-                                "generalized_gaussian(3, 2, 1)", "k_norm(linf, 3, 1)", "repeat(2, gaussian(1))",
-                                "compose(laplace(1), gaussian(1))", "parallel(laplace(1), repeat(2, gaussian(1)))"}) {
+  for (const std::string sum :
+       {"gaussian(1)", "record_sum(1)", "laplace(1)", "discrete_gaussian(1, 1)", "discrete_laplace(1, 1)", "binomial(6, 1)",
+        "skellam(1, 1)", "laplace_record_sum(1)", "generalized_gaussian(3, 2, 1)", "k_norm(linf, 3, 1)", "repeat(2, gaussian(1))",
+        "compose(laplace(1), gaussian(1))", "parallel(laplace(1), repeat(2, gaussian(1)))"}) {
     EXPECT_TRUE(acts(sum)) << sum;
   }
   for (const std::string other : {"randomized_response(0.9, 2)", "exponential(1)", "pure(1)", "approx(1, 0.1)", "zcdp(1)",

@@ -13,6 +13,7 @@
 
 #include <surety/accounting/accountants/grid/composed_curve.h>
 #include <surety/accounting/accountants/grid/crossing.h>
+#include <surety/accounting/accountants/grid/integer_noise_curve.h>
 #include <surety/accounting/accountants/grid/refinement.h>
 #include <surety/accounting/accountants/grid/terms.h>
 #include <surety/accounting/events/event_kinds.h>
@@ -131,6 +132,15 @@ std::optional<LoneEpoch> lone_epoch(const Event& event) {
   return LoneEpoch{epoch->rounds.value(), {2 * multiplier->lower, 2 * multiplier->upper}};
 }
 
+/// The curve of one release of noise on integers, which needs no grid of losses; null for other events, and where there is too little noise.
+std::shared_ptr<const IntegerNoiseCurve> lone_integer_noise(const Event& event) {
+  const auto entries = Releases::of(event).entries();
+  if (entries.size() != 1 || entries.front().count.value() != 1) return nullptr;
+  const Event& release = entries.front().leaf;
+  if (!laws::has_integer_noise(release) || laws::why_no_integer_noise_laws(release)) return nullptr;
+  return IntegerNoiseCurve::of(release);
+}
+
 using privacy_loss::crossing_of;
 using privacy_loss::Look;
 using privacy_loss::Place;
@@ -218,6 +228,7 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
   if (const auto parts = lone_parts(event); !parts.empty()) {
     return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon, others); });
   }
+  if (const auto lone = lone_integer_noise(event)) return lone->delta(epsilon.value());
   if (const auto lone = lone_epoch(event)) {
     const double x = epsilon.value();
     const bool compares = accountant.upper_only && accountant.level;
@@ -273,6 +284,7 @@ Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta del
   if (const auto parts = lone_parts(event); !parts.empty()) {
     return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta, others); });
   }
+  if (const auto lone = lone_integer_noise(event)) return lone->epsilon(delta.value());
   if (delta.value() == 0) {
     const auto directions = laws::both_directions(event, others);
     const auto removed = laws::largest_of(directions.remove);

@@ -37,8 +37,7 @@ struct OppositeLaplaceTerms {
   explicit OppositeLaplaceTerms(const OppositeLaplaceBase& base) : OppositeLaplaceTerms{Ball{1} / Exact{base.scale}, base.batch_rate} {}
 
  private:
-  OppositeLaplaceTerms(Ball inverse, double q)
-      : mass{(1 - Ball{Exact{q}}) * exp(inverse) + Ball{Exact{q}}}, rate{Ball{Exact{q}} / mass} {}
+  OppositeLaplaceTerms(Ball inverse, double q) : mass{(1 - Ball{Exact{q}}) * exp(inverse) + Ball{Exact{q}}}, rate{Ball{Exact{q}} / mass} {}
 };
 // Proved so far.
 
@@ -51,7 +50,8 @@ struct ExponentialShape {
   double rate_share = 0;  // of the rate that it is mixed at, what is rounded
 
   explicit ExponentialShape(const LaplaceBase& base) : ExponentialShape{Ball{1} / Exact{base.scale}, 1} {}
-  explicit ExponentialShape(const OppositeLaplaceBase& base) : ExponentialShape{Ball{2} / Exact{base.scale}, OppositeLaplaceTerms{base}.mass} {
+  explicit ExponentialShape(const OppositeLaplaceBase& base)
+      : ExponentialShape{Ball{2} / Exact{base.scale}, OppositeLaplaceTerms{base}.mass} {
     rate_share = rate_share_of(base);
     factor = factor.widened(rate_share);
   }

@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/hypotenuse.h>
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/limit.h>
 #include <surety/base/numbers/long_sum.h>
@@ -89,7 +91,11 @@ IntegerNoise of_flips(Count flips) {
 /// p(v - 1) / p(v) = 1 + g(v), g(v) = v / mean - t(v + 1), t(v) = 1 - p(v) / p(v - 1) = g(v) / (1 + g(v)), from a far v down.
 IntegerNoise of_poisson_variables(PoissonMean mean) {
   const Real half = mean.value();
-  const auto log_of = [&](Real v) { return std::hypot(2 * half, v) - 2 * half - v * std::asinh(v / half / 2); };
+  const auto log_of = [&](Real v) {
+    const auto x = static_cast<double>(2 * half);
+    const auto at = static_cast<double>(v);
+    return hypotenuse(x, at) - x - at * std::asinh(at / x);
+  };
   // About where the probabilities end, and so far beyond that nothing is left of not knowing t there.
   constexpr Real below_all = -most_falls - 60;
   Real end = 1;
@@ -149,9 +155,12 @@ class MirroredAtoms {
     }
     if (middle_ > 0) base.atoms.push_back({0, static_cast<double>(middle_ / whole)});
     for (const auto& [loss, mass] : above_) base.atoms.push_back({static_cast<double>(loss), static_cast<double>(mass / whole)});
-    const Real largest = above_.empty() ? 0 : above_.back().loss;
-    base.loss_error = static_cast<double>(1.001L * (loss_error + 0x1p-53L * largest));
-    base.mass_error = static_cast<double>(1.001L * (mass_error + loss_error + 0x1p-52L + 64 * unit));
+    // Each loss is rounded to double once. A mass has two roundings to double, two exponentials, three products, and the error of its loss.
+    const LongUpper of_losses = LongUpper::claim(loss_error);
+    const LongUpper of_masses = LongUpper::claim(mass_error);
+    const auto largest = static_cast<double>(above_.empty() ? 0 : above_.back().loss);
+    base.loss_error = (shortened(of_losses) + Exact{Ball::within(largest, 1).radius()}).value();
+    base.mass_error = (shortened(of_masses + of_losses) + Exact{share_of_units(2.0)}).value();
     return base;
   }
 
@@ -255,7 +264,8 @@ std::optional<IntegerNoiseLaws> laws_of(const IntegerNoise& noise, Count sensiti
   if (!(laws.upper.infinite_mass < 1)) return std::nullopt;
   if (noise.is_whole) {
     const Real less = std::max(0.0L, outside * (1 - 2 * mass_error));
-    laws.lower = with(std::move(below).over(common, loss_error, mass_error), std::max(0.0, std::nextafter(static_cast<double>(less), -1.0)));
+    laws.lower =
+        with(std::move(below).over(common, loss_error, mass_error), std::max(0.0, std::nextafter(static_cast<double>(less), -1.0)));
     return laws;
   }
   // What was cut is divided between the two middle outcomes, or is in the one: their masses and losses hardly move.

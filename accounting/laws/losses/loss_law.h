@@ -108,8 +108,9 @@ struct PublicMixtureBase {
 struct MaximumBase {
   std::shared_ptr<const std::vector<LossLaw>> laws;
 };
-using BaseLaw = std::variant<GaussianBase, LaplaceBase, OppositeLaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase,
-                             GaussianMixtureBase, AllocatedBase, AllocatedRatioBase, ReplacedBase, PublicMixtureBase, MaximumBase>;
+using BaseLaw =
+    std::variant<GaussianBase, LaplaceBase, OppositeLaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase,
+                 GaussianMixtureBase, AllocatedBase, AllocatedRatioBase, ReplacedBase, PublicMixtureBase, MaximumBase>;
 
 /// How the pair of one release follows from its base pair (P, Q).
 ///   remove     (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.

@@ -297,9 +297,9 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
     EXPECT_TRUE(renyi(1, 1e-6, {}, adjacency).admits(all_of(text, adjacency))) << text;
   }
   for (const char* text :
-       {"poisson(0.1, laplace(9))", "poisson(0.1, laplace_record_sum(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))", "poisson(0.1, exponential(0.1))",
-        "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))", "truncated_poisson(0.1, 5, 100, gaussian(9))",
-        "users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
+       {"poisson(0.1, laplace(9))", "poisson(0.1, laplace_record_sum(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))",
+        "poisson(0.1, exponential(0.1))", "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))",
+        "truncated_poisson(0.1, 5, 100, gaussian(9))", "users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
     EXPECT_TRUE(renyi(1, 1e-6).admits(all_of(text))) << text;
   }
 }

@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/events/event.h>
 #include <support/real.h>
+#include <surety/accounting/events/event.h>
 
 namespace surety::accounting::opposite_laplace_test {
 namespace {
@@ -75,7 +75,9 @@ double in_the_plane(double q, double b, const std::array<double, 2>& u, const st
       const double x = (sides[0][i] + sides[0][i + 1]) / 2;
       const double y = (sides[1][j] + sides[1][j + 1]) / 2;
       const double area = (sides[0][i + 1] - sides[0][i]) * (sides[1][j + 1] - sides[1][j]);
-      const auto at = [&](const std::array<double, 2>& w) { return std::exp(-(std::abs(x - w[0]) + std::abs(y - w[1])) / b) / (4 * b * b); };
+      const auto at = [&](const std::array<double, 2>& w) {
+        return std::exp(-(std::abs(x - w[0]) + std::abs(y - w[1])) / b) / (4 * b * b);
+      };
       const double rest = (1 - q) * at({0, 0});
       sum += area * std::max(0.0, rest + q * at(u) - std::exp(epsilon) * (rest + q * at(v)));
     }

@@ -59,8 +59,8 @@ Real curve(const LossLaw& law, double at, int direction) {
 }
 
 struct Found {
-  bool above;   ///< nowhere less than the truth
-  bool below;   ///< nowhere more
+  bool above;    ///< nowhere less than the truth
+  bool below;    ///< nowhere more
   double width;  ///< the largest, as a share of the truth that is above 1e-250
 };
 
@@ -142,7 +142,8 @@ TEST(IntegerNoise, EachTermIsNeeded) {
 }
 
 TEST(IntegerNoise, IsItsOwnReverse) {
-  for (const auto& laws : {binomial_laws(Count{101}, Count{3}), binomial_laws(Count{100}, Count{4}), skellam_laws(PoissonMean{5}, Count{3})}) {
+  for (const auto& laws :
+       {binomial_laws(Count{101}, Count{3}), binomial_laws(Count{100}, Count{4}), skellam_laws(PoissonMean{5}, Count{3})}) {
     const auto& atoms = std::get<AtomsBase>(laws->upper.base).atoms;
     double whole = 0;
     for (std::size_t i = 0; i < atoms.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/laws/finite/integer_noise.h>
 #include <surety/accounting/laws/losses/loss_law.h>
 #include <surety/base/numbers/enclosure.h>
 
@@ -13,11 +14,11 @@ namespace surety::accounting {
 
 class IntegerNoiseCurve {
  public:
-  /// Kept for the questions that follow. \pre laws::why_no_integer_noise_laws has nothing to say of `release`.
-  /// \throws Error{unsupported} where it has too little noise for its sensitivity. \complexity O(standard deviation)
+  /// Kept for the questions that follow; null where it has too little noise for its sensitivity.
+  /// \pre laws::why_no_integer_noise_laws has nothing to say of `release`. \complexity O(standard deviation)
   [[nodiscard]] static std::shared_ptr<const IntegerNoiseCurve> of(const Event& release);
 
-  /// \complexity O(log standard deviation), and some sixty times that. \source docs/proofs/closed-form.md#integer-noise
+  /// \complexity O(log standard deviation), and some sixty times that. \source docs/proofs/privacy-loss.md#one-integer-noise
   [[nodiscard]] Enclosure delta(double epsilon) const;
   [[nodiscard]] Enclosure epsilon(double target) const;
 
@@ -39,7 +40,7 @@ class IntegerNoiseCurve {
     double infinite_;
   };
 
-  explicit IntegerNoiseCurve(const Event& release);
+  explicit IntegerNoiseCurve(const laws::IntegerNoiseLaws& laws);
 
   Side upper_;
   std::optional<Side> lower_;

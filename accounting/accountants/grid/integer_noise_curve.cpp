@@ -1,28 +1,19 @@
-#include <surety/accounting/accountants/closed_form/integer_noise_curve.h>
+#include <surety/accounting/accountants/grid/integer_noise_curve.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/events/refusal.h>
 #include <surety/accounting/laws/finite/integer_noise.h>
+#include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/rounding.h>
 
-// Proved: docs/proofs/closed-form.md#integer-noise
+// Proved: docs/proofs/privacy-loss.md#one-integer-noise
 namespace surety::accounting {
 namespace {
-
-using Long = Outward<long double>;
-
-std::shared_ptr<const laws::IntegerNoiseLaws> laws_or_refusal(const Event& release) {
-  auto made = laws::integer_noise_laws(release);
-  if (made == nullptr) unsupported(Refusal{release, fmt::format("{{}} {}", laws::too_little_integer_noise)});
-  return made;
-}
 
 /// The least double at which a falling function that is at least `target` at 0 is at most `target`. \pre it is at `end`
 template <class Falling>
@@ -60,22 +51,28 @@ double IntegerNoiseCurve::Side::delta(double epsilon, int direction) const {
   const long double moved = direction * loss_error_;
   const auto at = std::partition_point(losses_.begin(), losses_.end(), [&](double loss) { return loss + moved <= epsilon; });
   const auto i = static_cast<std::size_t>(at - losses_.begin());
-  // Each mass counts once up and once down; what the sums err by is a share of the larger one.
-  const long double sum = first_[i] - std::exp(static_cast<long double>(epsilon) - moved) * second_[i];
-  const long double rounding = (static_cast<long double>(losses_.size()) + 64) * 4 * Long::unit * first_[i];
-  const long double finite = std::max(0.0L, sum + direction * rounding) * (1 + direction * (mass_error_ + 8 * Long::unit));
-  const long double infinite = infinite_;
-  const long double whole = infinite + (1 - infinite) * finite;
-  return static_cast<double>(std::clamp(whole + direction * (whole * 0x1p-52L + 0x1p-1074L), 0.0L, 1.0L));
+  if (i == losses_.size()) return infinite_;
+  // Running sums of numbers that are not negative.
+  const auto terms = static_cast<long double>(losses_.size() + 1);
+  const LongBall first = LongBall::within(first_[i], terms);
+  const LongBall second = LongBall::within(second_[i], (1 + LibraryError<long double>::exp) * terms);
+  const LongBall factor = exp(LongBall{LongExact{epsilon}} - LongExact{moved});
+  const LongBall finite = (first - factor * second) * (1 + LongExact{direction * mass_error_} * LongBall{1});
+  const LongBall whole = LongExact{infinite_} * LongBall{1} + (1 - LongBall{LongExact{infinite_}}) * finite;
+  const double found = direction > 0 ? shortened(whole.upper()).value() : shortened(whole.lower()).value();
+  return std::clamp(found, infinite_, 1.0);
 }
 
-IntegerNoiseCurve::IntegerNoiseCurve(const Event& release) : upper_{laws_or_refusal(release)->upper} {
-  if (const auto& below = laws_or_refusal(release)->lower) lower_.emplace(*below);
+IntegerNoiseCurve::IntegerNoiseCurve(const laws::IntegerNoiseLaws& laws) : upper_{laws.upper} {
+  if (laws.lower) lower_.emplace(*laws.lower);
 }
 
 std::shared_ptr<const IntegerNoiseCurve> IntegerNoiseCurve::of(const Event& release) {
   static auto& kept = *new LastFew<Event, std::shared_ptr<const IntegerNoiseCurve>>;
-  return kept.of(release, [&] { return std::shared_ptr<const IntegerNoiseCurve>{new IntegerNoiseCurve{release}}; });
+  return kept.of(release, [&] {
+    const auto laws = laws::integer_noise_laws(release);
+    return std::shared_ptr<const IntegerNoiseCurve>{laws == nullptr ? nullptr : new IntegerNoiseCurve{*laws}};
+  });
 }
 
 Enclosure IntegerNoiseCurve::delta(double epsilon) const {
@@ -89,13 +86,14 @@ Enclosure IntegerNoiseCurve::epsilon(double target) const {
   const auto root = [&](const Side& side, int direction) {
     const auto falls_to = [&](double epsilon) { return side.delta(epsilon, direction) <= target; };
     if (falls_to(0)) return 0.0;
-    const double end = side.largest_loss() * 1.001 + 1;
+    const double end = 2 * side.largest_loss() + 1;
     return falls_to(end) ? crossing(falls_to, end) : infinity;
   };
   const double upper = root(upper_, +1);
-  // Before the least double where it is proved to be that small it is not.
   const double lower = lower_ ? root(*lower_, -1) : 0;
-  return {std::min(std::nextafter(lower, -1.0) > 0 && lower < infinity ? std::nextafter(lower, -1.0) : lower, upper), upper};
+  // At the double before it the bound from below is still above the target.
+  const double before = lower > 0 && lower < infinity ? std::nextafter(lower, 0.0) : lower;
+  return {std::min(before, upper), upper};
 }
 
 }  // namespace surety::accounting
