@@ -76,4 +76,26 @@ class GeometricNoise : public LatticeNoise {
   Rational scale_;
 };
 
+/// Heads among `flips` fair coin flips minus flips / 2, exactly: P(k) = C(n, n/2 + k) / 2^n, variance n / 4. Takes milliseconds to make.
+/// \throws Error{invalid_argument} unless flips is even, from 2 to 2^52.
+class BinomialNoise : public LatticeNoise {
+ public:
+  explicit BinomialNoise(std::uint64_t flips) : LatticeNoise{LatticeSampler::binomial(flips)}, flips_{flips} {}
+  [[nodiscard]] std::uint64_t flips() const noexcept { return flips_; }
+
+ private:
+  std::uint64_t flips_;
+};
+
+/// The difference of two independent Poisson variables of mean `mean` each, exactly: variance 2 mean. Takes milliseconds to make.
+/// \throws Error{invalid_argument} unless 0 < mean <= 2^50.
+class SkellamNoise : public LatticeNoise {
+ public:
+  explicit SkellamNoise(double mean) : LatticeNoise{LatticeSampler::skellam(mean)}, mean_{mean} {}
+  [[nodiscard]] double mean() const noexcept { return mean_; }
+
+ private:
+  double mean_;
+};
+
 }  // namespace surety::mechanisms
