@@ -68,6 +68,8 @@ class Notes {
   }
   void visit(const Event::DiscreteGaussian& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void visit(const Event::DiscreteLaplace& /*node*/, Adjacency /*adjacency*/) { integers(); }
+  void visit(const Event::Binomial& /*node*/, Adjacency /*adjacency*/) { integers(); }
+  void visit(const Event::Skellam& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void integers() {
     add("discrete noise: the query is one integer; its worst neighbours differ by the sensitivity s (log-concave noise).");
   }

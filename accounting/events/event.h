@@ -29,6 +29,8 @@ class Event {
   struct Laplace;
   struct DiscreteGaussian;
   struct DiscreteLaplace;
+  struct Binomial;
+  struct Skellam;
   struct RandomizedResponse;
   struct Exponential;
   struct Pure;
@@ -57,7 +59,7 @@ class Event {
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
                             Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
                             SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
-                            Law, RenyiCurve, Mixture, SampledWithReplacement>;
+                            Law, RenyiCurve, Mixture, SampledWithReplacement, Binomial, Skellam>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -98,6 +100,8 @@ class Event {
 [[nodiscard]] Event laplace(NoiseScale scale, Adjacency adjacency);
 [[nodiscard]] Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency);
 [[nodiscard]] Event discrete_laplace(NoiseScale scale, Count sensitivity, Adjacency adjacency);
+[[nodiscard]] Event binomial(Count flips, Count sensitivity, Adjacency adjacency);
+[[nodiscard]] Event skellam(PoissonMean mean, Count sensitivity, Adjacency adjacency);
 /// \throws Error{invalid_argument} under add-or-remove-one, where the number of answers shows the number of records, and for fewer than
 ///         two categories.
 [[nodiscard]] Event randomized_response(Probability truth, Count categories, Adjacency adjacency);

@@ -397,6 +397,8 @@ Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency
 Event discrete_laplace(NoiseScale scale, Count sensitivity, Adjacency adjacency) {
   return {Event::DiscreteLaplace{scale, sensitivity}, adjacency};
 }
+Event binomial(Count flips, Count sensitivity, Adjacency adjacency) { return {Event::Binomial{flips, sensitivity}, adjacency}; }
+Event skellam(PoissonMean mean, Count sensitivity, Adjacency adjacency) { return {Event::Skellam{mean, sensitivity}, adjacency}; }
 Event randomized_response(Probability truth, Count categories, Adjacency adjacency) {
   return {Event::RandomizedResponse{truth, categories}, adjacency};
 }

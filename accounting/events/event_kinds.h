@@ -18,7 +18,7 @@ namespace surety {
 // ---- Releases ----
 // In each of them but RecordSum "sensitivity" is that of the released query under the event's adjacency.
 //
-// Noise on a query (Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, GeneralizedGaussian, KNorm) in a Poisson batch under
+// Noise on a query (Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, Binomial, Skellam, GeneralizedGaussian, KNorm) in a Poisson batch under
 // zero-out means that the query of a batch is a sum over its records, to which a zeroed record contributes what an absent one does:
 // nothing. A count or a mean of the batch is no such query; release what it can change as Pure, Approximate or Concentrated, which say
 // nothing of absent records and are charged for showing them.
@@ -58,6 +58,26 @@ struct Event::DiscreteLaplace {
   static constexpr std::string_view word = "discrete_laplace";
   static constexpr auto arguments() {
     return std::tuple{argument(&DiscreteLaplace::scale, "scale"), argument(&DiscreteLaplace::sensitivity, "sensitivity")};
+  }
+};
+/// An integer of sensitivity `sensitivity` plus the number of heads among `flips` fair coin flips, from which flips / 2 or any other public number may
+/// be subtracted.
+struct Event::Binomial {
+  Count flips;
+  Count sensitivity;
+  static constexpr std::string_view word = "binomial";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&Binomial::flips, "flips"), argument(&Binomial::sensitivity, "sensitivity")};
+  }
+};
+/// An integer of sensitivity `sensitivity` plus the difference of two independent variables, each of the Poisson law with mean `mean`: its variance is
+/// 2 `mean`.
+struct Event::Skellam {
+  PoissonMean mean;
+  Count sensitivity;
+  static constexpr std::string_view word = "skellam";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&Skellam::mean, "mean"), argument(&Skellam::sensitivity, "sensitivity")};
   }
 };
 /// Answers of which a record changes at most one, its own or one about all data: one of `categories` values, the true one with probability `truth`,

@@ -91,6 +91,8 @@ struct GroupOf {
   }
   Event operator()(const Event::DiscreteGaussian& e) const { return discrete_gaussian(e.sigma, times(e.sensitivity), adjacency()); }
   Event operator()(const Event::DiscreteLaplace& e) const { return discrete_laplace(e.scale, times(e.sensitivity), adjacency()); }
+  Event operator()(const Event::Binomial& e) const { return binomial(e.flips, times(e.sensitivity), adjacency()); }
+  Event operator()(const Event::Skellam& e) const { return skellam(e.mean, times(e.sensitivity), adjacency()); }
   /// Each record of the group may answer.
   Event operator()(const Event::RandomizedResponse&) const { return repeat(records, event); }
   Event operator()(const Event::Pure& e) const { return pure(Epsilon{times(e.epsilon.value(), k())}, adjacency()); }
@@ -196,6 +198,8 @@ struct BoundsOfGroup {
   }
   GroupBounds operator()(const Event::DiscreteGaussian& e) const { return exactly(group()(e)); }
   GroupBounds operator()(const Event::DiscreteLaplace& e) const { return exactly(group()(e)); }
+  GroupBounds operator()(const Event::Binomial& e) const { return exactly(group()(e)); }
+  GroupBounds operator()(const Event::Skellam& e) const { return exactly(group()(e)); }
   GroupBounds operator()(const Event::RandomizedResponse& e) const { return exactly(group()(e)); }
   GroupBounds operator()(const Event::Exponential& e) const { return {group()(e), std::nullopt}; }
   GroupBounds operator()(const Event::Pure& e) const { return pure_chain(e.epsilon.value()); }

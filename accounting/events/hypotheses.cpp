@@ -19,6 +19,8 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::Laplace&) const { return true; }
   bool operator()(const Event::DiscreteGaussian&) const { return true; }
   bool operator()(const Event::DiscreteLaplace&) const { return true; }
+  bool operator()(const Event::Binomial&) const { return true; }
+  bool operator()(const Event::Skellam&) const { return true; }
   bool operator()(const Event::GeneralizedGaussian&) const { return true; }
   bool operator()(const Event::KNorm&) const { return true; }
   /// A zeroed record answers, an absent one does not.

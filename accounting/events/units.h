@@ -70,6 +70,9 @@ struct NoiseMultiplierRule : Positive {
 struct NoiseScaleRule : Positive {
   static constexpr std::string_view name = "scale";
 };
+struct PoissonMeanRule : Positive {
+  static constexpr std::string_view name = "mean";
+};
 struct ProbabilityRule {
   static constexpr std::string_view name = "probability";
   static constexpr std::string_view constraint = "greater than 0 and less than 1";
@@ -98,6 +101,8 @@ using Mu = Quantity<MuRule>;
 using NoiseMultiplier = Quantity<NoiseMultiplierRule>;
 /// A scale in units of sensitivity (laplace, k_norm) or of lattice steps (discrete noise).
 using NoiseScale = Quantity<NoiseScaleRule>;
+/// The mean of a variable of the Poisson law.
+using PoissonMean = Quantity<PoissonMeanRule>;
 using Probability = Quantity<ProbabilityRule>;
 using SamplingRate = Quantity<SamplingRateRule>;
 /// r of an l_r norm that is smooth.

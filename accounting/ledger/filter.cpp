@@ -41,6 +41,9 @@ struct HasRule {
   bool operator()(const Event::Laplace&) const { return pure(); }
   bool operator()(const Event::DiscreteGaussian&) const { return concentrated(); }
   bool operator()(const Event::DiscreteLaplace&) const { return pure(); }
+  /// What is known of these is their privacy loss, of which no filter adds up.
+  bool operator()(const Event::Binomial&) const { return false; }
+  bool operator()(const Event::Skellam&) const { return false; }
   bool operator()(const Event::RandomizedResponse&) const { return pure(); }
   bool operator()(const Event::Exponential&) const { return pure(); }
   bool operator()(const Event::Pure&) const { return pure(); }

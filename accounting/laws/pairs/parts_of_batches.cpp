@@ -332,6 +332,8 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
     const auto* vector = std::get_if<Event::KNorm>(&leaf.node());
     const auto* given = std::get_if<Event::Law>(&leaf.node());
     if (given != nullptr && leaf.adjacency() == Adjacency::replace_one && !has_finite_losses(given->atoms)) return true;
+    // Of these the most distant outcomes are cut off.
+    if (std::holds_alternative<Event::Binomial>(leaf.node()) || std::holds_alternative<Event::Skellam>(leaf.node())) return true;
     return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node()) ||
            std::holds_alternative<Event::Profile>(leaf.node()) || std::holds_alternative<Event::RenyiCurve>(leaf.node()) ||
            std::holds_alternative<Event::GeneralizedGaussian>(leaf.node()) ||

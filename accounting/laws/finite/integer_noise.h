@@ -1,0 +1,33 @@
+// The pair of a release on the integers whose noise has probabilities that are known by their quotients alone: coin flips, and differences of Poisson
+// variables.
+#pragma once
+
+#include <optional>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/laws/losses/loss_law.h>
+
+namespace surety::accounting::laws {
+
+/// What the bounds are made of. A test leaves one out and sees the truth escape.
+struct IntegerNoiseTerms {
+  bool outside = true;  ///< the outcomes that one of two neighbours alone has, or that are too rare for a double, cost their mass
+  bool chords = true;   ///< outcomes that are taken together count as their two ends, not as their mean
+};
+
+/// Laws of one release from above and from below.
+struct IntegerNoiseLaws {
+  LossLaw upper;
+  std::optional<LossLaw> lower;  ///< nothing where too much of the distribution is cut off
+};
+
+/// Standard deviations beyond this have too many outcomes to be added up.
+inline constexpr double largest_integer_deviation = 0x1p16;
+
+/// The noise around `sensitivity` against the noise around 0, and its own reverse, since the noise is symmetric. Nothing where the two have so little in
+/// common that the rest has no digits. \pre a standard deviation of at most `largest_integer_deviation`.
+/// \complexity O(standard deviation) logarithms, at most 2 10^6. \source docs/proofs/privacy-loss.md#integer-noise
+[[nodiscard]] std::optional<IntegerNoiseLaws> binomial_laws(Count flips, Count sensitivity, const IntegerNoiseTerms& terms = {});
+[[nodiscard]] std::optional<IntegerNoiseLaws> skellam_laws(PoissonMean mean, Count sensitivity, const IntegerNoiseTerms& terms = {});
+
+}  // namespace surety::accounting::laws
