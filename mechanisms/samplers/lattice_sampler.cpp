@@ -228,8 +228,8 @@ struct LatticeSampler::Tables {
 
   /// S(j), for a wide law only up to the tail, and where there is no formula from sums over all weights.
   [[nodiscard]] Interval survival(std::uint64_t j, mpfr_prec_t precision) const {
-    if (is_wide) return survivals(precision).at(j - 1);
-    if (sums_weights()) return survivals_of_weights(weights_of_integers(precision, j), precision).at(j - 1);
+    if (is_wide) return survival_of_weights(block_weights(precision), j, precision);
+    if (sums_weights()) return survival_of_weights(weights_of_integers(precision, j), j, precision);
     const Interval parameter = law.parameter(precision);
     const Interval at = exactly(j, precision);
     if (law.is_gaussian()) {
@@ -254,6 +254,16 @@ struct LatticeSampler::Tables {
     std::reverse(result.begin(), result.end());
     for (auto& survival : result) survival = survival / all;
     return result;
+  }
+
+  [[nodiscard]] static Interval survival_of_weights(const std::vector<Interval>& weights, std::uint64_t j, mpfr_prec_t precision) {
+    const auto sum = [&](std::size_t first, std::size_t last, const Interval& beyond) {
+      Interval result = beyond;
+      while (last-- > first) result = result + weights[last];
+      return result;
+    };
+    const Interval above = sum(j, weights.size(), Interval{0, precision});
+    return above / sum(0, j, above);
   }
 
   /// exp(-rate i^2) or exp(-rate i) for i = 0, ..., count - 1.
