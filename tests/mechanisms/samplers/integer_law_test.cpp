@@ -100,7 +100,7 @@ TEST(IntegerLaw, ProbabilitiesFarOutAndBeyondTheEndAreEnclosed) {
   EXPECT_TRUE(contains(IntegerLaw::skellam(8192.1).probability(40'000, 128), testing::skellam_probability(8192.1, 40'000)));
 }
 
-/// Larger than the definition can be summed: I_(k+1) / I_k of x lies within Amos' bounds (D. E. Amos, Math. Comp. 28, 1974, (9) and (11)).
+/// Larger than the definition can be summed: I_(k+1) / I_k of x lies within Amos' bounds (Amos 1974).
 TEST(IntegerLaw, NeighboursOfTheWidestSkellamLawHaveTheRatioOfBesselFunctions) {
   const double x = 0x1p51;
   const auto law = IntegerLaw::skellam(0x1p50);
