@@ -82,6 +82,24 @@ Distribution discrete_gaussian(double sigma) {
   for (double& mass : up_to) mass /= sum;
   return [up_to](double x) { return up_to[static_cast<std::size_t>(std::clamp(std::floor(x) + 60, 0.0, 120.0))]; };
 }
+Distribution of_probabilities(const std::vector<double>& masses, int first) {
+  std::vector<double> up_to{0};
+  for (const double mass : masses) up_to.push_back(up_to.back() + mass);
+  return [=](double x) {
+    return up_to[static_cast<std::size_t>(std::clamp(std::floor(x) - first + 1, 0.0, static_cast<double>(masses.size())))];
+  };
+}
+Distribution six_flips() { return of_probabilities({1 / 64.0, 6 / 64.0, 15 / 64.0, 20 / 64.0, 15 / 64.0, 6 / 64.0, 1 / 64.0}, -3); }
+Distribution difference_of_poisson_variables(double mean) {
+  constexpr int most = 40;
+  std::vector<double> one{std::exp(-mean)};
+  while (one.size() < most) one.push_back(one.back() * mean / static_cast<double>(one.size()));
+  std::vector<double> masses(2 * most - 1, 0);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    for (std::size_t j = 0; j < one.size(); ++j) masses[i + most - 1 - j] += one[i] * one[j];
+  }
+  return of_probabilities(masses, 1 - most);
+}
 Distribution laplace(double scale) {
   return [scale](double x) { return x < 0 ? 0.5 * std::exp(x / scale) : 1 - 0.5 * std::exp(-x / scale); };
 }
@@ -305,6 +323,9 @@ std::vector<Family> families() {
   all.push_back({"discrete_laplace(1, 1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, true, discrete_laplace(1)); }});
   all.push_back({"discrete_laplace(1.5, 2)", [](Words& w, const World& x) { return draw_sum(w, x, 2, true, discrete_laplace(1.5)); }});
   all.push_back({"discrete_gaussian(1, 1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, true, discrete_gaussian(1)); }});
+  all.push_back({"binomial(6, 1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, true, six_flips()); }});
+  all.push_back(
+      {"skellam(0.8, 2)", [](Words& w, const World& x) { return draw_sum(w, x, 2, true, difference_of_poisson_variables(0.8)); }});
   all.push_back({"laplace(1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, false, laplace(1)); }});
   all.push_back({"gaussian(0.8)", [](Words& w, const World& x) { return draw_sum(w, x, 1, false, normal(0.8)); }});
   all.push_back({"generalized_gaussian(2, 1, 1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, false, normal(1)); }});
@@ -734,7 +755,7 @@ TEST(Meaning, EveryRenyiDivergenceOfARevealedBatchIsExact) {
 
 TEST(Meaning, OnlyNoiseOnSumsTakesAZeroedRecordForAnAbsentOne) {
   const auto acts = [](const std::string& text) { return zeroed_acts_as_absent(event_of(text, Adjacency::zero_out)); };
-  for (const std::string sum : {"gaussian(1)", "record_sum(1)", "laplace(1)", "discrete_gaussian(1, 1)", "discrete_laplace(1, 1)",
+  for (const std::string sum : {"gaussian(1)", "record_sum(1)", "laplace(1)", "discrete_gaussian(1, 1)", "discrete_laplace(1, 1)", "binomial(6, 1)", "skellam(1, 1)",
                                 "generalized_gaussian(3, 2, 1)", "k_norm(linf, 3, 1)", "repeat(2, gaussian(1))",
                                 "compose(laplace(1), gaussian(1))", "parallel(laplace(1), repeat(2, gaussian(1)))"}) {
     EXPECT_TRUE(acts(sum)) << sum;

@@ -339,6 +339,8 @@ class Generator {
     if (number % 20 == 14) return batch_without_replacement();
     if (number % 20 == 9) return users_in_a_batch();
     if (number % 40 == 11) return dealt_epoch();
+    if (number % 40 == 28) return coin_flips();
+    if (number % 40 == 39) return poisson_variables();
     switch (number % 10) {
       case 0:
       case 1: return gaussian_composition();
@@ -611,6 +613,51 @@ class Generator {
             true};
   }
 
+  Case coin_flips() {
+    const auto half = static_cast<unsigned>(log_scale(1, 1000));
+    std::vector<Real> weights{real(1)};
+    for (unsigned k = 1; k <= half; ++k) weights.push_back(weights.back() * (half - k + 1.0) / static_cast<double>(half + k));
+    const double sigma = std::sqrt(0.5 * half);
+    const auto shift = std::min(half, static_cast<unsigned>(log_scale(1, std::max(2.0, 2 * sigma))));
+    Real beyond = real(0);
+    Real norm = -weights[0];
+    for (unsigned k = 0; k <= half; ++k) {
+      norm = norm + 2.0 * weights[k];
+      if (k + shift > half) beyond = beyond + weights[k];
+    }
+    const Curve within = lattice_curve(weights, shift);
+    const double size = shift / sigma;
+    return {"Coin flips, once",
+            disguised(surety::binomial(Count{2 * std::uint64_t{half}}, Count{shift}, adjacency())),
+            [=](double epsilon) { return within(epsilon) + beyond / norm; },
+            size * size / 2 + size,
+            true,
+            false,
+            (beyond / norm).rounded_up()};
+  }
+
+  /// Each weight the sum over all pairs of that difference, of the Poisson probabilities over the first.
+  Case poisson_variables() {
+    const double mean = log_scale(0.01, 30);
+    std::vector<Real> one{real(1)};
+    while (one.size() < 700) one.push_back(one.back() * mean / static_cast<double>(one.size()));
+    std::vector<Real> weights;
+    for (std::size_t k = 0; k < 400; ++k) {
+      Real sum = real(0);
+      for (std::size_t i = one.size() - k; i-- > 0;) sum = sum + one[i] * one[i + k];
+      weights.push_back(sum);
+    }
+    const double sigma = std::sqrt(2 * mean);
+    const auto shift = static_cast<unsigned>(log_scale(1, std::max(2.0, 2 * sigma)));
+    const double size = shift / sigma;
+    return {"Difference of Poisson variables, once",
+            disguised(surety::skellam(PoissonMean{mean}, Count{shift}, adjacency())),
+            lattice_curve(weights, shift),
+            std::min(size * size / 2 + size, 10.0),
+            true,
+            true};
+  }
+
   /// The weights are geometric, and so is each side: p(k) = (1 - y) / (1 + y) y^|k|, y = e^(-1/b). Where the ratio exceeds e^epsilon
   /// is k <= last, the largest integer below (shift - b epsilon) / 2.
   Case discrete_laplace() {
@@ -783,8 +830,12 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
     EXPECT_GT(answers("Gaussian, users in a batch, once", "privacy-loss"), 0.1);
     EXPECT_GT(answers("Gaussian, batch with replacement, once", "privacy-loss"), 0.1);
     EXPECT_GT(answers("Gaussian, dealt to two or three rounds", "privacy-loss"), 0.3);
+    for (const auto* family : {"Coin flips, once", "Difference of Poisson variables, once"}) {
+      EXPECT_GT(answers(family, "privacy-loss"), 0.9) << family;
+      EXPECT_GT(answers(family, "closed-form"), 0.6) << family;
+    }
     for (const auto& [family, tally] : judge.tallies()) {
-      if (family != "(epsilon, delta), repeated" && family != "Gaussian, users in a batch, once" &&
+      if (family != "Coin flips, once" && family != "Difference of Poisson variables, once" && family != "(epsilon, delta), repeated" && family != "Gaussian, users in a batch, once" &&
           family != "Gaussian, batch with replacement, once" && family.find("dealt to two") == std::string::npos) {
         EXPECT_GT(answers(family, "renyi"), 0.9) << family;
       }

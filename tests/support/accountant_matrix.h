@@ -37,6 +37,8 @@ inline constexpr std::array rows{
     Row{"discrete_gaussian(s, d)", "discrete_gaussian(3, 1)"},
     Row{"discrete_laplace(b, 1)", "discrete_laplace(3, 1)"},
     Row{"discrete_laplace(b, d)", "discrete_laplace(3, 2)"},
+    Row{"binomial(n, d)", "binomial(100, 2)"},
+    Row{"skellam(m, d)", "skellam(25, 2)"},
     Row{"randomized_response(p, k)", "randomized_response(0.7, 4)"},
     Row{"exponential(e)", "exponential(0.5)"},
     Row{"pure(e)", "pure(0.5)"},

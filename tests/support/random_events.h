@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 30 : 12);
+    const auto kind = below(depth > 0 ? 32 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -101,6 +101,8 @@ class Source {
       case 25: return "renyi(" + pairs() + ")";
       case 26: return "mixture(" + pairs() + ", " + text(depth - 1) + ")";
       case 27: return "zcdp(" + number() + ", " + number() + ")";
+      case 30: return "binomial(" + whole() + ", " + whole() + ")";
+      case 31: return "skellam(" + number() + ", " + whole() + ")";
       case 29: return "with_replacement(" + whole() + ", " + whole() + ", " + text(depth - 1) + ")";
       case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
@@ -246,7 +248,7 @@ class WildEvents {
   std::string leaf() {
     const bool may_respond = adjacency_ != Adjacency::add_or_remove_one;
     if (source_.one_in(6)) return given();
-    switch (source_.below(may_respond ? 12 : 11)) {
+    switch (source_.below(may_respond ? 14 : 13)) {
       case 0:
       case 1: return "gaussian(" + positive() + ")";
       case 2: return "laplace(" + positive() + ")";
@@ -260,6 +262,8 @@ class WildEvents {
       case 10:
         return source_.one_in(2) ? "record_sum(" + positive() + ")"
                                  : fmt::format("k_norm({}, {}, {})", source_.pick(norms_), whole(), positive());
+      case 11: return fmt::format("binomial({}, {})", whole(), whole());
+      case 12: return fmt::format("skellam({}, {})", positive(), whole());
       default: return fmt::format("randomized_response({}, {})", probability(), 1 + whole());
     }
   }

@@ -12,12 +12,14 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/closed_form/given_curve.h>
+#include <surety/accounting/accountants/closed_form/integer_noise_curve.h>
 #include <surety/accounting/accountants/closed_form/largest_loss.h>
 #include <surety/accounting/accountants/closed_form/repetition.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/laws/finite/integer_noise.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
@@ -469,6 +471,13 @@ std::optional<OrRefusal<LaplaceReleases>> laplace_releases(const Repetition& rep
   return LaplaceReleases{*scale, repetition.count};
 }
 
+/// One release of noise on integers; its curve is made when it is asked.
+struct OneIntegerRelease {
+  const Event& release;
+  [[nodiscard]] Enclosure delta(double epsilon) const { return IntegerNoiseCurve::of(release)->delta(epsilon); }
+  [[nodiscard]] Enclosure epsilon(double target) const { return IntegerNoiseCurve::of(release)->epsilon(target); }
+};
+
 /// Asks the releases that are one kind repeated; nothing for other events.
 template <class Ask>
 std::optional<OrRefusal<Enclosure>> ask_repetition(const Event& event, Ask ask) {
@@ -482,6 +491,10 @@ std::optional<OrRefusal<Enclosure>> ask_repetition(const Event& event, Ask ask) 
   if (const auto releases = laplace_releases(*repeated)) return answer(*releases);
   if (const auto* given = std::get_if<Event::Profile>(&repeated->leaf.node()); given != nullptr && repeated->count == 1) {
     return ask(GivenCurve{given->points});
+  }
+  if (repeated->count == 1 && laws::has_integer_noise(repeated->leaf)) {
+    if (auto why = laws::why_no_integer_noise_laws(repeated->leaf)) return Refusal{repeated->leaf, "{} " + *std::move(why)};
+    return ask(OneIntegerRelease{repeated->leaf});
   }
   return std::nullopt;
 }
@@ -508,7 +521,7 @@ bool is_known_alone(const Event& part) {
   return std::holds_alternative<Event::Pure>(node) || std::holds_alternative<Event::Approximate>(node) ||
          std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Profile>(node) ||
          std::holds_alternative<Event::Laplace>(node) || (lattice != nullptr && lattice->sensitivity == Count{1}) ||
-         (norm != nullptr && norm->dimension == Count{1});
+         (norm != nullptr && norm->dimension == Count{1}) || laws::has_integer_noise(part);
 }
 
 /// Users of one release, several times, where its noise is no double: what costs at most as much, and what costs at least as much.

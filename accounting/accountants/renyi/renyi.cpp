@@ -359,6 +359,8 @@ struct CurveOf {
   }
   Result operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
   Result operator()(const Event::Approximate&) const { return no_theorem_for(event, "privacy-loss and composition may"); }
+  Result operator()(const Event::Binomial&) const { return no_theorem_for(event, "privacy-loss answers"); }
+  Result operator()(const Event::Skellam&) const { return no_theorem_for(event, "privacy-loss answers"); }
   Result operator()(const Event::Profile&) const { return no_theorem_for(event, "privacy-loss answers"); }
   Result operator()(const Event::Mixture&) const { return no_theorem_for(event, "privacy-loss answers"); }
   Result operator()(const Event::Law& e) const {

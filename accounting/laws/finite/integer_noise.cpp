@@ -5,11 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
+#include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/limit.h>
+#include <surety/base/numbers/long_sum.h>
 #include <surety/base/text/error.h>
 
 // Proved: docs/proofs/privacy-loss.md#integer-noise
@@ -19,11 +25,10 @@ namespace {
 using Real = long double;
 using Library = LibraryError<Real>;
 constexpr Real unit = Outward<Real>::unit;
-/// Probabilities of less than e^this times the largest one are not looked at: they and their losses are still doubles.
-constexpr Real least_log = -690;
-/// Outcomes of one sign of the loss that each have a place of their own in the law; of more, neighbours are taken together.
-constexpr std::size_t most_places = std::size_t{1} << 17;
-/// What may be cut off where the cost of it is not the point.
+constexpr Real inflated = 1 + 16 * unit;  ///< at least what the rounding of a few sums and products takes away
+/// Probabilities of less than e^-this times the largest one are not looked at: they and their losses are still doubles.
+constexpr Real most_falls = 690;
+/// What may be cut off of a distribution.
 constexpr Real most_cut = 1e-100L;
 
 std::size_t whole_number(Real x) { return checked_cast<std::size_t>(static_cast<double>(x)); }
@@ -33,9 +38,10 @@ struct IntegerNoise {
   Real first = 0;           ///< 0 or 1/2
   std::vector<Real> falls;  ///< log p(v - 1) - log p(v) for v = first + 1, first + 2, ...
   std::vector<Real> logs;   ///< log p(v) - log p(first), for v = first, first + 1, ...
-  Real fall_error = 0;      ///< of each fall
-  Real log_error = 0;       ///< of each logarithm
-  bool is_whole = false;    ///< beyond the last one there is nothing
+  LongSum sum_of_falls;
+  Real fall_error = 0;  ///< of each fall
+  Real sum_of_errors = 0;
+  bool is_whole = false;  ///< beyond the last one there is nothing
 
   [[nodiscard]] Real last() const { return first + static_cast<Real>(falls.size()); }
   [[nodiscard]] std::size_t place(Real v) const { return whole_number(std::abs(v) - first); }
@@ -48,14 +54,18 @@ struct IntegerNoise {
 
   /// The next fall, within `error`; false where what follows is not looked at.
   bool add(Real fall, Real error) {
-    const Real log = (logs.empty() ? 0 : logs.back()) - fall;
-    if (log < least_log) return false;
+    LongSum next = sum_of_falls;
+    next += fall;
+    if (next.value() > most_falls) return false;
+    sum_of_falls = next;
     falls.push_back(fall);
-    logs.push_back(log);
+    logs.push_back(-next.value());
     fall_error = std::max(fall_error, error);
-    log_error += error + unit * std::abs(log);
+    sum_of_errors += error;
     return true;
   }
+  /// Of each logarithm.
+  [[nodiscard]] Real log_error() const { return sum_of_errors + 4 * unit * most_falls; }
 };
 
 /// p(v - 1) / p(v) = (n / 2 + v) / (n / 2 - v + 1) = 1 + (4 v - 2) / (n - 2 v + 2), two whole numbers.
@@ -81,7 +91,7 @@ IntegerNoise of_poisson_variables(PoissonMean mean) {
   const Real half = mean.value();
   const auto log_of = [&](Real v) { return std::hypot(2 * half, v) - 2 * half - v * std::asinh(v / half / 2); };
   // About where the probabilities end, and so far beyond that nothing is left of not knowing t there.
-  constexpr Real below_all = least_log - 60;
+  constexpr Real below_all = -most_falls - 60;
   Real end = 1;
   while (log_of(end) > below_all) end *= 2;
   for (Real step = end / 4; step >= 1; step /= 2) {
@@ -97,12 +107,12 @@ IntegerNoise of_poisson_variables(PoissonMean mean) {
     poll();
     const Real slope = static_cast<Real>(v) / half;
     const Real growth = std::max(slope - t, 0.0L);
-    const Real error = 1.001L * (unit * (slope + growth) + t_error);
+    const Real error = inflated * (unit * (slope + growth) + t_error);
     const Real whole = 1 + growth;
     const Real least_whole = std::max(1.0L, whole - error);
     growths[v] = {growth, error};
     t = growth / whole;
-    t_error = std::min(1.001L * error / (whole * least_whole) + 3 * unit * t, 1.0L);
+    t_error = std::min(inflated * error / (whole * least_whole) + 3 * unit * t, 1.0L);
   }
   IntegerNoise noise;
   noise.logs.push_back(0);
@@ -110,7 +120,7 @@ IntegerNoise of_poisson_variables(PoissonMean mean) {
     poll();
     const auto [growth, error] = growths[v];
     const Real fall = std::log1p(growth);
-    const Real fall_error = 1.001L * error / std::max(1.0L, 1 + growth - error) + 2 * unit * Library::log1p * fall;
+    const Real fall_error = inflated * error / std::max(1.0L, 1 + growth - error) + 2 * unit * Library::log1p * fall;
     if (!noise.add(fall, fall_error)) return noise;
   }
   throw Error{ErrorCode::internal, "the probabilities of a difference of Poisson variables do not end"};
@@ -176,13 +186,13 @@ std::optional<IntegerNoiseLaws> laws_of(const IntegerNoise& noise, Count sensiti
   // What both have, where the loss is positive; v from the first one above s / 2 on.
   const Real start = std::floor(s / 2 - noise.first) + 1 + noise.first;
   const std::size_t outcomes = count(start, last);
-  const std::size_t width = (outcomes + most_places - 1) / most_places;
+  const std::size_t width = (outcomes + terms.most_places - 1) / terms.most_places;
   const bool has_middle = start - 1 == s / 2;
   const Real middle = has_middle ? std::exp(noise.log_at(s / 2)) : 0;
   Real common = middle;
   Real chord_error = 0;
   std::vector<Place> places;
-  places.reserve(std::min(outcomes, most_places));
+  places.reserve(std::min(outcomes, terms.most_places));
   std::vector<Real> rises;
   for (std::size_t at = 0; at < outcomes; at += width) {
     poll();
@@ -217,8 +227,8 @@ std::optional<IntegerNoiseLaws> laws_of(const IntegerNoise& noise, Count sensiti
   if (!(chord_error < 1e-6L)) return std::nullopt;
 
   const Real sums = 4 * unit * static_cast<Real>(outcomes + noise.logs.size());
-  const Real loss_error = 2 * noise.log_error + 8 * unit * (1 - least_log);
-  const Real mass_error = 3 * noise.log_error + sums;
+  const Real loss_error = 2 * noise.log_error() + 8 * unit * (1 + most_falls);
+  const Real mass_error = 3 * noise.log_error() + sums;
   MirroredAtoms above;
   MirroredAtoms below;
   above.add_middle(middle);
@@ -263,6 +273,29 @@ std::optional<IntegerNoiseLaws> binomial_laws(Count flips, Count sensitivity, co
 
 std::optional<IntegerNoiseLaws> skellam_laws(PoissonMean mean, Count sensitivity, const IntegerNoiseTerms& terms) {
   return laws_of(of_poisson_variables(mean), sensitivity, terms);
+}
+
+bool has_integer_noise(const Event& release) {
+  return std::holds_alternative<Event::Binomial>(release.node()) || std::holds_alternative<Event::Skellam>(release.node());
+}
+
+std::optional<std::string> why_no_integer_noise_laws(const Event& release) {
+  const auto* flips = std::get_if<Event::Binomial>(&release.node());
+  const double deviation = flips != nullptr ? 0.5 * std::sqrt(static_cast<double>(flips->flips.value()))
+                                            : std::sqrt(2 * std::get<Event::Skellam>(release.node()).mean.value());
+  if (deviation <= largest_integer_deviation) return std::nullopt;
+  return fmt::format("has noise of standard deviation {:.6g}, must be at most {:.0f} for its probabilities to be added up", deviation,
+                     largest_integer_deviation);
+}
+
+std::shared_ptr<const IntegerNoiseLaws> integer_noise_laws(const Event& release) {
+  static auto& kept = *new LastFew<Event, std::shared_ptr<const IntegerNoiseLaws>>;
+  return kept.of(release, [&] {
+    const auto* flips = std::get_if<Event::Binomial>(&release.node());
+    const auto* poisson = std::get_if<Event::Skellam>(&release.node());
+    auto laws = flips != nullptr ? binomial_laws(flips->flips, flips->sensitivity) : skellam_laws(poisson->mean, poisson->sensitivity);
+    return laws ? std::make_shared<const IntegerNoiseLaws>(*std::move(laws)) : nullptr;
+  });
 }
 
 }  // namespace surety::accounting::laws

@@ -2,7 +2,11 @@
 // variables.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/laws/losses/loss_law.h>
@@ -13,6 +17,8 @@ namespace surety::accounting::laws {
 struct IntegerNoiseTerms {
   bool outside = true;  ///< the outcomes that one of two neighbours alone has, or that are too rare for a double, cost their mass
   bool chords = true;   ///< outcomes that are taken together count as their two ends, not as their mean
+  /// Outcomes of one sign of the loss that each have a place of their own in the law; of more, neighbours are taken together.
+  std::size_t most_places = std::size_t{1} << 17;
 };
 
 /// Laws of one release from above and from below.
@@ -26,8 +32,17 @@ inline constexpr double largest_integer_deviation = 0x1p16;
 
 /// The noise around `sensitivity` against the noise around 0, and its own reverse, since the noise is symmetric. Nothing where the two have so little in
 /// common that the rest has no digits. \pre a standard deviation of at most `largest_integer_deviation`.
-/// \complexity O(standard deviation) logarithms, at most 2 10^6. \source docs/proofs/privacy-loss.md#integer-noise
+/// \complexity O(standard deviation) logarithms, at most 3 10^6. \source docs/proofs/privacy-loss.md#integer-noise
 [[nodiscard]] std::optional<IntegerNoiseLaws> binomial_laws(Count flips, Count sensitivity, const IntegerNoiseTerms& terms = {});
 [[nodiscard]] std::optional<IntegerNoiseLaws> skellam_laws(PoissonMean mean, Count sensitivity, const IntegerNoiseTerms& terms = {});
+
+/// Whether `release` is one of the two.
+[[nodiscard]] bool has_integer_noise(const Event& release);
+/// Why its laws are not made, for a message that begins with the release; nothing where they may be. Makes none.
+[[nodiscard]] std::optional<std::string> why_no_integer_noise_laws(const Event& release);
+/// Its laws, kept for the questions that follow; null where the two have too little in common. \pre there is no reason why not
+[[nodiscard]] std::shared_ptr<const IntegerNoiseLaws> integer_noise_laws(const Event& release);
+
+inline constexpr std::string_view too_little_integer_noise = "has too little noise for its sensitivity";
 
 }  // namespace surety::accounting::laws

@@ -17,6 +17,7 @@
 #include <surety/accounting/laws/batches/batch_pair.h>
 #include <surety/accounting/laws/batches/drawn_slots.h>
 #include <surety/accounting/laws/finite/finite_law.h>
+#include <surety/accounting/laws/finite/integer_noise.h>
 #include <surety/accounting/laws/gaussian/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
@@ -333,7 +334,7 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
     const auto* given = std::get_if<Event::Law>(&leaf.node());
     if (given != nullptr && leaf.adjacency() == Adjacency::replace_one && !has_finite_losses(given->atoms)) return true;
     // Of these the most distant outcomes are cut off.
-    if (std::holds_alternative<Event::Binomial>(leaf.node()) || std::holds_alternative<Event::Skellam>(leaf.node())) return true;
+    if (has_integer_noise(leaf)) return true;
     return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node()) ||
            std::holds_alternative<Event::Profile>(leaf.node()) || std::holds_alternative<Event::RenyiCurve>(leaf.node()) ||
            std::holds_alternative<Event::GeneralizedGaussian>(leaf.node()) ||

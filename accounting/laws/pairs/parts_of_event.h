@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -17,7 +16,6 @@
 #include <surety/accounting/laws/batches/drawn_slots.h>
 #include <surety/accounting/laws/cells/parts.h>
 #include <surety/accounting/laws/epochs/dealt_records.h>
-#include <surety/accounting/laws/finite/integer_noise.h>
 #include <surety/accounting/laws/given/curves.h>
 #include <surety/accounting/laws/vectors/vector_pair.h>
 #include <surety/base/numbers/enclosure.h>
@@ -53,8 +51,8 @@ class PartsOfEvent {
   void operator()(const Event::Approximate& e);
   void operator()(const Event::DiscreteGaussian& e);
   void operator()(const Event::DiscreteLaplace& e);
-  void operator()(const Event::Binomial& e);
-  void operator()(const Event::Skellam& e);
+  void operator()(const Event::Binomial&) { on_integers(); }
+  void operator()(const Event::Skellam&) { on_integers(); }
   /// The envelope of all two-point pairs bounds every choice; each of those pairs is attained.
   void operator()(const Event::Exponential& e);
   void operator()(const Event::KNorm& e);
@@ -107,7 +105,7 @@ class PartsOfEvent {
   static LossLaw moved_from_above(const Event::KNorm& e, const LossLaw& pure);
   static LossLaw moved_from_above(const Event::GeneralizedGaussian& e, const LossLaw& smoothest);
   /// Of noise on integers, where its distribution has few enough of them.
-  void on_integers(double deviation, const std::function<std::optional<IntegerNoiseLaws>()>& make);
+  void on_integers();
   [[nodiscard]] ReleaseLaws concentrated(double rho, double xi = 0) const;
   /// What is known by divergences alone. `rho`: of the Gaussian release below it; 0 for none.
   [[nodiscard]] ReleaseLaws of_divergences(const Event& releases, double rho, double end) const;

@@ -126,30 +126,11 @@ void PartsOfEvent::operator()(const Event::DiscreteLaplace& e) {
   both(LossLaw{DiscreteLaplaceBase{e.scale.value(), static_cast<double>(e.sensitivity.value())}});
 }
 
-void PartsOfEvent::operator()(const Event::Binomial& e) {
-  static auto& kept = *new LastFew<std::array<std::uint64_t, 2>, std::optional<IntegerNoiseLaws>>;
-  const double deviation = 0.5 * std::sqrt(static_cast<double>(e.flips.value()));
-  on_integers(deviation, [&] {
-    return kept.of({e.flips.value(), e.sensitivity.value()}, [&] { return binomial_laws(e.flips, e.sensitivity); });
-  });
-}
-
-void PartsOfEvent::operator()(const Event::Skellam& e) {
-  static auto& kept = *new LastFew<std::pair<double, std::uint64_t>, std::optional<IntegerNoiseLaws>>;
-  const double deviation = std::sqrt(2 * e.mean.value());
-  on_integers(deviation, [&] {
-    return kept.of({e.mean.value(), e.sensitivity.value()}, [&] { return skellam_laws(e.mean, e.sensitivity); });
-  });
-}
-
-void PartsOfEvent::on_integers(double deviation, const std::function<std::optional<IntegerNoiseLaws>()>& make) {
-  if (!(deviation <= largest_integer_deviation)) {
-    no_pair_for(*leaf_, fmt::format("has noise of standard deviation {:.6g}, must be at most {:.0f} for its probabilities to be added up", deviation,
-                                    largest_integer_deviation));
-  }
+void PartsOfEvent::on_integers() {
+  if (const auto why = why_no_integer_noise_laws(*leaf_)) no_pair_for(*leaf_, *why);
   if (makes_none()) return both(LossLaw{AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0}});
-  const auto laws = make();
-  if (!laws) no_pair_for(*leaf_, "has too little noise for its sensitivity");
+  const auto laws = integer_noise_laws(*leaf_);
+  if (laws == nullptr) no_pair_for(*leaf_, too_little_integer_noise);
   const ReleaseLaws part{laws->upper, laws->lower.value_or(nothing()), false, count_};
   add(part, part);
 }
