@@ -65,24 +65,25 @@ Interval IntegerLaw::beyond(std::uint64_t distance, mpfr_prec_t precision) const
   return Interval{2, precision} * exp(Interval{variance_, precision} * growth - theta * exactly(distance, precision));
 }
 
-Interval IntegerLaw::for_each_value(std::uint64_t period, mpfr_prec_t precision,
+Interval IntegerLaw::for_each_value(std::uint64_t period, mpfr_prec_t accuracy, mpfr_prec_t precision,
                                     const std::function<void(std::uint64_t, const Interval&)>& use) const {
   for (std::uint64_t j = 1;; ++j) {
     Interval value = characteristic(sine(j, period, precision));
-    if (2 * j == period || mpfr_cmp_ui_2exp(value.upper(), 1, -precision) < 0) return value;
+    if (2 * j == period || mpfr_cmp_ui_2exp(value.upper(), 1, -accuracy) < 0) return value;
     use(j, value);
   }
 }
 
-Interval IntegerLaw::probability(std::uint64_t k, mpfr_prec_t precision) const {
+Interval IntegerLaw::probability_by_sum(std::uint64_t k, std::uint64_t n, mpfr_prec_t precision) const {
   if (k > largest_) return {0, precision};
-  const std::uint64_t n = period(k, precision);
-  Interval sum{0.5, precision};
-  const Interval rest = for_each_value(n, precision, [&](std::uint64_t j, const Interval& value) {
-    sum = sum + value * cosine(static_cast<std::uint64_t>(static_cast<UnsignedWide>(j) * k % n), n, precision);
+  // So that roundings are small beside what the sum leaves out.
+  const mpfr_prec_t working = precision + 16;
+  Interval sum{0.5, working};
+  const Interval rest = for_each_value(n, precision, working, [&](std::uint64_t j, const Interval& value) {
+    sum = sum + value * cosine(static_cast<std::uint64_t>(static_cast<UnsignedWide>(j) * k % n), n, working);
   });
-  const Interval near = Interval{2, precision} * sum / exactly(n, precision);
-  return clamp(hull(near - rest - beyond(n - k, precision), near + rest), 0, 1);
+  const Interval near = Interval{2, working} * sum / exactly(n, working);
+  return clamp(hull(near - rest - beyond(n - k, working), near + rest), 0, 1);
 }
 
 std::vector<Interval> IntegerLaw::weights(mpfr_prec_t precision, std::uint64_t at_least) const {
@@ -135,7 +136,7 @@ IntegerWeight::IntegerWeight(const IntegerLaw& law) : log2_scale_{std::ilogb(std
   angle_ = (Interval{2, precision} * Interval::pi(precision) / exactly(period_, precision)).enclosure().upper;
   coefficients_.push_back(unit.enclosure().upper);
   double left_out = 0;
-  const Interval rest = law.for_each_value(period_, precision, [&](std::uint64_t /*j*/, const Interval& value) {
+  const Interval rest = law.for_each_value(period_, precision, precision, [&](std::uint64_t /*j*/, const Interval& value) {
     const double coefficient = (Interval{2, precision} * unit * value).enclosure().upper;
     coefficient >= least_coefficient ? coefficients_.push_back(coefficient) : void(left_out += coefficient);
   });

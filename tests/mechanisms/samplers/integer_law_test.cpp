@@ -93,6 +93,27 @@ TEST(IntegerLaw, ProbabilitiesAreEnclosedNarrowly) {
   }
 }
 
+// Where the error terms are what there is to see: too small a period, whose other members count; too few values, by a period where nothing else errs.
+TEST(IntegerLaw, SumsOfFewValuesEncloseWhatTheyLeaveOut) {
+  for (const auto& law : {binomial(131002), skellam(50'000.7)}) {
+    SCOPED_TRACE(law.name);
+    for (const double at : {0.0, 1.0, 2.0, 3.0}) {
+      const auto k = static_cast<std::uint64_t>(at * law.sigma());
+      const Real truth = law.probability(k);
+      for (const double deviations : {5.0, 8.0, 60.0}) {
+        const auto period = static_cast<std::uint64_t>(deviations * law.sigma()) / 4 * 4;
+        for (const mpfr_prec_t precision : {8, 10, 12, 14, 16, 64}) {
+          const Interval found = law.law.probability_by_sum(k, period, precision);
+          EXPECT_TRUE(contains(found, truth)) << k << " of " << period << " at " << precision;
+          if (deviations == 60) {
+            EXPECT_LE(width(found), std::ldexp(2.1, -static_cast<int>(precision)));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(IntegerLaw, ProbabilitiesFarOutAndBeyondTheEndAreEnclosed) {
   const auto law = binomial(65538);
   for (const std::uint64_t k : {20'000U, 32'768U, 32'769U}) EXPECT_TRUE(contains(law.law.probability(k, 128), law.probability(k))) << k;
@@ -161,7 +182,7 @@ TEST(IntegerWeight, IsWithinItsMargin) {
         worst = std::max(worst, std::abs((found - truth).nearest_double()));
       }
     }
-    EXPECT_LT(worst, IntegerWeight::margin / 16);  // measured: at most 2^-44.2
+    EXPECT_LT(worst, IntegerWeight::margin / 16);  // measured: at most 2^-44.5
     EXPECT_GT(worst, 0x1p-56);
     EXPECT_GT(law.weight(0), 0.19);
     EXPECT_LT(law.weight(0), 0.41);
@@ -377,7 +398,6 @@ TEST(IntegerSampler, AcceptsExactlyBelowTheRatioOfTheLawToItsEnvelope) {
       expect(u16, {u80, u144 + 1}, false);
     };
     const std::uint64_t last = (std::uint64_t{1} << width) - 1;
-    try_place(1, 0, last);
     try_place(tail / 3, 0, last);
     try_place(tail - 1, 0, last / 2 + 1);
     try_place(tail, 0, 5);
@@ -449,7 +469,7 @@ TEST(IntegerSampler, AgreesWithItsDefinitionOnAStream) {
     SCOPED_TRACE(law.name);
     ReplayBits fast{11};
     ReplayBits slow{11};
-    for (int i = 0; i < 12; ++i) ASSERT_EQ(law.sampler(fast), law.sampler.by_definition(slow)) << i;
+    for (int i = 0; i < 6; ++i) ASSERT_EQ(law.sampler(fast), law.sampler.by_definition(slow)) << i;
     ASSERT_EQ(draw_word(fast), draw_word(slow));
   }
 }
