@@ -217,19 +217,33 @@ struct LatticeSampler::Tables {
     std::vector<Interval> result;
     result.reserve(tail);
     if (law.is_gaussian()) {
-      for (std::uint64_t j = 1; j <= tail; ++j) result.push_back(survival(j, precision));
+      for (std::uint64_t j = 1; j <= tail; ++j) result.push_back(survival_by_formula(j, precision));
       return result;
     }
     const Interval factor = exp(-(Interval{1, precision} / law.parameter(precision)));
-    result.push_back(survival(1, precision));
+    result.push_back(survival_by_formula(1, precision));
     while (result.size() < tail) result.push_back(result.back() * factor);
     return result;
   }
 
+  /// The weights that were last summed: the decisions about one T share them.
+  struct Weights {
+    mpfr_prec_t precision = 0;
+    std::vector<Interval> values = {};
+  };
+
   /// S(j), for a wide law only up to the tail, and where there is no formula from sums over all weights.
-  [[nodiscard]] Interval survival(std::uint64_t j, mpfr_prec_t precision) const {
-    if (is_wide) return survival_of_weights(block_weights(precision), j, precision);
-    if (sums_weights()) return survival_of_weights(weights_of_integers(precision, j), j, precision);
+  [[nodiscard]] Interval survival(std::uint64_t j, mpfr_prec_t precision, Weights& known) const {
+    if (is_wide || sums_weights()) {
+      if (known.precision != precision || known.values.size() <= j) {
+        known = {precision, is_wide ? block_weights(precision) : weights_of_integers(precision, j)};
+      }
+      return survival_of_weights(known.values, j, precision);
+    }
+    return survival_by_formula(j, precision);
+  }
+
+  [[nodiscard]] Interval survival_by_formula(std::uint64_t j, mpfr_prec_t precision) const {
     const Interval parameter = law.parameter(precision);
     const Interval at = exactly(j, precision);
     if (law.is_gaussian()) {
@@ -262,8 +276,9 @@ struct LatticeSampler::Tables {
       while (last-- > first) result = result + weights[last];
       return result;
     };
-    const Interval above = sum(j, weights.size(), Interval{0, precision});
-    return above / sum(0, j, above);
+    const auto first = std::min<std::size_t>(j, weights.size());
+    const Interval above = sum(first, weights.size(), Interval{0, precision});
+    return above / sum(0, first, above);
   }
 
   /// exp(-rate i^2) or exp(-rate i) for i = 0, ..., count - 1.
@@ -368,7 +383,9 @@ struct LatticeSampler::Tables {
     constexpr double margin = IntegerWeight::margin;
     weight.emplace(*law.integers);
     const auto at_block = [&](std::uint64_t i) { return weight->near_everywhere(i << log2_width); };
-    const auto share_of = [](double part, double whole) { return static_cast<std::uint16_t>(std::ldexp(part / whole, acceptance_digits)); };
+    const auto share_of = [](double part, double whole) {
+      return checked_cast<std::uint16_t>(std::ldexp(part / whole, acceptance_digits));
+    };
     for (std::uint64_t i = 0; i <= tail; ++i) {
       const double here = at_block(i);
       if (i > 0) acceptances.push_back(share_of(here - margin, heights.back()));
@@ -413,9 +430,9 @@ struct LatticeSampler::Tables {
   // ---- One sample, decided from its words ----
 
   /// Whether T < S(j); draws a word exactly where S(j) lies strictly inside the interval that T is known to be in.
-  [[nodiscard]] bool reaches(LazyReal& t, std::uint64_t j, const NextWord& next) const {
+  [[nodiscard]] bool reaches(LazyReal& t, std::uint64_t j, Weights& known, const NextWord& next) const {
     for (mpfr_prec_t precision = t.precision();;) {
-      const Interval threshold = survival(j, precision);
+      const Interval threshold = survival(j, precision, known);
       const Interval low = t.low(precision);
       const Interval high = t.high(precision);
       // A threshold is positive, also where its enclosure underflows to zero.
@@ -431,13 +448,14 @@ struct LatticeSampler::Tables {
     }
   }
 
-  /// The largest index that T reaches, at least `known`, by doubling strides and bisection.
-  [[nodiscard]] std::uint64_t search(LazyReal& t, std::uint64_t known, const NextWord& next) const {
+  /// The largest index that T reaches, at least `reached`, by doubling strides and bisection.
+  [[nodiscard]] std::uint64_t search(LazyReal& t, std::uint64_t reached, const NextWord& next) const {
     const std::uint64_t limit = (is_wide ? tail : law.largest()) + 1;
-    std::uint64_t low = known;
+    std::uint64_t low = reached;
     std::uint64_t high = limit;
+    Weights known;
     for (std::uint64_t stride = 1; stride < limit - low; stride *= 2) {
-      if (!reaches(t, low + stride, next)) {
+      if (!reaches(t, low + stride, known, next)) {
         high = low + stride;
         break;
       }
@@ -445,7 +463,7 @@ struct LatticeSampler::Tables {
     }
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
-      (reaches(t, middle, next) ? low : high) = middle;
+      (reaches(t, middle, known, next) ? low : high) = middle;
     }
     return low;
   }
@@ -471,7 +489,8 @@ struct LatticeSampler::Tables {
       if (!t.is_extended()) t.extend(next());
       if (t.first_63() != thresholds[j - 1]) return t.first_63() < thresholds[j - 1];
     }
-    return reaches(t, j, next);
+    Weights known;
+    return reaches(t, j, known, next);
   }
 
   /// Whether U < 2^halvings exp(-loss) for the place y = start + 2^log2_scale V in blocks after block i. Draws a word for each of V (of a
@@ -499,8 +518,8 @@ struct LatticeSampler::Tables {
     }
   }
 
-  /// The same for a binomial or Skellam law: whether U < 2^halvings f(k) / height. At a given precision, whatever tells in the end: a ratio may
-  /// have so few digits that enclosures of it never tell it from an end of U's interval.
+  /// The same for a binomial or Skellam law: whether U < 2^halvings f(k) / height. The number of U's digits sets the precision. More precision is no
+  /// help where a ratio has so few digits that it is equal to an end of U's interval; more digits of U are.
   [[nodiscard]] bool accepts_integer(std::uint64_t k, double height, LazyReal& u, std::uint64_t halvings, const NextWord& next) const {
     for (;; u.extend(next())) {
       const mpfr_prec_t precision = u.precision() + 64 + static_cast<mpfr_prec_t>(halvings);
@@ -723,6 +742,7 @@ LatticeSampler LatticeSampler::binomial(std::uint64_t flips) {
 }
 
 LatticeSampler LatticeSampler::skellam(double mean) {
+  const accounting::StandardFloatingPoint environment;  // in which twice a subnormal mean is exact
   require_scale("mean", mean, log2_largest_mean);
   return LatticeSampler{Law::of(IntegerLaw::skellam(mean))};
 }
