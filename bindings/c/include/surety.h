@@ -174,7 +174,7 @@ typedef struct surety_noise surety_noise;
 /* What noise is made of. */
 typedef struct surety_noise_options {
   size_t size;        /* sizeof(surety_noise_options) */
-  double scale;       /* sigma or b over the sensitivity; of noise on integers, sigma or b in steps of the integers; 0 for binomial and skellam */
+  double scale;       /* sigma or b over the sensitivity; of noise on integers, in steps of the integers; 0 for binomial and skellam */
   double sensitivity; /* how far one record moves the values, in the norm that each says */
   size_t dimension;   /* how many values a release has: of noise for real numbers */
   double step;        /* of the public grid, a power of two: of noise for real numbers; 0 for one that fits doubles */
