@@ -80,6 +80,10 @@ class Notes {
     add(fmt::format("record_sum(z): z is the standard deviation over C, the most that one record can contribute in l2 norm{}.",
                     adjacency == Adjacency::replace_one ? "; under replace-one two sums lie up to 2C apart" : ""));
   }
+  void visit(const Event::LaplaceRecordSum& /*node*/, Adjacency adjacency) {
+    add(fmt::format("laplace_record_sum(b): b is the scale over C, the most that one record can contribute in l1 norm{}.",
+                    adjacency == Adjacency::replace_one ? "; under replace-one two sums lie up to 2C apart" : ""));
+  }
   void visit(const Event::Repeated& node, Adjacency /*adjacency*/) {
     add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
     visit(node.event);
@@ -97,7 +101,7 @@ class Notes {
   }
   void visit(const Event::PoissonSampled& node, Adjacency adjacency) {
     if (adjacency == Adjacency::replace_one) {
-      add("poisson under replace-one: the worst two records lie opposite each other at the full bound; either is in the batch or not.");
+      add("poisson under replace-one: the worst two records lie opposite each other at the full bound, along one coordinate in the l1 norm; either is in the batch or not.");
     }
     add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A shuffled data set is not that.");
     if (adjacency == Adjacency::zero_out) {

@@ -152,6 +152,10 @@ class KnownOf {
   [[nodiscard]] Known operator()(const Event::Laplace& e, const Event& /*event*/) const {
     return laplace(Lower{1} / Upper{Exact{e.scale.value()}});
   }
+  [[nodiscard]] Known operator()(const Event::LaplaceRecordSum& e, const Event& event) const {
+    const bool is_opposite = !inside_ && event.adjacency() == Adjacency::replace_one;
+    return laplace(Lower{Exact{is_opposite ? 2.0 : 1.0}} / Upper{Exact{e.scale.value()}});
+  }
   [[nodiscard]] Known operator()(const Event::DiscreteLaplace& e, const Event& /*event*/) const {
     return laplace(Lower{Exact{static_cast<double>(e.sensitivity.value())}} / Upper{Exact{e.scale.value()}});
   }

@@ -73,6 +73,9 @@ Parameter parameter_of(const EventOfNumber& event) {
                                      Field{"noise_multiplier", false, tiny, huge},
                                      Field{"scale", false, tiny, huge},
                                      Field{"sigma", false, tiny, huge},
+                                     // Beyond these no accountant adds the probabilities up.
+                                     Field{"flips", false, 1, 0x1p34},
+                                     Field{"poisson_mean", false, tiny, 0x1p31},
                                      Field{"records", false, 1, largest_count},
                                      Field{"sampling_rate", true, tiny, 1},
                                      Field{"epsilon", true, tiny, huge},

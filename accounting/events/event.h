@@ -31,6 +31,7 @@ class Event {
   struct DiscreteLaplace;
   struct Binomial;
   struct Skellam;
+  struct LaplaceRecordSum;
   struct RandomizedResponse;
   struct Exponential;
   struct Pure;
@@ -59,7 +60,7 @@ class Event {
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
                             Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
                             SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
-                            Law, RenyiCurve, Mixture, SampledWithReplacement, Binomial, Skellam>;
+                            Law, RenyiCurve, Mixture, SampledWithReplacement, Binomial, Skellam, LaplaceRecordSum>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -98,6 +99,8 @@ class Event {
 /// \throws Error{invalid_argument} when half of the multiplier is not a double.
 [[nodiscard]] Event record_sum(NoiseMultiplier multiplier, Adjacency adjacency);
 [[nodiscard]] Event laplace(NoiseScale scale, Adjacency adjacency);
+/// \throws Error{invalid_argument} when half of the scale is not a double.
+[[nodiscard]] Event laplace_record_sum(NoiseScale scale, Adjacency adjacency);
 [[nodiscard]] Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency);
 [[nodiscard]] Event discrete_laplace(NoiseScale scale, Count sensitivity, Adjacency adjacency);
 [[nodiscard]] Event binomial(Count flips, Count sensitivity, Adjacency adjacency);
@@ -116,6 +119,8 @@ class Event {
 /// The noise multiplier over the sensitivity under the event's adjacency, exactly, of a Gaussian and of a RecordSum (half of its own
 /// under replace-one, where two records of opposite vectors lie 2C apart); nothing for any other kind.
 [[nodiscard]] std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event);
+/// The same of the scale of Laplace noise over the l1 sensitivity, of a Laplace and of a LaplaceRecordSum.
+[[nodiscard]] std::optional<NoiseScale> pairwise_scale(const Event& event);
 
 /// All of these \throw Error{invalid_argument} when the nesting exceeds Event::max_depth or the parts Event::max_nodes.
 [[nodiscard]] Event repeat(Count count, Event event);
@@ -123,7 +128,7 @@ class Event {
 [[nodiscard]] Event compose(std::vector<Event> events);
 [[nodiscard]] Event parallel(std::vector<Event> events);
 /// \throws Error{invalid_argument} for a batch within a batch, and under an adjacency that the sampler has no theorem for:
-///         poisson under replace-one of anything but RecordSum releases, without_replacement and with_replacement under any other, shuffled
+///         poisson under replace-one of anything but RecordSum releases or one LaplaceRecordSum alone, without_replacement and with_replacement under any other, shuffled
 ///         and deterministic under add-or-remove-one.
 [[nodiscard]] Event poisson(SamplingRate rate, Event event);
 [[nodiscard]] Event with_replacement(Count records, Count batch_size, Event event);

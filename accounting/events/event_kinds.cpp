@@ -32,12 +32,19 @@ const Event* without_bound_per_record(const Event& event) {
 /// Under replace-one two vectors of a Poisson batch may be opposite, so their own bound has to be known.
 void require_bound_per_record(const Event& event, std::string_view batch) {
   if (event.adjacency() != Adjacency::replace_one || event.has_sampling()) return;
+  // Of several Laplace sums of one batch no worst records are known.
+  if (std::holds_alternative<Event::LaplaceRecordSum>(event.node())) return;
   const auto* unbounded = without_bound_per_record(event);
   if (unbounded == nullptr) return;
+  if (std::holds_alternative<Event::LaplaceRecordSum>(unbounded->node())) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("{} under replace-one holds {} beside other releases, must hold it alone: a batch for each of them", batch,
+                            describe(*unbounded))};
+  }
   throw Error{
       ErrorCode::invalid_argument,
       fmt::format(
-          "adjacency is replace-one, must be add-or-remove-one or zero-out for {} of {}, which does not say what one record can contribute; record_sum(z), with z the noise over the bound C on one record, does",
+          "adjacency is replace-one, must be add-or-remove-one or zero-out for {} of {}, which does not say what one record can contribute; record_sum(z), with z the noise over the bound C on one record, does, and laplace_record_sum(b)",
           batch, describe(*unbounded))};
 }
 
@@ -144,6 +151,11 @@ struct Require {
     const double multiplier = sum.multiplier.value();
     if (2 * (0.5 * multiplier) == multiplier) return;
     throw Error{ErrorCode::invalid_argument, fmt::format("noise multiplier is {}, must be such that its half is a double", multiplier)};
+  }
+  void operator()(const Event::LaplaceRecordSum& sum) const {
+    const double scale = sum.scale.value();
+    if (2 * (0.5 * scale) == scale) return;
+    throw Error{ErrorCode::invalid_argument, fmt::format("scale is {}, must be such that its half is a double", scale)};
   }
   void operator()(const Event::RandomizedResponse& response) const {
     require_adjacency(adjacency, {Adjacency::replace_one, Adjacency::zero_out}, response.word);
@@ -328,6 +340,13 @@ std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event) {
   return event.adjacency() == Adjacency::replace_one ? NoiseMultiplier{0.5 * sum->multiplier.value()} : sum->multiplier;
 }
 
+std::optional<NoiseScale> pairwise_scale(const Event& event) {
+  if (const auto* laplace = std::get_if<Event::Laplace>(&event.node())) return laplace->scale;
+  const auto* sum = std::get_if<Event::LaplaceRecordSum>(&event.node());
+  if (sum == nullptr) return std::nullopt;
+  return event.adjacency() == Adjacency::replace_one ? NoiseScale{0.5 * sum->scale.value()} : sum->scale;
+}
+
 namespace {
 
 /// A kind of event around one, with its parameters.
@@ -391,6 +410,7 @@ Event best_of(RunsLaw law, double mean, Count cap, Event event) {
 Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::Gaussian{multiplier}, adjacency}; }
 Event record_sum(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::RecordSum{multiplier}, adjacency}; }
 Event laplace(NoiseScale scale, Adjacency adjacency) { return {Event::Laplace{scale}, adjacency}; }
+Event laplace_record_sum(NoiseScale scale, Adjacency adjacency) { return {Event::LaplaceRecordSum{scale}, adjacency}; }
 Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency) {
   return {Event::DiscreteGaussian{sigma, sensitivity}, adjacency};
 }

@@ -16,9 +16,9 @@
 namespace surety {
 
 // ---- Releases ----
-// In each of them but RecordSum "sensitivity" is that of the released query under the event's adjacency.
+// In each of them but RecordSum and LaplaceRecordSum "sensitivity" is that of the released query under the event's adjacency.
 //
-// Noise on a query (Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, Binomial, Skellam, GeneralizedGaussian, KNorm) in a Poisson batch under
+// Noise on a query (Gaussian, RecordSum, Laplace, LaplaceRecordSum, DiscreteGaussian, DiscreteLaplace, Binomial, Skellam, GeneralizedGaussian, KNorm) in a Poisson batch under
 // zero-out means that the query of a batch is a sum over its records, to which a zeroed record contributes what an absent one does:
 // nothing. A count or a mean of the batch is no such query; release what it can change as Pure, Approximate or Concentrated, which say
 // nothing of absent records and are charged for showing them.
@@ -41,6 +41,13 @@ struct Event::Laplace {
   NoiseScale scale;
   static constexpr std::string_view word = "laplace";
   static constexpr auto arguments() { return std::tuple{argument(&Laplace::scale, "scale")}; }
+};
+/// A sum of vectors, of which each record contributes one of l1 norm at most C, plus independent Laplace noise of scale `scale` x C in each coordinate:
+/// C is the l1 sensitivity under add-or-remove-one and zero-out, and half of it under replace-one.
+struct Event::LaplaceRecordSum {
+  NoiseScale scale;
+  static constexpr std::string_view word = "laplace_record_sum";
+  static constexpr auto arguments() { return std::tuple{argument(&LaplaceRecordSum::scale, "scale")}; }
 };
 /// An integer of sensitivity `sensitivity` plus k with probability proportional to exp(-k^2 / (2 sigma^2)).
 struct Event::DiscreteGaussian {
@@ -77,7 +84,7 @@ struct Event::Skellam {
   Count sensitivity;
   static constexpr std::string_view word = "skellam";
   static constexpr auto arguments() {
-    return std::tuple{argument(&Skellam::mean, "mean"), argument(&Skellam::sensitivity, "sensitivity")};
+    return std::tuple{argument(&Skellam::mean, "poisson_mean"), argument(&Skellam::sensitivity, "sensitivity")};
   }
 };
 /// Answers of which a record changes at most one, its own or one about all data: one of `categories` values, the true one with probability `truth`,
@@ -194,7 +201,7 @@ struct Event::Parallel {
 // One batch is shared by everything inside `event`, which holds no further sampling.
 
 /// `event` on a batch that each record joins independently with probability `rate`. Under replace-one every release in it says
-/// what one record can contribute (RecordSum). Under zero-out whatever is not noise added to a sum may show who was in the batch.
+/// what one record can contribute (RecordSum, or one LaplaceRecordSum alone). Under zero-out whatever is not noise added to a sum may show who was in the batch.
 struct Event::PoissonSampled {
   SamplingRate rate;
   Event event;

@@ -86,6 +86,11 @@ struct GroupOf {
     return generalized_gaussian(e.r, e.dimension, NoiseMultiplier{per_record(e.multiplier.value())}, adjacency());
   }
   Event operator()(const Event::Laplace& e) const { return laplace(NoiseScale{per_record(e.scale.value())}, adjacency()); }
+  /// The group is the record, and contributes at most k C.
+  Event operator()(const Event::LaplaceRecordSum& e) const {
+    const double scale = per_record(e.scale.value());
+    return laplace_record_sum(NoiseScale{scale}, adjacency());
+  }
   Event operator()(const Event::KNorm& e) const {
     return k_norm(e.norm, e.dimension, NoiseScale{per_record(e.scale.value())}, adjacency());
   }
@@ -189,6 +194,9 @@ struct BoundsOfGroup {
 
   GroupBounds operator()(const Event::Laplace& e) const {
     return {group()(e), laplace(NoiseScale{share_above(e.scale.value())}, adjacency())};
+  }
+  GroupBounds operator()(const Event::LaplaceRecordSum& e) const {
+    return {group()(e), laplace_record_sum(NoiseScale{share_above(e.scale.value())}, adjacency())};
   }
   GroupBounds operator()(const Event::KNorm& e) const {
     return {group()(e), k_norm(e.norm, e.dimension, NoiseScale{share_above(e.scale.value())}, adjacency())};

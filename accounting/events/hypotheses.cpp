@@ -19,6 +19,7 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::Laplace&) const { return true; }
   bool operator()(const Event::DiscreteGaussian&) const { return true; }
   bool operator()(const Event::DiscreteLaplace&) const { return true; }
+  bool operator()(const Event::LaplaceRecordSum&) const { return true; }
   bool operator()(const Event::Binomial&) const { return true; }
   bool operator()(const Event::Skellam&) const { return true; }
   bool operator()(const Event::GeneralizedGaussian&) const { return true; }

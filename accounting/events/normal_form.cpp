@@ -27,6 +27,7 @@ constexpr std::size_t most_waiting = 1024;
 struct Plainest {
   const Event& event;
 
+  Event operator()(const Event::LaplaceRecordSum&) const { return laplace(*pairwise_scale(event), event.adjacency()); }
   Event operator()(const Event::KNorm& e) const {
     if (e.norm != NormName::l1 && e.dimension != Count{1}) return event;
     return laplace(e.scale, event.adjacency());
@@ -65,6 +66,11 @@ struct Plainest {
   Event operator()(const Event::Composed& e) const { return around(e.events, compose); }
   Event operator()(const Event::Parallel& e) const { return around(e.events, parallel); }
   Event operator()(const Event::PoissonSampled& e) const {
+    // In a batch two records count each by its own bound, not by their difference alone.
+    const bool is_replaced = event.adjacency() == Adjacency::replace_one;
+    if (is_replaced && std::holds_alternative<Event::LaplaceRecordSum>(e.event.node())) {
+      return e.rate.value() == 1 ? plainest(e.event) : event;
+    }
     return around(e.event, [&](Event inside) { return poisson(e.rate, std::move(inside)); });
   }
   Event operator()(const Event::SampledWithoutReplacement& e) const {

@@ -71,7 +71,7 @@ struct NoiseScaleRule : Positive {
   static constexpr std::string_view name = "scale";
 };
 struct PoissonMeanRule : Positive {
-  static constexpr std::string_view name = "mean";
+  static constexpr std::string_view name = "Poisson mean";
 };
 struct ProbabilityRule {
   static constexpr std::string_view name = "probability";

@@ -39,6 +39,7 @@ struct HasRule {
   bool operator()(const Event::Gaussian&) const { return kind != FilterKind::basic; }
   bool operator()(const Event::RecordSum&) const { return kind != FilterKind::basic; }
   bool operator()(const Event::Laplace&) const { return pure(); }
+  bool operator()(const Event::LaplaceRecordSum&) const { return pure(); }
   bool operator()(const Event::DiscreteGaussian&) const { return concentrated(); }
   bool operator()(const Event::DiscreteLaplace&) const { return pure(); }
   /// What is known of these is their privacy loss, of which no filter adds up.

@@ -331,6 +331,8 @@ std::vector<Family> families() {
   all.push_back({"generalized_gaussian(2, 1, 1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, false, normal(1)); }});
   all.push_back(
       {"record_sum(1)", [](Words& w, const World& x) { return noisy_sum(w, x, draw_contributions(w, x, 1, false, true), normal(1), 3); }});
+  all.push_back({"laplace_record_sum(1)",
+                 [](Words& w, const World& x) { return noisy_sum(w, x, draw_contributions(w, x, 1, false, true), laplace(1), 3); }});
   // Not of a sum: who is in the batch shifts the query as far as it likes.
   all.push_back({"laplace(1)",
                  [](Words& w, const World& x) {
@@ -755,7 +757,7 @@ TEST(Meaning, EveryRenyiDivergenceOfARevealedBatchIsExact) {
 
 TEST(Meaning, OnlyNoiseOnSumsTakesAZeroedRecordForAnAbsentOne) {
   const auto acts = [](const std::string& text) { return zeroed_acts_as_absent(event_of(text, Adjacency::zero_out)); };
-  for (const std::string sum : {"gaussian(1)", "record_sum(1)", "laplace(1)", "discrete_gaussian(1, 1)", "discrete_laplace(1, 1)", "binomial(6, 1)", "skellam(1, 1)",
+  for (const std::string sum : {"gaussian(1)", "record_sum(1)", "laplace(1)", "discrete_gaussian(1, 1)", "discrete_laplace(1, 1)", "binomial(6, 1)", "skellam(1, 1)", "laplace_record_sum(1)",
                                 "generalized_gaussian(3, 2, 1)", "k_norm(linf, 3, 1)", "repeat(2, gaussian(1))",
                                 "compose(laplace(1), gaussian(1))", "parallel(laplace(1), repeat(2, gaussian(1)))"}) {
     EXPECT_TRUE(acts(sum)) << sum;

@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 32 : 12);
+    const auto kind = below(depth > 0 ? 33 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -103,6 +103,7 @@ class Source {
       case 27: return "zcdp(" + number() + ", " + number() + ")";
       case 30: return "binomial(" + whole() + ", " + whole() + ")";
       case 31: return "skellam(" + number() + ", " + whole() + ")";
+      case 32: return "laplace_record_sum(" + number() + ")";
       case 29: return "with_replacement(" + whole() + ", " + whole() + ", " + text(depth - 1) + ")";
       case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
@@ -248,7 +249,7 @@ class WildEvents {
   std::string leaf() {
     const bool may_respond = adjacency_ != Adjacency::add_or_remove_one;
     if (source_.one_in(6)) return given();
-    switch (source_.below(may_respond ? 14 : 13)) {
+    switch (source_.below(may_respond ? 15 : 14)) {
       case 0:
       case 1: return "gaussian(" + positive() + ")";
       case 2: return "laplace(" + positive() + ")";
@@ -264,6 +265,7 @@ class WildEvents {
                                  : fmt::format("k_norm({}, {}, {})", source_.pick(norms_), whole(), positive());
       case 11: return fmt::format("binomial({}, {})", whole(), whole());
       case 12: return fmt::format("skellam({}, {})", positive(), whole());
+      case 13: return "laplace_record_sum(" + positive() + ")";
       default: return fmt::format("randomized_response({}, {})", probability(), 1 + whole());
     }
   }

@@ -461,7 +461,7 @@ class LaplaceReleases {
 
 std::optional<OrRefusal<LaplaceReleases>> laplace_releases(const Repetition& repetition) {
   std::optional<double> scale;
-  if (const auto* laplace = std::get_if<Event::Laplace>(&repetition.leaf.node())) scale = laplace->scale.value();
+  if (const auto laplace = pairwise_scale(repetition.leaf)) scale = laplace->value();
   // In one dimension every norm is the absolute value.
   if (const auto* noise = std::get_if<Event::KNorm>(&repetition.leaf.node()); noise != nullptr && noise->dimension == Count{1}) {
     scale = noise->scale.value();
@@ -520,7 +520,7 @@ bool is_known_alone(const Event& part) {
   const auto* norm = std::get_if<Event::KNorm>(&node);
   return std::holds_alternative<Event::Pure>(node) || std::holds_alternative<Event::Approximate>(node) ||
          std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Profile>(node) ||
-         std::holds_alternative<Event::Laplace>(node) || (lattice != nullptr && lattice->sensitivity == Count{1}) ||
+         pairwise_scale(part) || (lattice != nullptr && lattice->sensitivity == Count{1}) ||
          (norm != nullptr && norm->dimension == Count{1}) || laws::has_integer_noise(part);
 }
 

@@ -14,7 +14,7 @@ constexpr mpfr_prec_t precision_of_sum = 128;
 // Proved: docs/proofs/closed-form.md#largest-loss
 /// The scale of Laplace noise or noise shaped like a norm; nothing for other kinds.
 std::optional<double> scale_of_norm(const Event& leaf) {
-  if (const auto* noise = std::get_if<Event::Laplace>(&leaf.node())) return noise->scale.value();
+  if (const auto scale = pairwise_scale(leaf)) return scale->value();
   if (const auto* noise = std::get_if<Event::KNorm>(&leaf.node())) return noise->scale.value();
   return std::nullopt;
 }

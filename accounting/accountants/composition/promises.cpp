@@ -62,6 +62,7 @@ struct PromisesOf {
   Result operator()(const Event::Exponential& e) const { return Promises{{e.epsilon, Delta{0}}}; }
   Result operator()(const Event::Approximate& e) const { return Promises{{e.epsilon, e.delta}}; }
   Result operator()(const Event::Laplace& e) const { return pure(inverse(e.scale)); }
+  Result operator()(const Event::LaplaceRecordSum&) const { return pure(inverse(*pairwise_scale(event))); }
   Result operator()(const Event::KNorm& e) const { return pure(inverse(e.scale)); }
   Result operator()(const Event::DiscreteLaplace& e) const { return pure(inverse(e.scale, static_cast<double>(e.sensitivity.value()))); }
   Result operator()(const Event::RandomizedResponse& e) const {

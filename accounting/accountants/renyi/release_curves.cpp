@@ -148,7 +148,7 @@ std::optional<Interval> pure_epsilon(const Event& event) {
   if (const auto* e = std::get_if<Event::Pure>(&node)) return number(e->epsilon.value());
   if (const auto* e = std::get_if<Event::Exponential>(&node)) return number(e->epsilon.value());
   if (const auto* e = std::get_if<Event::KNorm>(&node)) return number(1) / number(e->scale.value());
-  if (const auto* e = std::get_if<Event::Laplace>(&node)) return number(1) / number(e->scale.value());
+  if (const auto scale = pairwise_scale(event)) return number(1) / number(scale->value());
   if (const auto* e = std::get_if<Event::DiscreteLaplace>(&node)) return number(e->sensitivity) / number(e->scale.value());
   if (const auto* e = std::get_if<Event::RandomizedResponse>(&node)) {
     const Interval truth = number(e->truth.value());
@@ -168,6 +168,9 @@ bool has_divergences(const LawAtoms& atoms) {
   return upper(q) >= 1 - mass_tolerance;
 }
 
-OrderBound release_bound(const Event& release, double order) { return std::visit(ReleaseCurve{order}, release.node()); }
+OrderBound release_bound(const Event& release, double order) {
+  if (const auto scale = pairwise_scale(release)) return ReleaseCurve{order}(Event::Laplace{*scale});
+  return std::visit(ReleaseCurve{order}, release.node());
+}
 
 }  // namespace surety::accounting::renyi

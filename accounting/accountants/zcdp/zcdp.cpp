@@ -56,6 +56,7 @@ struct RhoOf {
   Result operator()(const Event::Exponential& e) const { return square(number(e.epsilon.value())) / number(8); }
   Result operator()(const Event::Pure& e) const { return pure(number(e.epsilon.value())); }
   Result operator()(const Event::Laplace& e) const { return pure(number(1) / number(e.scale.value())); }
+  Result operator()(const Event::LaplaceRecordSum&) const { return (*this)(Event::Laplace{*pairwise_scale(event)}); }
   Result operator()(const Event::KNorm& e) const { return pure(number(1) / number(e.scale.value())); }
   Result operator()(const Event::DiscreteLaplace& e) const {
     return pure(number(static_cast<double>(e.sensitivity.value())) / number(e.scale.value()));

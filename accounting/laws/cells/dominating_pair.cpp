@@ -28,25 +28,47 @@ using namespace laws;
 
 // ---- bases: a coordinate x that rises with the loss, and the masses between two exact coordinates ----
 
+// Proved: docs/proofs/privacy-loss.md#opposite-laplace
+/// With c = 1 - q + q e^(-1/b): c e^(1/b), by which masses exceed those of Laplace noise of scale b / 2, and r = q e^(-1/b) / c.
+struct OppositeLaplaceTerms {
+  Ball mass;
+  Ball rate;
+
+  explicit OppositeLaplaceTerms(const OppositeLaplaceBase& base) : OppositeLaplaceTerms{Ball{1} / Exact{base.scale}, base.batch_rate} {}
+
+ private:
+  OppositeLaplaceTerms(Ball inverse, double q)
+      : mass{(1 - Ball{Exact{q}}) * exp(inverse) + Ball{Exact{q}}}, rate{Ball{Exact{q}} / mass} {}
+};
+// Proved so far.
+
 /// Losses between -largest and largest, where Q has density factor / 4 e^(-(l + largest) / 2) at loss l and P that times e^l: Laplace
 /// noise between its two atoms, and bounded range, which has none.
 struct ExponentialShape {
   double largest;
   Ball end;  // what `largest` is rounded from
   Ball factor;
+  double rate_share = 0;  // of the rate that it is mixed at, what is rounded
 
   explicit ExponentialShape(const LaplaceBase& base) : ExponentialShape{Ball{1} / Exact{base.scale}, 1} {}
+  explicit ExponentialShape(const OppositeLaplaceBase& base) : ExponentialShape{Ball{2} / Exact{base.scale}, OppositeLaplaceTerms{base}.mass} {
+    rate_share = rate_share_of(base);
+    factor = factor.widened(rate_share);
+  }
+  [[nodiscard]] static double rate_share_of(const OppositeLaplaceBase& base) {
+    return OppositeLaplaceTerms{base}.rate.share() + share_of_units(1.0);
+  }
   explicit ExponentialShape(const BoundedRangeBase& base) : ExponentialShape{Exact{base.epsilon}, 2 / -expm1(Ball{Exact{-base.epsilon}})} {}
   [[nodiscard]] double coordinate(double loss, bool) const { return std::clamp(loss, -largest, largest); }
   [[nodiscard]] double loss(double x) const { return x; }
   [[nodiscard]] double loss_above(double x) const { return x; }
   [[nodiscard]] static double zero() { return 0; }
-  [[nodiscard]] double error(double, double) const { return Ball::within(largest, 2).radius(); }
+  [[nodiscard]] double error(double, double) const { return Ball::within(largest, 2).radius() + rate_share; }
   [[nodiscard]] Piece piece(double l0, double l1) const {
     const Ball quarter = (Ball{Exact{l1}} - Exact{l0}) * Exact{0.25};
     const Ball middle = (Ball{Exact{l0}} + Exact{l1}) * Exact{0.5};
     const Ball log_scale = (middle + end) * Exact{-0.5};
-    return piece_of(log_scale, factor * sinh(quarter), middle, 1);
+    return piece_of(log_scale, factor * sinh(quarter), middle, Ball::of_share(1, rate_share));
   }
 
  private:
@@ -312,6 +334,11 @@ std::vector<AtomOfBase> atoms_of(const BaseLaw& base) {
   // Both sides of a law with exponential tails: its atom of loss l and the mirrored one.
   const auto ends = [](Ball l, Ball mass) { return std::vector<AtomOfBase>{{-l, -l, 0, mass}, {l, 0, -l, mass}}; };
   if (const auto* laplace = std::get_if<LaplaceBase>(&base)) return ends(Ball{1} / Exact{laplace->scale}, Exact{0.5});
+  if (const auto* laplace = std::get_if<OppositeLaplaceBase>(&base)) {
+    const double share = ExponentialShape::rate_share_of(*laplace);
+    const Ball end = Ball{2} / Exact{laplace->scale} + Ball::around(0, share);
+    return ends(end, (OppositeLaplaceTerms{*laplace}.mass * Exact{0.5}).widened(share));
+  }
   if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) {
     const Exact scale{laplace->scale};
     return ends(Ball{Exact{laplace->sensitivity}} / scale, 1 / (1 + exp(-1 / Ball{scale})));
@@ -399,6 +426,7 @@ template <class Use>
 void with_shape(const BaseLaw& base, Use use) {
   if (const auto* gaussian = std::get_if<GaussianBase>(&base)) use(GaussianShape{*gaussian});
   if (const auto* laplace = std::get_if<LaplaceBase>(&base)) use(ExponentialShape{*laplace});
+  if (const auto* laplace = std::get_if<OppositeLaplaceBase>(&base)) use(ExponentialShape{*laplace});
   if (const auto* bounded = std::get_if<BoundedRangeBase>(&base)) use(ExponentialShape{*bounded});
   if (const auto* gaussian = std::get_if<DiscreteGaussianBase>(&base)) use(DiscreteGaussianShape{*gaussian});
   if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) use(DiscreteLaplaceShape{*laplace});
@@ -639,6 +667,14 @@ bool is_symmetric(const LossLaw& law) {
     }
   }
   return true;
+}
+
+std::optional<LossLaw> opposite_laplace(double scale, double batch_rate) {
+  const StandardFloatingPoint environment;
+  const OppositeLaplaceBase base{scale, batch_rate};
+  const Ball rate = OppositeLaplaceTerms{base}.rate;
+  if (!(rate.value() > 1e-290 && rate.share() < 1e-9)) return std::nullopt;
+  return LossLaw{base, Mixing::symmetric, rate.value()};
 }
 
 std::optional<Enclosure> largest_loss(const LossLaw& law) {

@@ -18,6 +18,10 @@ namespace surety::accounting {
 /// \throws Error{unsupported} where there is too little noise for digits, or a lattice has more than 2^52 points within the cut.
 [[nodiscard]] LossCells cells(const LossLaw& law, double step, const Cut& cut);
 
+/// The law of OppositeLaplaceBase. Nothing where its losses are too large for its rate to have digits. \pre 0 < batch_rate < 1
+/// \source docs/proofs/privacy-loss.md#opposite-laplace
+[[nodiscard]] std::optional<LossLaw> opposite_laplace(double scale, double batch_rate);
+
 /// The supremum of the loss; nothing where that is infinite.
 [[nodiscard]] std::optional<Enclosure> largest_loss(const LossLaw& law);
 

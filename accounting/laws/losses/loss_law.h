@@ -27,6 +27,13 @@ struct GaussianBase {
 struct LaplaceBase {
   double scale;
 };
+/// Of a batch of rate q that either of two opposite records is in or not: (1 - q) f(0) + q f(1) against (1 - q) f(0) + q f(-1), f(v) Laplace noise of scale
+/// `scale` around v. Its losses above 0 are those of Laplace noise of half the scale, mixed at the rate r of `opposite_laplace_rate`: mixed as `symmetric`
+/// at that rate, with nothing at loss 0.
+struct OppositeLaplaceBase {
+  double scale;
+  double batch_rate;
+};
 /// The envelope of all choices of loss range epsilon: Q has density e^(-(l + epsilon) / 2) / (2 (1 - e^-epsilon)) at loss l between
 /// -epsilon and epsilon. \pre epsilon > 0.
 struct BoundedRangeBase {
@@ -101,7 +108,7 @@ struct PublicMixtureBase {
 struct MaximumBase {
   std::shared_ptr<const std::vector<LossLaw>> laws;
 };
-using BaseLaw = std::variant<GaussianBase, LaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase,
+using BaseLaw = std::variant<GaussianBase, LaplaceBase, OppositeLaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase,
                              GaussianMixtureBase, AllocatedBase, AllocatedRatioBase, ReplacedBase, PublicMixtureBase, MaximumBase>;
 
 /// How the pair of one release follows from its base pair (P, Q).

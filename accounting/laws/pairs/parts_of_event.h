@@ -46,6 +46,7 @@ class PartsOfEvent {
   void operator()(const Event::Gaussian& e) { gaussian(e.multiplier.value(), e.multiplier.value(), 1); }
   void operator()(const Event::RecordSum&) { (*this)(Event::Gaussian{*pairwise_multiplier(*leaf_)}); }
   void operator()(const Event::Laplace& e) { both(LossLaw{LaplaceBase{e.scale.value()}}); }
+  void operator()(const Event::LaplaceRecordSum&) { (*this)(Event::Laplace{*pairwise_scale(*leaf_)}); }
   void operator()(const Event::RandomizedResponse& e);
   void operator()(const Event::Pure& e);
   void operator()(const Event::Approximate& e);
@@ -148,6 +149,8 @@ class PartsOfEvent {
   void sampled(const Event& inner, double rate, bool fixed_size);
   /// One Gaussian release of a batch. `is_opposite`: of a Poisson batch under replace-one.
   void sampled_gaussian(const Enclosure& multiplier, double rate, bool fixed_size, bool is_opposite);
+  /// One LaplaceRecordSum of a Poisson batch under replace-one.
+  void sampled_laplace_sum(const Event& inner, double rate);
   /// The given pair in a batch, or not in it.
   void sampled(const Event::Law& given, double rate);
   /// The law of what `slots` say, from above, for releases that are not Gaussian.

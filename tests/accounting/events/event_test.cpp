@@ -226,7 +226,7 @@ TEST(EventAdjacency, MixingIsRefused) {
 TEST(EventComposition, OfNothingIsRefused) {
   EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
-  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "skellam) at position 9"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "laplace_record_sum) at position 9"));
 }
 
 Event nested(int depth) {
@@ -680,15 +680,15 @@ TEST(EventRange, HasItsEnds) {
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
-      {"", "skellam) at position 1"},
+      {"", "laplace_record_sum) at position 1"},
       {"exponentiel(2)", "unknown event type 'exponentiel' at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
-      {"parallel()", "skellam) at position 10"},
+      {"parallel()", "laplace_record_sum) at position 10"},
       {"Gaussian(2)", "unknown event type 'Gaussian' at position 1"},
-      {"repeat(3, 4)", "skellam) at position 11"},
+      {"repeat(3, 4)", "laplace_record_sum) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
       {"gaussian(2", "')' is expected at position 11"},
@@ -699,7 +699,7 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
       {"gaussian(2))", "the end of the event is expected at position 12"},
       {"repeat(3 gaussian(2))", "',' is expected at position 10"},
       {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
-      {"compose(gaussian(2),)", "skellam) at position 21"},
+      {"compose(gaussian(2),)", "laplace_record_sum) at position 21"},
   };
   for (const auto& [text, expected] : cases) {
     const auto refusal = refusal_of_text(text);

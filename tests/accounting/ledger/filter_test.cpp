@@ -240,7 +240,8 @@ TEST(RenyiFilter, RefusesByNameWhatHasNoCurve) {
   for (const char* text : {"approx(0.1, 1e-9)", "poisson(0.1, approx(0.1, 1e-9))"}) {
     EXPECT_THROW(static_cast<void>(renyi(1, 1e-5).admits(all_of(text))), Error) << text;
   }
-  for (const char* text : {"shuffled(9, 3, approx(0.1, 1e-9))", "poisson(0.1, parallel(record_sum(9), record_sum(9)))"}) {
+  for (const char* text : {"shuffled(9, 3, approx(0.1, 1e-9))", "poisson(0.1, parallel(record_sum(9), record_sum(9)))",
+                           "poisson(0.1, laplace_record_sum(20))", "binomial(1000, 1)", "skellam(100, 1)"}) {
     EXPECT_THROW(static_cast<void>(renyi(1, 1e-5, {}, adjacency).admits(all_of(text, adjacency))), Error) << text;
   }
 }
@@ -274,6 +275,7 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
   for (const char* text : {"laplace(9)",
                            "gaussian(9)",
                            "record_sum(20)",
+                           "laplace_record_sum(20)",
                            "discrete_gaussian(9, 1)",
                            "discrete_laplace(9, 1)",
                            "randomized_response(0.55, 2)",
@@ -295,7 +297,7 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
     EXPECT_TRUE(renyi(1, 1e-6, {}, adjacency).admits(all_of(text, adjacency))) << text;
   }
   for (const char* text :
-       {"poisson(0.1, laplace(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))", "poisson(0.1, exponential(0.1))",
+       {"poisson(0.1, laplace(9))", "poisson(0.1, laplace_record_sum(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))", "poisson(0.1, exponential(0.1))",
         "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))", "truncated_poisson(0.1, 5, 100, gaussian(9))",
         "users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
     EXPECT_TRUE(renyi(1, 1e-6).admits(all_of(text))) << text;
