@@ -10,7 +10,9 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <surety/base/text/error.h>
@@ -18,6 +20,7 @@
 #include <surety/mechanisms/samplers/lattice_sampler.h>
 
 #include <support/discrete_laws.h>
+#include <support/foreign_floating_point.h>
 #include <support/integer_laws.h>
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
@@ -485,6 +488,25 @@ TEST(IntegerSampler, AgreesWithItsDefinitionWhereTheTableDoesNotDecide) {
       script.insert(script.end(), 12, 0x123456789abcdef);
       EXPECT_EQ(by_tables(law.sampler, script), by_definition(law.sampler, script)) << i;
     }
+  }
+}
+
+TEST(IntegerSampler, IsTheSameInEveryFloatingPointEnvironment) {
+  const auto made = [] {
+    std::vector<std::int64_t> samples(600);
+    std::vector<double> heights;
+    const std::vector samplers{LatticeSampler::binomial(1'000'002), LatticeSampler::skellam(50'000.7), LatticeSampler::skellam(0.3),
+                               LatticeSampler::skellam(5e-324)};
+    for (std::size_t i = 0; i < samplers.size(); ++i) {
+      ReplayBits source{17};
+      samplers[i].fill(std::span{samples}.subspan(150 * i, 150), source);
+      heights.insert(heights.end(), samplers[i].heights().begin(), samplers[i].heights().end());
+    }
+    return std::pair{samples, heights};
+  };
+  const auto expected = made();
+  for (const auto& environment : reference::foreign_environments()) {
+    EXPECT_TRUE(reference::in(environment, made) == expected) << environment.name;
   }
 }
 
