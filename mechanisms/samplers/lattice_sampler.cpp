@@ -662,10 +662,7 @@ struct LatticeSampler::Tables {
     LazyReal u{u_digits_of(words[0]), acceptance_digits};
     if (law.integers) {
       const std::int64_t clamped = clamp_to_saturation(magnitude);
-      if (static_cast<std::uint64_t>(clamped) <= law.largest() &&
-          accepts_integer(static_cast<std::uint64_t>(clamped), heights[tail], u, piece, next)) {
-        return clamped;
-      }
+      if (accepts_integer(static_cast<std::uint64_t>(clamped), heights[tail], u, piece, next)) return clamped;
       return std::nullopt;
     }
     if (accepts(tail, start, log2_piece, v, u, piece, next)) return clamp_to_saturation(magnitude);

@@ -323,7 +323,7 @@ TEST(IntegerSampler, DecidesOnBothSidesOfANarrowThreshold) {
 }
 
 TEST(IntegerSampler, ANarrowTailGoesOnBeyondItsTable) {
-  for (const auto& law : {binomial(1000), skellam(1e-5), skellam(1), skellam(2000)}) {
+  for (const auto& law : {binomial(1000), skellam(1e-8), skellam(1e-5), skellam(1), skellam(2000)}) {
     const auto j = law.sampler.thresholds().size() + 2;
     SCOPED_TRACE(law.name);
     Real survival{0, bits};
