@@ -29,15 +29,23 @@ const Event& argument_of(const Event& event, std::size_t index) {
       event.node());
 }
 
+}  // namespace
+
+const Event& event_at(const Event& whole, const NameUse& use) {
+  const Event* inner = &whole;
+  for (const auto index : use.path) inner = &argument_of(*inner, index);
+  return *inner;
+}
+
+namespace {
+
 /// Whether these are the records of a user, with which the cost rises; those of a data set, of which batches are drawn, lower it.
 bool are_of_a_user(const EventOfNumber& event, const NameUse& use) {
   if (use.field != "records") return false;
   for (const double records : {1.0, 0x1p20}) {
     try {
       const auto made = event(records);
-      const Event* inner = &made;
-      for (const auto index : use.path) inner = &argument_of(*inner, index);
-      return std::holds_alternative<Event::Users>(inner->node());
+      return std::holds_alternative<Event::Users>(event_at(made, use).node());
     } catch (const Error& error) {
       // So few may be less than a batch.
       if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::unsupported) throw;
@@ -49,9 +57,7 @@ bool are_of_a_user(const EventOfNumber& event, const NameUse& use) {
 /// From 1 / k on each answer of randomized response costs more the more often it is true; below, the less often.
 double least_truth(const EventOfNumber& event, const NameUse& use) {
   const auto made = event(0.5);
-  const Event* inner = &made;
-  for (const auto index : use.path) inner = &argument_of(*inner, index);
-  return 1 / static_cast<double>(std::get<Event::RandomizedResponse>(inner->node()).categories.value());
+  return 1 / static_cast<double>(std::get<Event::RandomizedResponse>(event_at(made, use).node()).categories.value());
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ struct Parameter {
   bool cost_rises = false;  ///< with the parameter, as for a sampling rate or a count; it falls for a scale of noise
 };
 
+/// The event inside `whole` whose argument the name is there.
+[[nodiscard]] const Event& event_at(const Event& whole, const NameUse& use);
+
 /// The number that a name stands for in an event of the event language, by the field it stands for.
 /// \throws Error{invalid_argument} when the name does not occur, stands for something that cannot be searched for (a dimension, a
 ///         norm exponent), or for numbers of different kinds or opposite effects.

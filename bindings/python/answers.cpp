@@ -19,6 +19,7 @@
 #include <surety/accounting/answers/explanation.h>
 #include <surety/accounting/answers/risk.h>
 #include <surety/accounting/answers/tradeoff.h>
+#include <surety/accounting/calibration/accuracy.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/event_kinds.h>
@@ -126,6 +127,27 @@ auto solve_risk(const std::string& text, const std::string& unknown, const std::
   });
 }
 
+auto solve_rho(const std::string& text, const std::string& unknown, const std::string& adjacency, double rho, LimitSeconds seconds) {
+  return asked(seconds, [&] {
+    const RhoTarget target{Rho{rho}, parse_adjacency(adjacency)};
+    const EventOfNumber event{text, target.adjacency, unknown};
+    const auto parameter = parameter_of(event);
+    const auto found = solve(event, target, parameter);
+    return std::tuple{found.value, found.failing, found.failing_is_proved, found.gap, parameter.name, found.event, ends(found.rho)};
+  });
+}
+
+auto noise_of_accuracy(const std::string& text, const std::string& unknown, const std::string& adjacency, double standard_deviation,
+                       std::optional<double> sensitivity) {
+  return unlocked([&] {
+    Accuracy accuracy{NoiseScale{standard_deviation}, std::nullopt};
+    if (sensitivity) accuracy.sensitivity = NoiseScale{*sensitivity};
+    const EventOfNumber event{text, parse_adjacency(adjacency), unknown};
+    const auto found = noise_of(event, accuracy);
+    return std::tuple{found.value, parameter_of(event).name, found.event};
+  });
+}
+
 }  // namespace
 
 using namespace nb::literals;
@@ -185,6 +207,8 @@ void add_answers(nb::module_& module) {
              "limit_seconds"_a.none());
   module.def("solve_risk", &solve_risk, "text"_a, "unknown"_a, "adjacency"_a, "most"_a, "false_positive_rate"_a.none(), "width"_a.none(),
              "limit_seconds"_a.none());
+  module.def("solve_rho", &solve_rho, "text"_a, "unknown"_a, "adjacency"_a, "rho"_a, "limit_seconds"_a.none());
+  module.def("noise_of_accuracy", &noise_of_accuracy, "text"_a, "unknown"_a, "adjacency"_a, "standard_deviation"_a, "sensitivity"_a.none());
 }
 
 }  // namespace surety::python

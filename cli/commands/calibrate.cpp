@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/calibration/accuracy.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/format.h>
@@ -28,6 +30,8 @@ struct CalibrateOptions {
   std::optional<double> epsilon;
   std::optional<double> delta;
   std::optional<double> rho;
+  std::optional<double> standard_deviation;
+  std::optional<double> sensitivity;
   std::optional<double> advantage;
   std::optional<double> true_positive_rate;
   std::optional<double> false_positive_rate;
@@ -128,6 +132,45 @@ int calibrate_rho(const CalibrateOptions& options) {
   return exit_code::fine;
 }
 
+/// What is to be as accurate as said costs at a delta.
+int calibrate_accuracy(const CalibrateOptions& options) {
+  if (options.epsilon || options.rho || options.advantage || options.true_positive_rate || options.false_positive_rate) {
+    invalid("--standard-deviation is given with a target of privacy, must be given with --delta alone: what it prints is the epsilon");
+  }
+  if (!options.delta) invalid("--delta is required with --standard-deviation");
+  const auto positive = [](const char* option, double value) {
+    if (!(value > 0 && is_finite(value))) invalid(fmt::format("{} is {}, must be finite and greater than 0", option, value));
+    return NoiseScale{value};
+  };
+  Accuracy accuracy{positive("--standard-deviation", *options.standard_deviation), std::nullopt};
+  if (options.sensitivity) accuracy.sensitivity = positive("--sensitivity", *options.sensitivity);
+  const EventOfNumber event{options.event.event, parse_adjacency(options.event.adjacency), options.unknown};
+  const auto found = noise_of(event, accuracy);
+  const auto best = accounting::best_epsilon(found.event, Delta{*options.delta}, {.width = options.width}, accounting::Bounds::all);
+  const auto* second = accounting::second_opinion(best);
+  if (options.json) {
+    nlohmann::json object{{options.unknown, found.value},
+                          {"standard_deviation", found.standard_deviation},
+                          {"event", describe(found.event)},
+                          {"adjacency", name(event.adjacency())},
+                          {"epsilon", json(best.value)},
+                          {"delta", *options.delta},
+                          {"accountant", best.accountant}};
+    if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
+    print(object);
+    return exit_code::fine;
+  }
+  say("{:<12} = {}   (standard deviation {})\n", options.unknown, found.value, found.standard_deviation);
+  say("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
+  say("{:<12} {}\n", "event", describe(found.event));
+  say("{:<12} {}\n", "adjacency", name(event.adjacency()));
+  say("{:<12} {}\n", "accountant", best.accountant);
+  say("{:<12} {}\n", "independent",
+      second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
+                        : accounting::why_no_second_opinion(found.event, best));
+  return exit_code::fine;
+}
+
 int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
   const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
   const auto parameter = parameter_of(event);
@@ -164,6 +207,8 @@ int calibrate_by_log(const CalibrateOptions& options) {
   const std::pair<bool, const char*> others[] = {{!options.event.event.empty(), "--event"},
                                                  {!options.unknown.empty(), "--solve"},
                                                  {options.rho.has_value(), "--rho"},
+                                                 {options.standard_deviation.has_value(), "--standard-deviation"},
+                                                 {options.sensitivity.has_value(), "--sensitivity"},
                                                  {options.advantage.has_value(), "--advantage"},
                                                  {options.true_positive_rate.has_value(), "--true-positive-rate"},
                                                  {options.false_positive_rate.has_value(), "--false-positive-rate"}};
@@ -187,6 +232,8 @@ int calibrate(const CalibrateOptions& options) {
        {std::pair{&options.event.adjacency, "--adjacency"}, {&options.event.event, "--event"}, {&options.unknown, "--solve"}}) {
     if (given->empty()) invalid(fmt::format("{} is required", option));
   }
+  if (options.standard_deviation) return calibrate_accuracy(options);
+  if (options.sensitivity) invalid("--sensitivity is given without --standard-deviation, must be given with it");
   if (options.rho) return calibrate_rho(options);
   if (const auto risk = risk_target(options)) return calibrate_risk(options, *risk);
   const Target target{
@@ -235,6 +282,12 @@ Command calibrate_command() {
     table.add("--advantage", options.advantage, "The most by which an attacker's true positives may exceed his false positives", number());
     table.add("--true-positive-rate", options.true_positive_rate, "The most true positives that an attacker may have", number());
     table.add("--false-positive-rate", options.false_positive_rate, "and with how many false positives", number());
+    table.group("In place of --epsilon: what an accuracy costs");
+    table.add("--standard-deviation", options.standard_deviation,
+              "The largest standard deviation that the noise on one number may have; the epsilon at --delta is printed", number());
+    table.add("--sensitivity", options.sensitivity,
+              "Of the query whose noise is a multiple of it, in its units; of record_sum and laplace_record_sum the bound on one record", number())
+        .standard("1");
     table.group("");
     table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
     table.add("--require-tight", options.require_tight,
@@ -250,6 +303,8 @@ Command calibrate_command() {
                    --true-positive-rate 0.05 --false-positive-rate 0.01
   surety calibrate --event 'repeat(100, discrete_gaussian(s, 1))' --solve s --rho 0.5 --adjacency replace-one
   surety calibrate --event 'randomized_response(p, 165)' --solve p --epsilon 14 --delta 0 --adjacency replace-one
+  surety calibrate --event 'repeat(10, gaussian(z))' --solve z --standard-deviation 50 --sensitivity 2 --delta 1e-6 \
+                   --adjacency replace-one
   surety calibrate --log run.json --adjacency zero-out --epsilon 2 --delta 1e-6
   surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \
                    --adjacency add-or-remove-one --json)";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <vector>
 
@@ -33,6 +34,8 @@ Lattice::Lattice(const LatticeReleases& releases) : sensitivity_{releases.sensit
   square_ = mu * mu;
   period_ = 2 * pi * sigma / mu;
   quadratic_ = 2 * pi * pi * sigma * sigma;
+  other_images_ = 3 * std::exp(-quadratic_);
+  log_start_ = -std::log1p(-2.1 * std::exp(-quadratic_));
 }
 
 std::complex<double> Lattice::theta(double s, double t, double& error) const {
@@ -80,17 +83,26 @@ Lattice::Correction Lattice::correction(double s, double t) const {
 double Lattice::log_bound(double a, double b) const {
   const double half = period_ / 2;
   const double slack = position_error * period_ + share_of_units(16.0) * b;
-  const double from = std::fmod(a, period_);
+  // Within the slack of what is left of whole periods.
+  const auto left = [&](double x) {
+    const double periods = x / period_;
+    // Without a call, which std::floor is on a processor that is not named.
+    const double whole = periods < 0x1p52 ? static_cast<double>(static_cast<std::int64_t>(periods)) : periods;
+    return std::clamp(x - period_ * whole, 0.0, period_);
+  };
+  const double from = left(a);
   const double to = from + (b - a);
-  const auto distance = [&](double x) { return std::min(std::fmod(x, period_), period_ - std::fmod(x, period_)); };
+  const auto distance = [&](double x) { return std::min(left(x), period_ - left(x)); };
   const double nearest = to >= period_ ? 0 : std::min(from, period_ - to);
   const bool holds_middle = (from <= half && half <= to) || to >= 3 * half;
   const double least = std::max(0.0, nearest - slack);
   const double most = holds_middle ? half : std::min(half, std::max(distance(from), distance(to)) + slack);
   // All images: the nearest one, its neighbour on the other side, and the rest; over theta(s), which is at least 1 - 2.1 e^-quadratic.
-  const double images = std::exp(-square_ * period_ * (period_ - 2 * most) / 2) + 3 * std::exp(-quadratic_);
-  const double each = -square_ * least * least / 2 * (1 - position_error) + std::log1p(images) * (1 + position_error) -
-                      std::log1p(-2.1 * std::exp(-quadratic_));
+  const double exponent = -square_ * period_ * (period_ - 2 * most) / 2;
+  constexpr double no_digit = -60;
+  // log(1 + x) <= x.
+  const double raised = exponent > no_digit ? std::log1p(std::exp(exponent) + other_images_) : 1e-26 + other_images_;
+  const double each = -square_ * least * least / 2 * (1 - position_error) + raised * (1 + position_error) + log_start_;
   return count_ * std::min(0.0, each);
 }
 

@@ -49,6 +49,8 @@ class Lattice {
   double square_;  // (sensitivity / sigma)^2
   double period_;
   double quadratic_;  // 2 pi^2 sigma^2: theta = sum of exp(-m^2 quadratic) ...
+  double other_images_;
+  double log_start_;
 };
 
 /// Whether `lattice_truncation` can be small: there is continuous noise, or one of several lattices has deep valleys.

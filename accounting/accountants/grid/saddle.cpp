@@ -21,7 +21,7 @@ Saddle saddle_at(const ApproximateCumulants& k, double s) {
 }  // namespace
 
 ApproximateCumulants::ApproximateCumulants(const laws::Parts& parts, const Cut& cut) {
-  const double points = parts.size() == 1 ? 1000 : std::max(100.0, 100000.0 / static_cast<double>(parts.size()));
+  const double points = std::clamp(100000.0 / static_cast<double>(parts.size()), 100.0, 1000.0);
   for (const auto& part : parts) {
     poll_limit();
     const auto bounds = range(part.upper, cut);

@@ -292,11 +292,16 @@ def calibrate(
     advantage: float | None = None,
     true_positive_rate: float | None = None,
     false_positive_rate: float | None = None,
+    rho: float | None = None,
+    standard_deviation: float | None = None,
+    sensitivity: float | None = None,
     width: float | None = None,
     limit_seconds: float | None = None,
 ) -> Calibration:
     """The value of the number that stands as ``solve`` in the event which meets the target with the least noise: a multiplier, a scale, a
-    sampling rate or a count. The target is ``epsilon`` and ``delta``, or ``advantage``, or ``true_positive_rate`` at ``false_positive_rate``.
+    sampling rate or a count. The target is ``epsilon`` and ``delta``, or ``rho`` of zero-concentrated privacy, or ``advantage``, or
+    ``true_positive_rate`` at ``false_positive_rate``. ``standard_deviation`` and ``delta`` ask the other way: with the most noise whose standard
+    deviation on one number is no larger, ``cost`` is the epsilon; ``sensitivity`` is that of the query, in its units, 1 if it is not given.
 
     >>> import surety
     >>> found = surety.calibrate("repeat(100, gaussian(z))", epsilon=1, delta=1e-5, adjacency="replace-one")
@@ -306,6 +311,10 @@ def calibrate(
     <Enclosure [0.9999999999, 1] by closed-form>
     >>> surety.epsilon(found.event, delta=1e-5) == found.cost
     True
+    >>> surety.calibrate("gaussian(z)", rho=0.5, adjacency="replace-one").value
+    1.0
+    >>> surety.calibrate("gaussian(z)", standard_deviation=6, sensitivity=2, delta=1e-5, adjacency="replace-one").event.text
+    'gaussian(3)'
 
     Raises ``SuretyError``: with the code UNREACHABLE where no value meets the target, naming what is reachable; ``TypeError`` where there is not
     exactly one target.
@@ -318,10 +327,26 @@ def calibrate(
     advantage = _number_or_none(advantage, "advantage")
     true_positive_rate = _number_or_none(true_positive_rate, "true_positive_rate")
     false_positive_rate = _number_or_none(false_positive_rate, "false_positive_rate")
-    of_budget = epsilon is not None or delta is not None
+    rho = _number_or_none(rho, "rho")
+    standard_deviation, sensitivity = _number_or_none(standard_deviation, "standard_deviation"), _number_or_none(sensitivity, "sensitivity")
     of_rates = true_positive_rate is not None or false_positive_rate is not None
-    if of_budget + (advantage is not None) + of_rates != 1:
-        raise TypeError("there must be one target: epsilon and delta, or advantage, or true_positive_rate and false_positive_rate")
+    of_accuracy = standard_deviation is not None
+    of_budget = epsilon is not None or (delta is not None and not of_accuracy)
+    if of_budget + (advantage is not None) + of_rates + (rho is not None) + of_accuracy != 1:
+        raise TypeError(
+            "there must be one target: epsilon and delta, or rho, or advantage, or true_positive_rate and false_positive_rate, or standard_deviation"
+        )
+    if sensitivity is not None and not of_accuracy:
+        raise TypeError("sensitivity is given without standard_deviation, must be given with it")
+    if standard_deviation is not None:
+        if delta is None:
+            raise TypeError("standard_deviation is given without delta, must be given with it")
+        value, parameter, handle = _library.noise_of_accuracy(event, solve, adjacency, standard_deviation, sensitivity)
+        accurate = _event_of(handle)
+        return Calibration(value, accurate, Enclosure(*_library.epsilon(handle, delta, *effort)), parameter, None, True, 0)
+    if rho is not None:
+        value, failing, proved, gap, parameter, handle, ends = _library.solve_rho(event, solve, adjacency, rho, effort[1])
+        return Calibration(value, _event_of(handle), Enclosure(*ends), parameter, failing, proved, gap)
     if of_budget:
         if epsilon is None or delta is None:
             raise TypeError("epsilon and delta are one target, must be given together")
