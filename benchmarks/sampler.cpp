@@ -74,6 +74,8 @@ void discrete_laplace(benchmark::State& state) {
   ask_for(state, 100);
 }
 void geometric(benchmark::State& state) { fill(state, GeometricNoise{{argument(state), 1}}); }
+void binomial(benchmark::State& state) { fill(state, BinomialNoise{argument(state)}); }
+void skellam(benchmark::State& state) { fill(state, SkellamNoise{static_cast<double>(state.range(0))}); }
 
 void one_at_a_time(benchmark::State& state) {
   SystemBits bits;
@@ -142,6 +144,8 @@ BENCHMARK(laplace)->Name("sampler/laplace")->Arg(1)->Arg(1024)->Arg(1 << 20);
 BENCHMARK(discrete_gaussian)->Name("sampler/discrete_gaussian")->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 BENCHMARK(discrete_laplace)->Name("sampler/discrete_laplace")->Arg(1)->Arg(10)->Arg(1024);
 BENCHMARK(geometric)->Name("sampler/geometric")->Arg(10)->Arg(1024);
+BENCHMARK(binomial)->Name("sampler/binomial")->Arg(100)->Arg(1'000'000)->Arg(std::int64_t{1} << 52);
+BENCHMARK(skellam)->Name("sampler/skellam")->Arg(50)->Arg(500'000);
 BENCHMARK(gaussian_doubles)->Name("sampler/gaussian_doubles")->Arg(1024)->Arg(1 << 20);
 BENCHMARK(laplace_doubles)->Name("sampler/laplace_doubles")->Arg(1024)->Arg(1 << 20);
 BENCHMARK(gaussian_on_threads)->Name("sampler/one_thread/gaussian")->Arg(1024)->Threads(1)->UseRealTime();

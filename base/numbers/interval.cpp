@@ -191,6 +191,7 @@ Interval expm1(const Interval& a) { return Interval::increasing(mpfr_expm1, a); 
 Interval log(const Interval& a) { return Interval::increasing(mpfr_log, a); }
 Interval log_gamma(const Interval& a) { return Interval::increasing(mpfr_lngamma, a); }
 Interval log1p(const Interval& a) { return Interval::increasing(mpfr_log1p, a); }
+Interval sin(const Interval& a) { return Interval::increasing(mpfr_sin, a); }
 
 Interval erfc(const Interval& a) {
   Interval result{Interval::Uninitialised{}, a.precision()};

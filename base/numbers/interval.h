@@ -45,6 +45,7 @@ class Interval {
   friend Interval log(const Interval& a);    ///< \pre a > 0
   friend Interval log1p(const Interval& a);  ///< \pre a > -1
   friend Interval erfc(const Interval& a);
+  friend Interval sin(const Interval& a);        ///< \pre 0 <= a <= pi / 2, where it increases
   friend Interval log_gamma(const Interval& a);  ///< log(Gamma(a)). \pre a >= 2, from where it increases, or a is a point > 0
   /// The part of `a` between `lowest` and `highest`, where the caller knows the exact value to lie.
   friend Interval clamp(const Interval& a, double lowest, double highest);

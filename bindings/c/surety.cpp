@@ -38,11 +38,13 @@
 #include <surety/base/system/home_process.h>
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/any_noise.h>
+#include <surety/mechanisms/additive/binomial.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/skellam.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/openssl_memory.h>
@@ -135,6 +137,15 @@ std::variant<L1Sensitivity, L2Sensitivity, LinfSensitivity> sensitivity_in(suret
 Count whole(double value, const char* name) {
   if (!(value >= 1 && value <= 0x1p53) || value != std::floor(value)) refuse_quantity(name, value, "a whole number from 1 to 2^53");
   return Count{static_cast<std::uint64_t>(value)};
+}
+
+mechanisms::CoordinateSensitivity along_one(const surety_noise_options& options) {
+  return mechanisms::CoordinateSensitivity{whole(options.sensitivity, "sensitivity")};
+}
+
+/// Of noise that is named by another number.
+void require_no_scale(const surety_noise_options& options, const char* number) {
+  if (options.scale != 0) refuse_quantity("scale", options.scale, std::string{"0 where "} + number + " is an argument");
 }
 
 /// Refuses what the bits refuse whatever they are asked for.
@@ -397,9 +408,8 @@ SURETY_API surety_code surety_generalized_gaussian_create(const surety_noise_opt
 SURETY_API surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise,
                                                        surety_failure** failure) {
   return created(options, noise, failure, [](const surety_noise_options& asked) {
-    return mechanisms::DiscreteGaussian{{.sigma = NoiseScale{asked.scale},
-                                         .sensitivity = mechanisms::CoordinateSensitivity{whole(asked.sensitivity, "sensitivity")},
-                                         .adjacency = adjacency_of(asked.adjacency)}};
+    return mechanisms::DiscreteGaussian{
+        {.sigma = NoiseScale{asked.scale}, .sensitivity = along_one(asked), .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
 SURETY_API surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
@@ -415,6 +425,20 @@ SURETY_API surety_code surety_truncated_geometric_create(const surety_noise_opti
                                            .sensitivity = L1Sensitivity{asked.sensitivity},
                                            .range = mechanisms::IntegerRange{lowest, highest},
                                            .adjacency = adjacency_of(asked.adjacency)}};
+  });
+}
+SURETY_API surety_code surety_binomial_create(const surety_noise_options* options, uint64_t flips, surety_noise** noise,
+                                              surety_failure** failure) {
+  return created(options, noise, failure, [=](const surety_noise_options& asked) {
+    require_no_scale(asked, "the number of flips");
+    return mechanisms::Binomial{{.flips = Count{flips}, .sensitivity = along_one(asked), .adjacency = adjacency_of(asked.adjacency)}};
+  });
+}
+SURETY_API surety_code surety_skellam_create(const surety_noise_options* options, double mean, surety_noise** noise,
+                                             surety_failure** failure) {
+  return created(options, noise, failure, [=](const surety_noise_options& asked) {
+    require_no_scale(asked, "the mean");
+    return mechanisms::Skellam{{.mean = PoissonMean{mean}, .sensitivity = along_one(asked), .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
 SURETY_API void surety_noise_free(surety_noise* noise) {

@@ -21,11 +21,13 @@
 #include <surety/accounting/events/event.h>
 #include <surety/base/system/thread_key.h>
 #include <surety/base/text/error.h>
+#include <surety/mechanisms/additive/binomial.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/skellam.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
@@ -120,6 +122,18 @@ Noise generalized_gaussian_noise(double multiplier, double r, double sensitivity
                                                          .grid = grid_asked(multiplier, sensitivity, step),
                                                          .dimension = coordinates,
                                                          .adjacency = parse_adjacency(adjacency)}}};
+  });
+}
+Noise binomial_noise(nb::handle flips, nb::handle sensitivity, const std::string& adjacency) {
+  const Count many = count_of(flips, "flips");
+  const mechanisms::CoordinateSensitivity moved{count_of(sensitivity, "sensitivity")};
+  return unlocked(
+      [&] { return Noise{mechanisms::Binomial{{.flips = many, .sensitivity = moved, .adjacency = parse_adjacency(adjacency)}}}; });
+}
+Noise skellam_noise(double mean, nb::handle sensitivity, const std::string& adjacency) {
+  const mechanisms::CoordinateSensitivity moved{count_of(sensitivity, "sensitivity")};
+  return unlocked([&] {
+    return Noise{mechanisms::Skellam{{.mean = PoissonMean{mean}, .sensitivity = moved, .adjacency = parse_adjacency(adjacency)}}};
   });
 }
 Noise truncated_geometric_noise(double scale, double sensitivity, std::int64_t lowest, std::int64_t highest, const std::string& adjacency) {
@@ -247,6 +261,8 @@ void add_noises(nb::module_& module) {
       },
       "sigma"_a, "l2_sensitivity"_a, "adjacency"_a);
   module.def("discrete_laplace_noise", &discrete_laplace_noise, "scale"_a, "sensitivity"_a, "adjacency"_a);
+  module.def("binomial_noise", &binomial_noise, "flips"_a, "sensitivity"_a, "adjacency"_a);
+  module.def("skellam_noise", &skellam_noise, "mean"_a, "sensitivity"_a, "adjacency"_a);
   module.def("k_norm_noise", &k_norm_noise, "scale"_a, "norm"_a, "sensitivity"_a, "dimension"_a, "step"_a.none(), "adjacency"_a);
   module.def("generalized_gaussian_noise", &generalized_gaussian_noise, "multiplier"_a, "r"_a, "sensitivity"_a, "dimension"_a,
              "step"_a.none(), "adjacency"_a);

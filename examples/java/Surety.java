@@ -169,6 +169,8 @@ public interface Surety extends Library {
     int surety_discrete_laplace_create(surety_noise_options options, PointerByReference noise, PointerByReference failure);
     int surety_truncated_geometric_create(
         surety_noise_options options, long lowest, long highest, PointerByReference noise, PointerByReference failure);
+    int surety_binomial_create(surety_noise_options options, long flips, PointerByReference noise, PointerByReference failure);
+    int surety_skellam_create(surety_noise_options options, double mean, PointerByReference noise, PointerByReference failure);
     void surety_noise_free(Pointer noise);
     int surety_noise_event(Pointer noise, PointerByReference event, PointerByReference failure);
     double surety_noise_step(Pointer noise);

@@ -1,5 +1,6 @@
 #include <surety/mechanisms/additive/any_noise.h>
 
+#include <cmath>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -44,6 +45,8 @@ double scale_of(const GeneralizedGaussianOnReals& law) {
 double scale_of(const DiscreteGaussian& law) { return law.sigma(); }
 double scale_of(const DiscreteLaplace& law) { return law.scale(); }
 double scale_of(const TruncatedGeometric& law) { return law.scale(); }
+double scale_of(const Binomial& law) { return std::sqrt(static_cast<double>(law.options().flips.value())) / 2; }
+double scale_of(const Skellam& law) { return std::sqrt(2 * law.options().mean.value()); }
 
 /// How wide the noise on one coordinate is, in steps: for `require_floats`. Steps are powers of two, so the quotients are exact.
 double width_in_steps(const GaussianOnReals& law) { return law.sigma() / law.options().grid.step(); }
@@ -69,14 +72,25 @@ Allowance allowance_of(const GeneralizedGaussianOnReals& law) {
   const auto& options = law.rounded().options();
   return {options.r, options.sensitivity.value(), options.adjacency};
 }
+Allowance allowance_along_one(CoordinateSensitivity sensitivity, Adjacency adjacency) {
+  return {NormName::linf, static_cast<double>(sensitivity.value().value()), adjacency};
+}
 Allowance allowance_of(const DiscreteGaussian& law) {
   const auto& options = law.options();
   if (const auto* const moved = std::get_if<L2Sensitivity>(&options.sensitivity)) return {NormName::l2, moved->value(), options.adjacency};
-  const auto along_one = std::get<CoordinateSensitivity>(options.sensitivity).value();
-  return {NormName::linf, static_cast<double>(along_one.value()), options.adjacency};
+  return allowance_along_one(std::get<CoordinateSensitivity>(options.sensitivity), options.adjacency);
 }
+Allowance allowance_of(const Binomial& law) { return allowance_along_one(law.options().sensitivity, law.options().adjacency); }
+Allowance allowance_of(const Skellam& law) { return allowance_along_one(law.options().sensitivity, law.options().adjacency); }
 Allowance allowance_of(const DiscreteLaplace& law) { return {NormName::l1, law.options().sensitivity.value(), law.options().adjacency}; }
 Allowance allowance_of(const TruncatedGeometric& law) { return {NormName::l1, law.options().sensitivity.value(), law.options().adjacency}; }
+
+/// The noise covers a record that moves one coordinate, not more.
+template <class Law>
+bool is_along_one(const Law& law) {
+  if constexpr (std::is_same_v<Law, DiscreteGaussian>) return std::holds_alternative<CoordinateSensitivity>(law.options().sensitivity);
+  return std::is_same_v<Law, Binomial> || std::is_same_v<Law, Skellam>;
+}
 
 /// Refuses rows of another length than a law sums.
 template <class Law>
@@ -85,10 +99,8 @@ void require_columns(const Law& law, std::size_t columns) {
     if (columns != dimension_of(law)) {
       invalid(fmt::format("rows have {} numbers, must have {} for this noise", columns, dimension_of(law)));
     }
-  } else if constexpr (std::is_same_v<Law, DiscreteGaussian>) {
-    if (columns != 1 && std::holds_alternative<CoordinateSensitivity>(law.options().sensitivity)) {
-      invalid(fmt::format("rows have {} numbers, must have 1 for noise whose sensitivity is along one coordinate", columns));
-    }
+  } else if (columns != 1 && is_along_one(law)) {
+    invalid(fmt::format("rows have {} numbers, must have 1 for noise whose sensitivity is along one coordinate", columns));
   }
 }
 

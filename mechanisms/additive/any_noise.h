@@ -8,11 +8,13 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/mechanisms/additive/binomial.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/skellam.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/clipped_sum.h>
@@ -23,7 +25,7 @@ namespace surety::mechanisms {
 class AnyNoise {
  public:
   using Law = std::variant<GaussianOnReals, LaplaceOnReals, KNormOnReals, GeneralizedGaussianOnReals, DiscreteGaussian, DiscreteLaplace,
-                           TruncatedGeometric>;
+                           TruncatedGeometric, Binomial, Skellam>;
 
   AnyNoise(Law law);
   [[nodiscard]] const Law& law() const noexcept { return law_; }
@@ -33,7 +35,7 @@ class AnyNoise {
   /// Of whole numbers for noise on integers.
   [[nodiscard]] Grid grid() const;
   [[nodiscard]] bool is_on_integers() const noexcept;
-  /// sigma or b, in data units.
+  /// sigma or b, in data units; of binomial and Skellam noise the standard deviation.
   [[nodiscard]] double scale() const;
 
   /// Refuses what `release_in_place` refuses of `count` values of this type (double, float, std::int64_t), and looks at no value: to be asked before
@@ -46,8 +48,8 @@ class AnyNoise {
   void release_in_place(std::span<Value> values, BitsRef bits) const;
 
   /// The empty sum of rows of `columns` numbers whose sum has at most the sensitivity that this noise is scaled to, in its norm: rows are clipped to
-  /// `clip`, and such a sum moves by that, under replace-one by twice that. Of the discrete Gaussian whose sensitivity is along one coordinate,
-  /// rows of one number. \throws Error{invalid_argument} when that is more than the noise has, when `columns` is not its dimension, and as
+  /// `clip`, and such a sum moves by that, under replace-one by twice that. Of noise whose sensitivity is along one coordinate (discrete Gaussian,
+  /// binomial, Skellam), rows of one number. \throws Error{invalid_argument} when that is more than the noise has, when `columns` is not its dimension, and as
   /// `ClippedSum`, whose grid is that of the noise.
   [[nodiscard]] ClippedSum sum_of_rows(ClippingNorm clip, std::size_t columns) const;
 

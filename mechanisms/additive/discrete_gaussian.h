@@ -21,18 +21,6 @@
 
 namespace surety::mechanisms {
 
-/// By how much one record moves one coordinate of a vector of integers when it moves no other: of a single number, its sensitivity; of a
-/// histogram under add-or-remove-one, 1.
-class CoordinateSensitivity {
- public:
-  explicit CoordinateSensitivity(Count value) : value_{value} {}
-  [[nodiscard]] Count value() const noexcept { return value_; }
-  friend bool operator==(const CoordinateSensitivity&, const CoordinateSensitivity&) = default;
-
- private:
-  Count value_;
-};
-
 /// `release` and `release_in_place`: integer_noise.h. `event()`: see above.
 class DiscreteGaussian : public IntegerMechanism<DiscreteGaussianNoise> {
  public:

@@ -42,6 +42,18 @@ using Radius = Quantity<RadiusRule>;
 
 namespace mechanisms {
 
+/// By how much one record moves one coordinate of a vector of integers when it moves no other: of a single number, its sensitivity; of a
+/// histogram under add-or-remove-one, 1.
+class CoordinateSensitivity {
+ public:
+  explicit CoordinateSensitivity(Count value) : value_{value} {}
+  [[nodiscard]] Count value() const noexcept { return value_; }
+  friend bool operator==(const CoordinateSensitivity&, const CoordinateSensitivity&) = default;
+
+ private:
+  Count value_;
+};
+
 /// l2 sensitivity of a sum of vectors, each of l2 norm at most `clip`: 2 clip under replace-one, where one such vector gives way
 /// to another, and clip under add-or-remove-one and zero-out, where one such vector appears or vanishes. Exact.
 /// \throws Error{invalid_argument} when 2 clip is beyond the range of double.

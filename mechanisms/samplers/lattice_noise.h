@@ -1,6 +1,6 @@
 // What the noises on integers have in common: a sampler, one at a time or in bulk.
 //
-// Time depends on what is drawn: 4 to 10 nanoseconds where the first words decide a sample, some 40 where they do not (2 to 4 % of a wide
+// Time depends on what is drawn: 4 to 10 nanoseconds where the first words decide a sample, some 40 (binomial, Skellam: 70) where they do not (2 to 4 % of a wide
 // law, 1e-5 of a narrow one), microseconds to milliseconds in the tail beyond e^-17. Of a bulk draw only the time of whole blocks shows;
 // `DrawAhead` (draw_ahead.h) makes single calls say nothing either (docs/proofs/samplers.md#time).
 #pragma once
@@ -74,6 +74,28 @@ class GeometricNoise : public LatticeNoise {
 
  private:
   Rational scale_;
+};
+
+/// Heads among `flips` fair coin flips minus flips / 2, exactly: P(k) = C(n, n/2 + k) / 2^n, variance n / 4. Takes milliseconds to make.
+/// \throws Error{invalid_argument} unless flips is even, from 2 to 2^52.
+class BinomialNoise : public LatticeNoise {
+ public:
+  explicit BinomialNoise(std::uint64_t flips) : LatticeNoise{LatticeSampler::binomial(flips)}, flips_{flips} {}
+  [[nodiscard]] std::uint64_t flips() const noexcept { return flips_; }
+
+ private:
+  std::uint64_t flips_;
+};
+
+/// The difference of two independent Poisson variables of mean `mean` each, exactly: variance 2 mean. Takes milliseconds to make.
+/// \throws Error{invalid_argument} unless 0 < mean <= 2^50.
+class SkellamNoise : public LatticeNoise {
+ public:
+  explicit SkellamNoise(double mean) : LatticeNoise{LatticeSampler::skellam(mean)}, mean_{mean} {}
+  [[nodiscard]] double mean() const noexcept { return mean_; }
+
+ private:
+  double mean_;
 };
 
 }  // namespace surety::mechanisms

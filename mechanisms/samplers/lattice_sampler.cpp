@@ -12,6 +12,7 @@
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/base/text/error.h>
+#include <surety/mechanisms/samplers/integer_law.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -25,6 +26,8 @@ __extension__ using UnsignedWide = unsigned __int128;
 /// So that a place in the first piece of the tail fits a word.
 constexpr int log2_largest_gaussian = 60;
 constexpr int log2_largest_exponential = 58;
+constexpr int log2_most_flips = 52;
+constexpr int log2_largest_mean = 50;
 
 constexpr mpfr_prec_t first_precision = 128;
 
@@ -134,19 +137,30 @@ void require_scale(const char* name, Rational value) {
 }  // namespace
 
 struct LatticeSampler::Law {
-  enum class Weight { gaussian, exponential };
+  /// `of_integers`: binomial and Skellam, known by `integers` alone.
+  enum class Weight { gaussian, exponential, of_integers };
   enum class Points { rounded, discrete };
 
   Weight weight;
   Points points;
   bool two_sided;
   /// sigma^2 of a Gaussian weight, b of an exponential one.
-  std::function<Interval(mpfr_prec_t)> parameter;
+  std::function<Interval(mpfr_prec_t)> parameter = {};
+  std::optional<IntegerLaw> integers = {};
+
+  [[nodiscard]] static Law of(const IntegerLaw& law) {
+    return {.weight = Weight::of_integers, .points = Points::discrete, .two_sided = true, .integers = law};
+  }
 
   [[nodiscard]] bool is_gaussian() const { return weight == Weight::gaussian; }
   [[nodiscard]] bool is_rounded() const { return points == Points::rounded; }
+  /// No greater magnitude is sampled.
+  [[nodiscard]] std::uint64_t largest() const { return integers ? integers->largest() : static_cast<std::uint64_t>(saturation); }
+  /// The tail, where about e^-log_tail_start of the law is left, begins at so many scales.
+  [[nodiscard]] double tail_start() const { return weight == Weight::exponential ? log_tail_start : std::sqrt(2 * log_tail_start); }
   /// sigma or b, nearly.
   [[nodiscard]] double approximate_scale() const {
+    if (integers) return std::sqrt(integers->variance());
     const double value = parameter(first_precision).enclosure().upper;
     return is_gaussian() ? std::sqrt(value) : value;
   }
@@ -162,13 +176,19 @@ struct LatticeSampler::Tables {
       // The nearest integer takes one digit more than the integer below.
       has_second_word = log2_width + 1 > place_digits;
       const double blocks_per_scale = std::ldexp(scale, -log2_width);
-      tail = checked_cast<std::uint64_t>(blocks_per_scale * (law.is_gaussian() ? std::sqrt(2 * log_tail_start) : log_tail_start));
-      step_in_blocks = std::ldexp(1.0, -log2_width);
-      rate = rate_at(first_precision).enclosure().upper;
-      set_tail_piece();
-      set_acceptances();
+      tail = checked_cast<std::uint64_t>(blocks_per_scale * law.tail_start());
+      if (law.integers) {
+        set_heights();
+      } else {
+        step_in_blocks = std::ldexp(1.0, -log2_width);
+        rate = rate_at(first_precision).enclosure().upper;
+        set_tail_piece();
+        set_acceptances();
+      }
+    } else if (law.integers) {
+      tail = tail_of_integers();
     } else {
-      tail = checked_cast<std::uint64_t>(scale * (law.is_gaussian() ? std::sqrt(2 * log_tail_start) : log_tail_start)) + 1;
+      tail = checked_cast<std::uint64_t>(scale * law.tail_start()) + 1;
     }
     set_thresholds();
     set_slots();
@@ -193,26 +213,40 @@ struct LatticeSampler::Tables {
   /// S(1), ..., S(tail).
   [[nodiscard]] std::vector<Interval> survivals(mpfr_prec_t precision) const {
     if (is_wide) return survivals_of_weights(block_weights(precision), precision);
-    if (law.is_gaussian() && !law.is_rounded()) return survivals_of_weights(integer_weights(precision), precision);
+    if (sums_weights()) return survivals_of_weights(integer_weights(precision), precision);
     std::vector<Interval> result;
     result.reserve(tail);
     if (law.is_gaussian()) {
-      for (std::uint64_t j = 1; j <= tail; ++j) result.push_back(survival(j, precision));
+      for (std::uint64_t j = 1; j <= tail; ++j) result.push_back(survival_by_formula(j, precision));
       return result;
     }
     const Interval factor = exp(-(Interval{1, precision} / law.parameter(precision)));
-    result.push_back(survival(1, precision));
+    result.push_back(survival_by_formula(1, precision));
     while (result.size() < tail) result.push_back(result.back() * factor);
     return result;
   }
 
-  /// S(j), for a wide law and a discrete Gaussian only up to the tail and from sums over all weights.
-  [[nodiscard]] Interval survival(std::uint64_t j, mpfr_prec_t precision) const {
-    if (is_wide) return survivals(precision).at(j - 1);
+  /// The weights that were last summed: the decisions about one T share them.
+  struct Weights {
+    mpfr_prec_t precision = 0;
+    std::vector<Interval> values = {};
+  };
+
+  /// S(j), for a wide law only up to the tail, and where there is no formula from sums over all weights.
+  [[nodiscard]] Interval survival(std::uint64_t j, mpfr_prec_t precision, Weights& known) const {
+    if (is_wide || sums_weights()) {
+      if (known.precision != precision || known.values.size() <= j) {
+        known = {precision, is_wide ? block_weights(precision) : weights_of_integers(precision, j)};
+      }
+      return survival_of_weights(known.values, j, precision);
+    }
+    return survival_by_formula(j, precision);
+  }
+
+  [[nodiscard]] Interval survival_by_formula(std::uint64_t j, mpfr_prec_t precision) const {
     const Interval parameter = law.parameter(precision);
     const Interval at = exactly(j, precision);
     if (law.is_gaussian()) {
-      if (!law.is_rounded()) return survival_of_discrete_gaussian(j, precision);
       return erfc((at - Interval{0.5, precision}) / sqrt(Interval{2, precision} * parameter));
     }
     if (law.is_rounded()) return exp(-((at - Interval{0.5, precision}) / parameter));
@@ -229,10 +263,22 @@ struct LatticeSampler::Tables {
       sum = sum + weights[i];
       result.push_back(sum);
     }
-    const Interval scale = Interval{1, precision} / (sum + weights[0]);
+    // A quotient of exact sums that is a number of few digits is exact, too, and so decides.
+    const Interval all = sum + weights[0];
     std::reverse(result.begin(), result.end());
-    for (auto& survival : result) survival = survival * scale;
+    for (auto& survival : result) survival = survival / all;
     return result;
+  }
+
+  [[nodiscard]] static Interval survival_of_weights(const std::vector<Interval>& weights, std::uint64_t j, mpfr_prec_t precision) {
+    const auto sum = [&](std::size_t first, std::size_t last, const Interval& beyond) {
+      Interval result = beyond;
+      while (last-- > first) result = result + weights[last];
+      return result;
+    };
+    const auto first = std::min<std::size_t>(j, weights.size());
+    const Interval above = sum(first, weights.size(), Interval{0, precision});
+    return above / sum(0, first, above);
   }
 
   /// exp(-rate i^2) or exp(-rate i) for i = 0, ..., count - 1.
@@ -251,21 +297,38 @@ struct LatticeSampler::Tables {
 
   /// The envelope's weights of blocks 0, ..., tail, in units of a block's width.
   [[nodiscard]] std::vector<Interval> block_weights(mpfr_prec_t precision) const {
-    auto weights = powers(rate_at(precision), tail + 1);
+    std::vector<Interval> weights;
+    for (const double height : heights) weights.emplace_back(height, precision);
+    if (!law.integers) weights = powers(rate_at(precision), tail + 1);
     // Pieces of 2^log2_piece blocks: 1 + 1/2 + 1/4 + ... = 2.
     weights.back() = weights.back() * Interval{std::ldexp(2.0, log2_piece), precision};
     return weights;
   }
 
-  /// A discrete Gaussian's weights of the magnitudes 0, ..., tail - 1 and of all from `tail` on, the former halved at 0 for its one sign.
+  /// Narrow laws whose S(j) have no formula.
+  [[nodiscard]] bool sums_weights() const { return law.integers || (law.is_gaussian() && !law.is_rounded()); }
+
+  /// Of magnitudes 0, 1, ..., at least up to `at_least`, halved at 0 for its one sign; the last one encloses the sum from there on. \pre narrow
+  [[nodiscard]] std::vector<Interval> weights_of_integers(mpfr_prec_t precision, std::uint64_t at_least) const {
+    return law.integers ? law.integers->weights(precision, at_least) : discrete_gaussian_weights(precision, at_least);
+  }
+
+  /// The first magnitude that is reached with less than e^-log_tail_start, or the largest there is.
+  [[nodiscard]] std::uint64_t tail_of_integers() const {
+    const auto reached = survivals_of_weights(weights_of_integers(first_precision, 0), first_precision);
+    const auto rare = std::partition_point(reached.begin(), reached.end(),
+                                           [](const Interval& s) { return s.enclosure().upper >= std::exp(-log_tail_start); });
+    return std::min(static_cast<std::uint64_t>(rare - reached.begin()) + 1, law.largest());
+  }
+
+  /// Those of the magnitudes 0, ..., tail - 1 and of all from `tail` on.
   [[nodiscard]] std::vector<Interval> integer_weights(mpfr_prec_t precision) const {
-    auto weights = discrete_gaussian_weights(precision, tail);
+    auto weights = weights_of_integers(precision, tail);
     for (std::size_t i = tail + 1; i < weights.size(); ++i) weights[tail] = weights[tail] + weights[i];
     weights.resize(tail + 1, Interval{0, precision});
     return weights;
   }
 
-  /// Halved at 0; the last one is an enclosure of the sum from there on. \pre narrow
   [[nodiscard]] std::vector<Interval> discrete_gaussian_weights(mpfr_prec_t precision, std::uint64_t at_least) const {
     const Interval rate_here = Interval{0.5, precision} / law.parameter(precision);
     // Until the last weight is below 2^-precision: below, S is known to that many digits beyond its largest.
@@ -278,11 +341,6 @@ struct LatticeSampler::Tables {
     const Interval ratio = exp(-(rate_here * exactly(2 * (count - 1) + 1, precision)));
     weights.back() = hull(weights.back(), weights.back() / (one - ratio));
     return weights;
-  }
-
-  [[nodiscard]] Interval survival_of_discrete_gaussian(std::uint64_t j, mpfr_prec_t precision) const {
-    const auto weights = discrete_gaussian_weights(precision, j);
-    return survivals_of_weights(weights, precision).at(j - 1);
   }
 
   void set_thresholds() {
@@ -320,6 +378,23 @@ struct LatticeSampler::Tables {
     }
   }
 
+  /// The envelope of a binomial or Skellam law and what is accepted under it, from doubles within their margin.
+  void set_heights() {
+    constexpr double margin = IntegerWeight::margin;
+    weight.emplace(*law.integers);
+    const auto at_block = [&](std::uint64_t i) { return weight->near_everywhere(i << log2_width); };
+    const auto share_of = [](double part, double whole) {
+      return checked_cast<std::uint16_t>(std::ldexp(part / whole, acceptance_digits));
+    };
+    for (std::uint64_t i = 0; i <= tail; ++i) {
+      const double here = at_block(i);
+      if (i > 0) acceptances.push_back(share_of(here - margin, heights.back()));
+      heights.push_back(here + margin);
+    }
+    const double largest_half = (at_block(tail) - margin) / 2;
+    while (!(at_block(tail + (std::uint64_t{1} << log2_piece)) + margin < largest_half)) ++log2_piece;
+  }
+
   // ---- Slots ----
 
   /// The first digits of the one threshold in the slot, or of the slot where there is none; the index of a T above it; what U's first
@@ -339,7 +414,7 @@ struct LatticeSampler::Tables {
       while (index < thresholds.size() && thresholds[index] >> below_slot == slot) ++index;
       const std::uint64_t digits =
           index == before ? slot << (wide_digits - slot_bits) : thresholds[before] >> (narrow_digits - wide_digits);
-      const bool decides = index - before <= 1 && index < tail;
+      const bool decides = index - before <= 1 && (index < tail || (!is_wide && tail == law.largest()));
       slots[slot] = pack(digits, before, decides ? acceptance_of(before, index) : 0);
     }
   }
@@ -355,9 +430,9 @@ struct LatticeSampler::Tables {
   // ---- One sample, decided from its words ----
 
   /// Whether T < S(j); draws a word exactly where S(j) lies strictly inside the interval that T is known to be in.
-  [[nodiscard]] bool reaches(LazyReal& t, std::uint64_t j, const NextWord& next) const {
+  [[nodiscard]] bool reaches(LazyReal& t, std::uint64_t j, Weights& known, const NextWord& next) const {
     for (mpfr_prec_t precision = t.precision();;) {
-      const Interval threshold = survival(j, precision);
+      const Interval threshold = survival(j, precision, known);
       const Interval low = t.low(precision);
       const Interval high = t.high(precision);
       // A threshold is positive, also where its enclosure underflows to zero.
@@ -373,13 +448,14 @@ struct LatticeSampler::Tables {
     }
   }
 
-  /// The largest index that T reaches, at least `known`, by doubling strides and bisection.
-  [[nodiscard]] std::uint64_t search(LazyReal& t, std::uint64_t known, const NextWord& next) const {
-    const std::uint64_t limit = is_wide ? tail + 1 : static_cast<std::uint64_t>(saturation) + 1;
-    std::uint64_t low = known;
+  /// The largest index that T reaches, at least `reached`, by doubling strides and bisection.
+  [[nodiscard]] std::uint64_t search(LazyReal& t, std::uint64_t reached, const NextWord& next) const {
+    const std::uint64_t limit = (is_wide ? tail : law.largest()) + 1;
+    std::uint64_t low = reached;
     std::uint64_t high = limit;
+    Weights known;
     for (std::uint64_t stride = 1; stride < limit - low; stride *= 2) {
-      if (!reaches(t, low + stride, next)) {
+      if (!reaches(t, low + stride, known, next)) {
         high = low + stride;
         break;
       }
@@ -387,7 +463,7 @@ struct LatticeSampler::Tables {
     }
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
-      (reaches(t, middle, next) ? low : high) = middle;
+      (reaches(t, middle, known, next) ? low : high) = middle;
     }
     return low;
   }
@@ -413,7 +489,8 @@ struct LatticeSampler::Tables {
       if (!t.is_extended()) t.extend(next());
       if (t.first_63() != thresholds[j - 1]) return t.first_63() < thresholds[j - 1];
     }
-    return reaches(t, j, next);
+    Weights known;
+    return reaches(t, j, known, next);
   }
 
   /// Whether U < 2^halvings exp(-loss) for the place y = start + 2^log2_scale V in blocks after block i. Draws a word for each of V (of a
@@ -438,6 +515,19 @@ struct LatticeSampler::Tables {
       } else {
         precision *= 2;
       }
+    }
+  }
+
+  /// The same for a binomial or Skellam law: whether U < 2^halvings f(k) / height. The number of U's digits sets the precision. More precision is no
+  /// help where a ratio has so few digits that it is equal to an end of U's interval; more digits of U are.
+  [[nodiscard]] bool accepts_integer(std::uint64_t k, double height, LazyReal& u, std::uint64_t halvings, const NextWord& next) const {
+    for (;; u.extend(next())) {
+      const mpfr_prec_t precision = u.precision() + 64 + static_cast<mpfr_prec_t>(halvings);
+      const Interval factor{std::ldexp(1.0, weight->log2_scale()), precision};
+      const Interval doubled = exp(exactly(halvings, precision) * log(Interval{2, precision}));
+      const Interval ratio = factor * doubled * law.integers->probability(k, precision) / Interval{height, precision};
+      if (surely_below(u.high(precision), ratio)) return true;
+      if (surely_below(ratio, u.low(precision))) return false;
     }
   }
 
@@ -491,6 +581,7 @@ struct LatticeSampler::Tables {
     if (magnitude == 0 && negative && has_halved_zero()) return std::nullopt;
     const std::uint64_t u_digits = u_digits_of(words[0]);
     if (u_digits < acceptances[i]) return magnitude;
+    if (law.integers) return settle_integer<by_table>(magnitude, heights[i], u_digits, next);
 
     LazyReal v = place(v_digits, known_place_digits(), 0);
     LazyReal u{u_digits, acceptance_digits};
@@ -532,6 +623,30 @@ struct LatticeSampler::Tables {
     return std::nullopt;
   }
 
+  template <bool by_table>
+  [[nodiscard]] std::optional<std::int64_t> settle_integer(std::int64_t magnitude, double height, std::uint64_t u_digits,
+                                                           const NextWord& next) const {
+    LazyReal u{u_digits, acceptance_digits};
+    const auto k = static_cast<std::uint64_t>(magnitude);
+    if constexpr (by_table) {
+      constexpr double u_unit = 1.0 / (1U << acceptance_digits);
+      const double low = weight->near(k) - IntegerWeight::margin;
+      const double high = low + 2 * IntegerWeight::margin;
+      const double u_low = static_cast<double>(u_digits) * u_unit;
+      if ((u_low + u_unit) * height < low) return magnitude;
+      if (u_low * height > high) return std::nullopt;
+      if (u_low * height < low && (u_low + u_unit) * height > high) {  // in doubt
+        const std::uint64_t more = next();
+        u.extend(more);
+        const double u_known = u_low + static_cast<double>(more) * 0x1p-64 * u_unit;
+        if (u_known * height < low) return magnitude;
+        if (u_known * height > high) return std::nullopt;
+      }
+    }
+    if (accepts_integer(k, height, u, 0, next)) return magnitude;
+    return std::nullopt;
+  }
+
   [[nodiscard]] std::optional<std::int64_t> settle_in_tail(const std::uint64_t* words, const NextWord& next) const {
     // A place in a piece may take more digits than one word has.
     std::uint64_t v_digits = place_of(words);
@@ -545,6 +660,11 @@ struct LatticeSampler::Tables {
     const Wide magnitude = (static_cast<Wide>(tail + start) << log2_width) + static_cast<Wide>(offset(v_digits, log2_piece));
     LazyReal v = place(v_digits, 64, log2_piece);
     LazyReal u{u_digits_of(words[0]), acceptance_digits};
+    if (law.integers) {
+      const std::int64_t clamped = clamp_to_saturation(magnitude);
+      if (accepts_integer(static_cast<std::uint64_t>(clamped), heights[tail], u, piece, next)) return clamped;
+      return std::nullopt;
+    }
     if (accepts(tail, start, log2_piece, v, u, piece, next)) return clamp_to_saturation(magnitude);
     return std::nullopt;
   }
@@ -557,6 +677,8 @@ struct LatticeSampler::Tables {
   int log2_piece = 0;            ///< blocks in a piece of the tail
   double rate = 0;
   double step_in_blocks = 0;
+  std::optional<IntegerWeight> weight;  ///< of a wide binomial or Skellam law
+  std::vector<double> heights;          ///< of its envelope on blocks 0, ..., tail
   std::vector<std::uint64_t> thresholds;
   std::vector<std::uint16_t> acceptances;
   std::vector<std::uint64_t> slots;
@@ -609,11 +731,26 @@ LatticeSampler LatticeSampler::geometric(Rational scale) {
        }}};
 }
 
+LatticeSampler LatticeSampler::binomial(std::uint64_t flips) {
+  if (flips < 2 || flips % 2 != 0 || flips > std::uint64_t{1} << log2_most_flips) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("flips is {}, must be even, from 2 to 2^{}", flips, log2_most_flips)};
+  }
+  return LatticeSampler{Law::of(IntegerLaw::binomial(flips))};
+}
+
+LatticeSampler LatticeSampler::skellam(double mean) {
+  const accounting::StandardFloatingPoint environment;  // in which twice a subnormal mean is exact
+  require_scale("mean", mean, log2_largest_mean);
+  return LatticeSampler{Law::of(IntegerLaw::skellam(mean))};
+}
+
 bool LatticeSampler::is_wide() const noexcept { return tables_->is_wide; }
 int LatticeSampler::log2_block_width() const noexcept { return tables_->log2_width; }
 int LatticeSampler::log2_tail_piece() const noexcept { return tables_->log2_piece; }
 std::span<const std::uint64_t> LatticeSampler::thresholds() const noexcept { return tables_->thresholds; }
 std::span<const std::uint16_t> LatticeSampler::acceptances() const noexcept { return tables_->acceptances; }
+
+std::span<const double> LatticeSampler::heights() const noexcept { return tables_->heights; }
 
 // The loops below have no branch that depends on a sample. They write the places of undecided samples to `undecided` and return their
 // number.

@@ -2,7 +2,8 @@
 // is decided by interval arithmetic and further bits. Nothing is approximated; docs/proofs/samplers.md has the proofs.
 //
 // A law is a symmetric (or one-sided) law of integers k whose magnitude has decreasing weights, exp(-x^2 / (2 sigma^2)) or exp(-x / b),
-// taken at the integers themselves (discrete) or over the reals that round to an integer (rounded).
+// taken at the integers themselves (discrete) or over the reals that round to an integer (rounded); or one of the symmetric laws of
+// integer_law.h, binomial and Skellam, whose probabilities have no such formula.
 //
 //   narrow, scale at most 128 (rounded Gaussian: 32)
 //                               one word per sample: bit 0 is the sign, the others are the first 63 binary digits of a uniform T, and the
@@ -56,6 +57,10 @@ class LatticeSampler {
   [[nodiscard]] static LatticeSampler discrete_gaussian(Rational variance);
   [[nodiscard]] static LatticeSampler discrete_laplace(Rational scale);
   [[nodiscard]] static LatticeSampler geometric(Rational scale);
+  /// Heads among `flips` fair coin flips minus flips / 2. \pre even, 2 <= flips <= 2^52.
+  [[nodiscard]] static LatticeSampler binomial(std::uint64_t flips);
+  /// The difference of two Poisson variables of this mean each. \pre 0 < mean <= 2^50.
+  [[nodiscard]] static LatticeSampler skellam(double mean);
 
   /// The next sample: a block of one. Compiled for each source of bits, for those who count nanoseconds.
   template <ReleaseBits Bits>
@@ -90,8 +95,12 @@ class LatticeSampler {
   [[nodiscard]] int log2_block_width() const noexcept;
   /// floor(2^63 S(j)) for j = 1, 2, ...
   [[nodiscard]] std::span<const std::uint64_t> thresholds() const noexcept;
-  /// floor(2^16 r) for the least ratio r of density to envelope, of each block before the tail; wide only.
+  /// floor(2^16 r) for the least ratio r of density to envelope, of each block before the tail, or a little less for binomial and Skellam laws;
+  /// wide only.
   [[nodiscard]] std::span<const std::uint16_t> acceptances() const noexcept;
+  /// The envelope of a wide binomial or Skellam law on blocks 0, ..., tail, in units of the law times the greatest power of two that is at
+  /// most sigma; else empty.
+  [[nodiscard]] std::span<const double> heights() const noexcept;
   /// What the tail begins with: the number of blocks in the first piece, each further one of which has half the envelope; wide only.
   [[nodiscard]] int log2_tail_piece() const noexcept;
 

@@ -6,17 +6,21 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/mechanisms/additive/binomial.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
+#include <surety/mechanisms/additive/skellam.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 
 #include <binding/binding.h>
+#include <support/integer_laws.h>
 #include <support/random.h>
 
 namespace surety::mechanisms::discrete_test {
@@ -154,6 +158,79 @@ RC_GTEST_PROP(BindingDiscreteLaplace, NeverCostsMoreThanItsEventSays, ()) {
   RC_ASSERT(quotients(event, shifted(law, x) * shifted(law, y), {{0.2}, {0, 1e-5}}).least >= 1);
 }
 
+// ---- Binomial and Skellam -------------------------------------------------------------------------------------------------------
+
+/// P(noise >= k) for k >= 1, from probabilities up to `most`.
+SymmetricLaw summed(std::int64_t reach, std::int64_t most, const std::function<Real(std::uint64_t)>& probability) {
+  std::vector<Real> at_least(static_cast<std::size_t>(most) + 2, Real{0, law_bits});
+  for (std::int64_t k = most; k >= 1; --k) {
+    at_least[static_cast<std::size_t>(k)] = at_least[static_cast<std::size_t>(k) + 1] + probability(static_cast<std::uint64_t>(k));
+  }
+  return {[at_least](std::int64_t k) {
+            const auto place = static_cast<std::size_t>(k);
+            return place < at_least.size() ? at_least[place] : Real{0, law_bits};
+          },
+          reach};
+}
+
+/// With the outermost results of both sides lumped together, so that each has a probability under one of two neighbours.
+SymmetricLaw binomial_law(std::uint64_t flips) {
+  const auto half = static_cast<std::int64_t>(flips / 2);
+  const auto reach = std::min(half - 1, static_cast<std::int64_t>(6.5 * std::sqrt(static_cast<double>(flips))));
+  return summed(reach, half, [flips](std::uint64_t k) { return testing::binomial_probability(flips, k, law_bits); });
+}
+
+SymmetricLaw skellam_law(double mean) {
+  const double sigma = std::sqrt(2 * mean);
+  return summed(static_cast<std::int64_t>(13 * sigma) + 9, static_cast<std::int64_t>(17 * sigma) + 40,
+                [mean](std::uint64_t k) { return testing::skellam_probability(mean, k, law_bits); });
+}
+
+Binomial binomial(std::uint64_t flips, std::uint64_t sensitivity) {
+  return Binomial{{.flips = Count{flips}, .sensitivity = CoordinateSensitivity{Count{sensitivity}}, .adjacency = adjacency}};
+}
+Skellam skellam(double mean, std::uint64_t sensitivity) {
+  return Skellam{{.mean = PoissonMean{mean}, .sensitivity = CoordinateSensitivity{Count{sensitivity}}, .adjacency = adjacency}};
+}
+
+TEST(BindingBinomial, DrawsTheNoiseThatItsEventNames) {
+  for (const std::uint64_t flips : {2U, 20U, 200U}) {
+    const auto mechanism = binomial(flips, 1);
+    const auto named = std::get<Event::Binomial>(mechanism.event().node()).flips.value();
+    EXPECT_TRUE(draws(release_of_zero(mechanism), binomial_law(named)));
+    EXPECT_FALSE(draws(release_of_zero(mechanism), binomial_law(named + 2)));
+  }
+}
+
+TEST(BindingBinomial, CostsWhatItsEventSays) {
+  for (const auto& [flips, s] : {std::pair{20U, 1U}, std::pair{400U, 1U}, std::pair{1000U, 5U}}) {
+    const auto truth = shifted(binomial_law(flips), s);
+    const Points points{{0.1, 0.5, 1}, {1e-2, 1e-5}};
+    EXPECT_TRUE(binds(binomial(flips, s).event(), truth, points));
+    EXPECT_TRUE(claims_too_little(binomial(4 * flips, s).event(), truth, points));  // a variance of n, as of flips of +-1
+    EXPECT_TRUE(claims_too_little(binomial(flips, s).event(), shifted(binomial_law(flips), s + 1), points));
+  }
+}
+
+TEST(BindingSkellam, DrawsTheNoiseThatItsEventNames) {
+  for (const double mean : {0.2, 2.5, 30.0}) {
+    const auto mechanism = skellam(mean, 1);
+    const auto named = std::get<Event::Skellam>(mechanism.event().node()).mean.value();
+    EXPECT_TRUE(draws(release_of_zero(mechanism), skellam_law(named)));
+    EXPECT_FALSE(draws(release_of_zero(mechanism), skellam_law(named * (1 + 1e-12))));
+    EXPECT_FALSE(draws(release_of_zero(mechanism), skellam_law(named / 2)));
+  }
+}
+
+TEST(BindingSkellam, CostsWhatItsEventSays) {
+  for (const auto& [mean, s] : {std::pair{2.5, 1U}, std::pair{100.0, 1U}, std::pair{150.3, 6U}}) {
+    const auto truth = shifted(skellam_law(mean), s);
+    EXPECT_TRUE(binds(skellam(mean, s).event(), truth));
+    EXPECT_TRUE(claims_too_little(skellam(2 * mean, s).event(), truth));  // the mean of the difference's parts taken for the variance
+    EXPECT_TRUE(claims_too_little(skellam(mean, s).event(), shifted(skellam_law(mean), s + 1)));
+  }
+}
+
 // ---- Truncated geometric --------------------------------------------------------------------------------------------------------
 
 /// The law of a release within a range, from the outside: where the word turns from one magnitude of noise to the next, on either side.
@@ -225,12 +302,16 @@ TEST(BindingDiscreteNoise, TakesEveryInteger) {
   };
   const auto gaussian = discrete_gaussian(3, 1);
   const auto laplace = discrete_laplace(3, 1);
+  const auto flips = binomial(36, 1);
+  const auto poisson = skellam(4.5, 1);
   const TruncatedGeometric truncated{
       {.scale = NoiseScale{3}, .sensitivity = L1Sensitivity{1}, .range = IntegerRange{0, 100}, .adjacency = adjacency}};
   for (const auto& [beyond, end] :
        {std::pair{greatest, largest_sum}, std::pair{least, -largest_sum}, std::pair{largest_sum + 5, largest_sum}}) {
     EXPECT_EQ(results(gaussian, beyond), results(gaussian, end));
     EXPECT_EQ(results(laplace, beyond), results(laplace, end));
+    EXPECT_EQ(results(flips, beyond), results(flips, end));
+    EXPECT_EQ(results(poisson, beyond), results(poisson, end));
     EXPECT_EQ(results(truncated, beyond), results(truncated, end > 0 ? 100 : 0));
     EXPECT_LT(std::abs(results(laplace, beyond)), largest_sum);
   }

@@ -43,6 +43,13 @@ std::vector<Case> cases() {
     all.push_back({discrete_laplace(value), [scale] { return DiscreteLaplaceNoise{scale}; }});
     all.push_back({geometric(4 * value), [scale] { return GeometricNoise{Rational{4 * scale.num, scale.den}}; }});
   }
+  // The small ones of a table, the others of blocks, 2^52 flips of two words. Others: mutants_test.cpp.
+  for (const std::uint64_t flips : {std::uint64_t{100}, std::uint64_t{1'000'000}, std::uint64_t{1} << 52}) {
+    all.push_back({binomial(flips), [flips] { return BinomialNoise{flips}; }});
+  }
+  for (const double mean : {0.3, 500'000.25}) {
+    all.push_back({skellam(mean), [mean] { return SkellamNoise{mean}; }});
+  }
   return all;
 }
 

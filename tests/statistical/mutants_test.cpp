@@ -65,6 +65,7 @@ inline constexpr bool surety::is_cryptographic<surety::statistical::ReusingBits>
 namespace surety::statistical::mutants_test {
 namespace {
 
+using mechanisms::BinomialNoise;
 using mechanisms::DiscreteGaussianNoise;
 using mechanisms::DiscreteLaplaceNoise;
 using mechanisms::draw_word;
@@ -75,6 +76,7 @@ using mechanisms::Rational;
 using mechanisms::ReplayBits;
 using mechanisms::RoundedGaussian;
 using mechanisms::RoundedLaplace;
+using mechanisms::SkellamNoise;
 
 struct Mutant {
   std::string name;
@@ -246,6 +248,15 @@ std::vector<Mutant> mutants() {
   const auto cut = each(DiscreteLaplaceNoise{Rational{10, 1}}, "cut",
                         [](std::int64_t k, std::uint64_t) { return std::clamp<std::int64_t>(k, -83, 83); });
   all.push_back({"a table without its tail, discrete Laplace", discrete_laplace(10), 1e6, cut});
+  // A variance of n / 4 and of (n + 2) / 4, of 2 mu and of mu.
+  all.push_back({"a flip too many on each side, 100 flips", binomial(100), 1e6, samples_of(BinomialNoise{102}, "more flips")});
+  all.push_back({"Gaussian for binomial, 36 flips", binomial(36), 5e6, samples_of(DiscreteGaussianNoise{Rational{9, 1}}, "Gaussian")});
+  all.push_back({"0.4 % fewer flips, 1e6 flips", binomial(1'000'000), 2e7, samples_of(BinomialNoise{996'000}, "fewer flips")});
+  all.push_back({"the mean taken for the variance, Skellam", skellam(25.5), 1e5, samples_of(SkellamNoise{12.75}, "mean")});
+  all.push_back({"Gaussian for Skellam, mean 4.5", skellam(4.5), 2e6, samples_of(DiscreteGaussianNoise{Rational{9, 1}}, "Gaussian")});
+  const auto stuck =
+      each(SkellamNoise{500'000.25}, "even", [](std::int64_t k, std::uint64_t word) { return word >> 56 == 0 ? k & ~1 : k; });
+  all.push_back({"even once in 256, Skellam", skellam(500'000.25), 2e7, stuck});
   return all;
 }
 
@@ -276,6 +287,13 @@ TEST(Mutants, AreNotFoundAmongRightSamples) {
     EXPECT_TRUE(fits(judge(
         rounded_gaussian(sigma), [&](Samples samples) { right.fill(samples, bits); }, sample_size())));
   }
+  const auto expect_right = [](const LatticeLaw& law, const LatticeNoise& right) {
+    auto bits = stream(law.name);
+    EXPECT_TRUE(fits(judge(
+        law, [&](Samples samples) { right.fill(samples, bits); }, sample_size())));
+  };
+  expect_right(binomial(36), BinomialNoise{36});
+  for (const double mean : {4.5, 25.5, 0x1p50}) expect_right(skellam(mean), SkellamNoise{mean});
 }
 
 }  // namespace

@@ -52,6 +52,55 @@ LatticeLaw discrete_gaussian(double variance) {
 
 namespace {
 
+/// From quotients P(k) / P(k - 1), k = 1, 2, ..., in long double: some 1e-19 each.
+LatticeLaw by_quotients(std::string name, double deviation, const std::vector<long double>& quotients) {
+  auto tails = std::make_shared<std::vector<double>>(quotients.size() + 1);
+  std::vector<long double> weights{1};
+  for (const auto quotient : quotients) weights.push_back(weights.back() * quotient);
+  std::vector<long double> sums(weights.size() + 1);
+  for (std::size_t k = weights.size(); k-- > 0;) sums[k] = sums[k + 1] + weights[k];
+  for (std::size_t k = 1; k < weights.size(); ++k) (*tails)[k] = static_cast<double>(sums[k] / (1 + 2 * sums[1]));
+  return {.name = std::move(name), .deviation = deviation, .at_least = [tails](double j) {
+            return j < static_cast<double>(tails->size()) ? (*tails)[static_cast<std::size_t>(j)] : 0.0;
+          }};
+}
+
+/// As a rounded Gaussian, from which P(K >= j) differs by less than a relative j^4 / variance^3.
+LatticeLaw as_gaussian(std::string name, double deviation) {
+  auto law = rounded_gaussian(deviation);
+  law.name = std::move(name);
+  return law;
+}
+
+}  // namespace
+
+LatticeLaw binomial(std::uint64_t flips) {
+  const auto n = static_cast<long double>(flips);
+  const double deviation = static_cast<double>(std::sqrt(n) / 2);
+  std::string name = fmt::format("binomial, {} flips", flips);
+  if (flips >= std::uint64_t{1} << 50) return as_gaussian(std::move(name), deviation);
+  std::vector<long double> quotients;
+  for (long double k = 1; k <= n / 2 && k < 38 * deviation + 3; ++k) quotients.push_back((n / 2 - k + 1) / (n / 2 + k));
+  return by_quotients(std::move(name), deviation, quotients);
+}
+
+LatticeLaw skellam(double mean) {
+  const double deviation = std::sqrt(2 * mean);
+  std::string name = fmt::format("Skellam, mean {}", mean);
+  if (mean >= 0x1p48) return as_gaussian(std::move(name), deviation);
+  // I_k / I_(k-1) of x = 1 / (2 k / x + I_(k+1) / I_k).
+  const auto count = static_cast<std::size_t>(38 * deviation + 80);
+  std::vector<long double> quotients(count);
+  long double quotient = 0;
+  for (std::size_t k = 2 * count; k >= 1; --k) {
+    quotient = 1 / (static_cast<long double>(k) / mean + quotient);
+    if (k <= count) quotients[k - 1] = quotient;
+  }
+  return by_quotients(std::move(name), deviation, quotients);
+}
+
+namespace {
+
 class LatticeStatistics {
  public:
   LatticeStatistics(LatticeLaw law, std::int64_t expected_samples) : law_{std::move(law)} {

@@ -41,6 +41,10 @@ LatticeLaw rounded_laplace(double scale);
 LatticeLaw discrete_laplace(double scale);
 LatticeLaw geometric(double scale);
 LatticeLaw discrete_gaussian(double variance);
+/// \pre n is even, at most 2^32, or from 2^50 on.
+LatticeLaw binomial(std::uint64_t flips);
+/// \pre mean <= 2^30, or from 2^48 on.
+LatticeLaw skellam(double mean);
 
 using Samples = std::span<std::int64_t>;
 using Fill = std::function<void(Samples)>;

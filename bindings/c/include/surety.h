@@ -174,7 +174,7 @@ typedef struct surety_noise surety_noise;
 /* What noise is made of. */
 typedef struct surety_noise_options {
   size_t size;        /* sizeof(surety_noise_options) */
-  double scale;       /* sigma or b over the sensitivity; of noise on integers, sigma or b in steps of the integers */
+  double scale;       /* sigma or b over the sensitivity; of noise on integers, in steps of the integers; 0 for binomial and skellam */
   double sensitivity; /* how far one record moves the values, in the norm that each says */
   size_t dimension;   /* how many values a release has: of noise for real numbers */
   double step;        /* of the public grid, a power of two: of noise for real numbers; 0 for one that fits doubles */
@@ -201,6 +201,13 @@ SURETY_API surety_code surety_discrete_laplace_create(const surety_noise_options
 /* Discrete Laplace noise with results from `lowest` to `highest`, a public range within 2^61 of 0: the best there is for a count. */
 SURETY_API surety_code surety_truncated_geometric_create(const surety_noise_options* options, int64_t lowest, int64_t highest,
                                                          surety_noise** noise, surety_failure** failure);
+/* The number of heads among `flips` fair coin flips minus flips / 2, of variance flips / 4. `flips` is even, from 2 to 2^52. A record moves one value
+ * by at most the sensitivity, a whole number, and no other; the same for skellam. */
+SURETY_API surety_code surety_binomial_create(const surety_noise_options* options, uint64_t flips, surety_noise** noise,
+                                              surety_failure** failure);
+/* The difference of two independent Poisson variables of mean `mean` each, of variance 2 mean. `mean` is greater than 0 and at most 2^50. */
+SURETY_API surety_code surety_skellam_create(const surety_noise_options* options, double mean, surety_noise** noise,
+                                             surety_failure** failure);
 SURETY_API void surety_noise_free(surety_noise* noise);
 /* What one release is, for the accountants. */
 SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure);
@@ -221,7 +228,7 @@ SURETY_API surety_code surety_release_int64(surety_noise* noise, int64_t* values
 /* One release of the sum of `count` rows of `columns` numbers, which stand one after the other. Each row is scaled down to at most `clip` in the norm
  * of the noise, rounded toward zero to the grid, and added in integers; a row that is not finite counts as zero. So a record that is one row moves
  * the sum by at most `clip`, or twice that under replace-one, whatever it holds and in every order: refused where that is more than the noise's
- * sensitivity. `columns` is the mechanism's dimension; of surety_discrete_gaussian_create 1, of the other noise on integers any number. Nothing
+ * sensitivity. `columns` is the mechanism's dimension; of discrete_gaussian, binomial and skellam 1, of the other noise on integers any number. Nothing
  * is refused for a value, and `sum`, of `columns` numbers, is written where all went well. */
 SURETY_API surety_code surety_release_sum_double(surety_noise* noise, const double* rows, size_t count, size_t columns, double clip,
                                                  double* sum, surety_failure** failure);

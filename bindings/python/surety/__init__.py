@@ -16,6 +16,7 @@ from surety._library import version as __version__
 from surety._logs import audit_log, calibrate_log
 from surety._model import Model
 from surety._noise import (
+    BinomialNoise,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -24,6 +25,7 @@ from surety._noise import (
     LaplaceNoise,
     Noise,
     SecureBits,
+    SkellamNoise,
     TruncatedGeometricNoise,
 )
 from surety._release import Plan, plan, release
@@ -32,6 +34,7 @@ from surety._statistics import Statistic, count, count_distinct, count_units, di
 from surety._train import FewUsableRecordsWarning, TrainingPlan, plan_training, train
 
 __all__ = [
+    "BinomialNoise",
     "Calibration",
     "Curve",
     "DiscreteGaussianNoise",
@@ -55,6 +58,7 @@ __all__ = [
     "Reservation",
     "Risk",
     "SecureBits",
+    "SkellamNoise",
     "Statistic",
     "SuretyError",
     "TrainingPlan",

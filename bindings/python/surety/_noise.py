@@ -50,7 +50,7 @@ class Noise:
 
     @property
     def scale(self) -> float:
-        """sigma of Gaussian noise, b of Laplace noise, in units of the data."""
+        """sigma of Gaussian noise, b of Laplace noise, in units of the data; of binomial and Skellam noise the standard deviation."""
         return self._scale
 
     @property
@@ -220,6 +220,37 @@ class DiscreteLaplaceNoise(Noise):
 
     def __init__(self, scale: float, *, sensitivity: float, adjacency: str) -> None:
         self._take(_library.discrete_laplace_noise, scale, sensitivity, adjacency)
+
+
+class BinomialNoise(Noise):
+    """Binomial noise for integers: the number of heads among ``flips`` fair coin flips minus ``flips`` / 2, exactly. ``flips`` is even, from 2 to
+    2^52. One record moves one value by at most ``sensitivity``, a whole number. ``scale`` is the standard deviation, sqrt(``flips``) / 2.
+
+    >>> import surety
+    >>> surety.BinomialNoise(10000, sensitivity=1, adjacency="replace-one").event
+    Event('binomial(10000, 1)', 'replace-one')
+    """
+
+    __slots__ = ()
+
+    def __init__(self, flips: int, *, sensitivity: int, adjacency: str) -> None:
+        self._take(_library.binomial_noise, flips, sensitivity, adjacency)
+
+
+class SkellamNoise(Noise):
+    """Skellam noise for integers: the difference of two independent Poisson variables of mean ``mean`` each, exactly. ``mean`` is greater than 0
+    and at most 2^50. One record moves one value by at most ``sensitivity``, a whole number. ``scale`` is the standard deviation,
+    sqrt(2 ``mean``).
+
+    >>> import surety
+    >>> surety.SkellamNoise(200, sensitivity=1, adjacency="replace-one")
+    <SkellamNoise of scale 20.0 on steps of 1.0: skellam(200, 1), replace-one>
+    """
+
+    __slots__ = ()
+
+    def __init__(self, mean: float, *, sensitivity: int, adjacency: str) -> None:
+        self._take(_library.skellam_noise, mean, sensitivity, adjacency)
 
 
 class TruncatedGeometricNoise(Noise):

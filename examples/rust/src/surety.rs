@@ -290,6 +290,18 @@ extern "C" {
         noise: *mut *mut surety_noise,
         failure: *mut *mut surety_failure,
     ) -> surety_code;
+    pub fn surety_binomial_create(
+        options: *const surety_noise_options,
+        flips: u64,
+        noise: *mut *mut surety_noise,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_skellam_create(
+        options: *const surety_noise_options,
+        mean: f64,
+        noise: *mut *mut surety_noise,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
     pub fn surety_noise_free(noise: *mut surety_noise);
     pub fn surety_noise_event(noise: *const surety_noise, event: *mut *mut surety_event, failure: *mut *mut surety_failure) -> surety_code;
     pub fn surety_noise_step(noise: *const surety_noise) -> f64;

@@ -185,6 +185,18 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   EXPECT_EQ(surety_k_norm_create(&options, 3, &noise, nullptr), SURETY_INVALID_ARGUMENT);
   SPOIL(surety_generalized_gaussian_create, {&options, 3.0, &noise, &none});
   surety_noise_free(noise);
+  auto unscaled = options;
+  unscaled.scale = 0;
+  SPOIL(surety_binomial_create, {&unscaled, 100, &noise, &none});
+  surety_noise_free(noise);
+  SPOIL(surety_skellam_create, {&unscaled, 2.5, &noise, &none});
+  surety_noise_free(noise);
+  noise = nullptr;
+  spoil_fields("options", unscaled, {&surety_noise_options::scale, &surety_noise_options::sensitivity}, [&](surety_noise_options* spoilt) {
+    EXPECT_EQ(surety_skellam_create(spoilt, 2.5, &noise, nullptr), SURETY_INVALID_ARGUMENT);
+    return surety_binomial_create(spoilt, 100, &noise, nullptr);
+  });
+  EXPECT_EQ(noise, nullptr);
   std::array<std::int64_t, 2> integers{1, 2};
   SPOIL(surety_truncated_geometric_create, {&options, 0, 10, &noise, &none});
   EXPECT_EQ(surety_truncated_geometric_create(&options, 10, 0, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "an empty range";

@@ -27,9 +27,11 @@
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/event_text.h>
+#include <surety/mechanisms/additive/binomial.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/skellam.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 
 #include <support/foreign_floating_point.h>
@@ -223,6 +225,8 @@ TEST(SuretyC, RefusesWithAMessage) {
     EXPECT_EQ(surety_laplace_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
     EXPECT_EQ(surety_discrete_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
     EXPECT_EQ(surety_discrete_laplace_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    options = options_of(0, 1);
+    EXPECT_EQ(surety_skellam_create(&options, wrong, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
     options = options_of(1, wrong);
     EXPECT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
     EXPECT_EQ(surety_discrete_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
@@ -398,10 +402,38 @@ TEST(SuretyC, DrawsEveryLawFromTheSameBits) {
   const std::vector<std::int64_t> counts(100, 2);
   auto expected = counts;
   mechanisms::ReplayBits bits{9};
+  const auto own_of = [](const auto& law, auto values) {
+    mechanisms::ReplayBits same{9};
+    law.release_in_place(values, same);
+    return values;
+  };
   mechanisms::TruncatedGeometric{
       {.scale = NoiseScale{2}, .sensitivity = L1Sensitivity{3}, .range = mechanisms::IntegerRange{0, 4}, .adjacency = Adjacency::zero_out}}
       .release_in_place(expected, bits);
   EXPECT_EQ(released(made, counts), expected);
+  options.scale = 0;
+  const mechanisms::CoordinateSensitivity three{Count{3}};
+  made = with_bits([&] { return surety_binomial_create(&options, 100, &noise, failure); });
+  EXPECT_EQ(released(made, counts),
+            own_of(mechanisms::Binomial{{.flips = Count{100}, .sensitivity = three, .adjacency = Adjacency::zero_out}}, counts));
+  made = with_bits([&] { return surety_skellam_create(&options, 2.5, &noise, failure); });
+  EXPECT_EQ(released(made, counts),
+            own_of(mechanisms::Skellam{{.mean = PoissonMean{2.5}, .sensitivity = three, .adjacency = Adjacency::zero_out}}, counts));
+}
+
+TEST(SuretyC, FlipsAndMeansAreWhatTheirNoiseHas) {
+  Failure failure;
+  surety_noise* noise = nullptr;
+  auto options = options_of(0, 1);
+  for (const std::uint64_t wrong : {std::uint64_t{0}, std::uint64_t{7}, (std::uint64_t{1} << 52) + 2, ~std::uint64_t{0}}) {
+    EXPECT_EQ(surety_binomial_create(&options, wrong, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+  }
+  EXPECT_EQ(surety_skellam_create(&options, 0x1.1p50, &noise, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_NE(failure.message().find("at most 2^50"), std::string::npos) << failure.message();
+  options.scale = 3;
+  EXPECT_EQ(surety_binomial_create(&options, 100, &noise, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message(), "scale is 3, must be 0 where the number of flips is an argument");
+  EXPECT_EQ(noise, nullptr);
 }
 
 // A thread that rounds otherwise, or flushes subnormal numbers, gets the same numbers and the same noise, and keeps its ways.

@@ -28,6 +28,8 @@ def test_arrays_are_filled_and_added_to_in_place() -> None:
         (surety.DiscreteGaussianNoise(30, sensitivity=1, adjacency="replace-one"), np.int64, 30),
         (surety.DiscreteGaussianNoise(30, l2_sensitivity=1, adjacency="replace-one"), np.int64, 30),
         (surety.DiscreteLaplaceNoise(30, sensitivity=1, adjacency="replace-one"), np.int64, 30 * math.sqrt(2)),
+        (surety.BinomialNoise(3600, sensitivity=1, adjacency="replace-one"), np.int64, 30),
+        (surety.SkellamNoise(450, sensitivity=1, adjacency="replace-one"), np.int64, 30),
     ]
     for noise, dtype, deviation in kinds:
         values = np.full(many, 1000, dtype)
@@ -56,6 +58,20 @@ def test_events_are_those_of_the_noise() -> None:
     assert gaussian(3, multiplier=2.5).event == surety.Event("gaussian(2.5)", "replace-one")
     assert surety.DiscreteGaussianNoise(3, l2_sensitivity=6, adjacency="zero-out").event == surety.Event("zcdp(2)", "zero-out")
     assert surety.DiscreteLaplaceNoise(4, sensitivity=3, adjacency="zero-out").event.text == "discrete_laplace(4, 3)"
+    assert surety.BinomialNoise(100, sensitivity=3, adjacency="zero-out").event.text == "binomial(100, 3)"
+    assert surety.SkellamNoise(2.5, sensitivity=3, adjacency="zero-out").event.text == "skellam(2.5, 3)"
+
+
+def test_binomial_and_skellam_refuse_what_names_no_noise() -> None:
+    for flips in [0, 7, -2, 2**52 + 2, 2**64]:
+        with pytest.raises((ValueError, OverflowError), match="flips"):
+            surety.BinomialNoise(flips, sensitivity=1, adjacency="zero-out")
+    for mean in [0.0, -1.0, math.nan, math.inf, 1e300]:
+        with pytest.raises(ValueError, match="mean"):
+            surety.SkellamNoise(mean, sensitivity=1, adjacency="zero-out")
+    for noise in [surety.BinomialNoise, surety.SkellamNoise]:
+        with pytest.raises(ValueError, match="sensitivity"):
+            noise(100, sensitivity=0, adjacency="zero-out")
 
 
 def test_vectors_and_counts_in_a_range_have_their_laws() -> None:

@@ -88,10 +88,17 @@ TEST(AnyNoise, AClipIsAtMostWhatTheNoiseHides) {
           refusal_of([&] { return noise.sum_of_rows(ClippingNorm{100 * share + 1}, 7); }).says(ErrorCode::invalid_argument, "clip is"));
     }
   }
-  const AnyNoise along_one{
-      DiscreteGaussian{{.sigma = NoiseScale{3}, .sensitivity = CoordinateSensitivity{Count{5}}, .adjacency = Adjacency::zero_out}}};
-  EXPECT_NO_THROW(static_cast<void>(along_one.sum_of_rows(ClippingNorm{5}, 1)));
-  EXPECT_TRUE(refusal_of([&] { return along_one.sum_of_rows(ClippingNorm{5}, 2); }).says(ErrorCode::invalid_argument, "must have 1"));
+  const CoordinateSensitivity five{Count{5}};
+  const auto adjacency = Adjacency::zero_out;
+  for (const AnyNoise& along_one : {AnyNoise{DiscreteGaussian{{.sigma = NoiseScale{3}, .sensitivity = five, .adjacency = adjacency}}},
+                                    AnyNoise{Binomial{{.flips = Count{36}, .sensitivity = five, .adjacency = adjacency}}},
+                                    AnyNoise{Skellam{{.mean = PoissonMean{4.5}, .sensitivity = five, .adjacency = adjacency}}}}) {
+    EXPECT_TRUE(along_one.is_on_integers());
+    EXPECT_EQ(along_one.scale(), 3);
+    EXPECT_NO_THROW(static_cast<void>(along_one.sum_of_rows(ClippingNorm{5}, 1)));
+    EXPECT_TRUE(refusal_of([&] { return along_one.sum_of_rows(ClippingNorm{6}, 1); }).says(ErrorCode::invalid_argument, "clip is 6"));
+    EXPECT_TRUE(refusal_of([&] { return along_one.sum_of_rows(ClippingNorm{5}, 2); }).says(ErrorCode::invalid_argument, "must have 1"));
+  }
 }
 
 // A sum of another noise, or made by hand, is as little hidden as its own clip says.
