@@ -13,6 +13,7 @@
 #include <surety/accounting/answers/never_full.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/kept_with_event.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
@@ -126,6 +127,9 @@ Opinion ask_one(const Event& event, const Question& question, double width, cons
     if (std::holds_alternative<Event::BestOf>(event.node())) {
       if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
     }
+    // A law has chords over the same bounds.
+    if (one_report(plainest(event)))
+      return {A::name, std::nullopt, "left out: closed-form has the bounds of one shuffle that it would make a law of"};
     return asked_at_some_width(event, question, width, request, others);
   } else if constexpr (std::is_same_v<A, Tuning>) {
     return asked(Tuning{.level = request.level}, event, question, others);

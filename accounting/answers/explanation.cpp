@@ -144,6 +144,12 @@ class Notes {
     add("users(k, e): neighbours differ in one user, who owns at most k records; each joins batches independently of the user's others. Under replace-one each record is replaced by one other.");
     visit(node.event);
   }
+  void visit(const Event::ShuffledReports& /*node*/, Adjacency /*adjacency*/) {
+    add("shuffled_reports(n, epsilon0): all n records report honestly, each by the same (epsilon0, 0)-private randomizer, and nobody sees whose a report is; bounded by what all reports have in common with the two of the record, and by ternary and binary randomized response.");
+  }
+  void visit(const Event::ShuffledResponses& /*node*/, Adjacency /*adjacency*/) {
+    add("shuffled_responses(n, p, k): all n records answer honestly by k-ary randomized response, and nobody sees whose an answer is.");
+  }
   void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {
     add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed number of runs is a composition.");
     visit(node.event);

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/laws/shuffled/all_binary_data.h>
 #include <surety/accounting/laws/shuffled/binomial.h>
 #include <surety/accounting/laws/shuffled/sum_of_values.h>
+#include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/root.h>
 
 namespace surety::accounting::laws {
@@ -30,6 +32,12 @@ LocalRandomizer LocalRandomizer::of_response(Probability truth, Count categories
   const LongBall& more = is_truthful ? own : other;
   const LongBall& less = is_truthful ? other : own;
   return {log(more / less), more, less, categories.value(), is_truthful};
+}
+
+LocalRandomizer LocalRandomizer::of(const Event& event) {
+  if (const auto* e = std::get_if<Event::ShuffledReports>(&event.node())) return of_epsilon(e->epsilon0);
+  const auto& e = std::get<Event::ShuffledResponses>(event.node());
+  return of_response(e.truth, e.categories);
 }
 
 struct ShuffledCurve::Sums {
@@ -131,7 +139,12 @@ Enclosure ShuffledCurve::epsilon(double target) const {
     return narrow_root([&](double x) { return side(bound(x)); }, 0, last, bits, evaluations);
   };
   if (upper(0) <= target) return {0, 0};
-  const double high = bracket([&](double x) { return upper(x); }, largest.upper).high;
+  // Nearly normal losses say where to look: far beyond the root a curve is below every number.
+  const auto spread = static_cast<double>(std::sqrt(2 * randomizer_.less.value() / static_cast<long double>(reports_)) *
+                                          std::expm1(randomizer_.loss.value()));
+  double last = std::min(1.5 * spread * (1 + std::sqrt(-2 * std::log(target))), largest.upper);
+  while (last < largest.upper && !(upper(last) <= target)) last = std::min(2 * last, largest.upper);
+  const double high = bracket([&](double x) { return upper(x); }, last).high;
   if (!(lower(0) > target)) return {0, high};
   return {std::min(bracket([&](double x) { return lower(x); }, high).low, high), high};
 }
@@ -141,6 +154,20 @@ std::optional<Enclosure> ShuffledCurve::attained(double epsilon) const {
   if (epsilon >= randomizer_.loss.upper().value()) return Enclosure{0, 0};
   const LongBall e = exp(exactly(epsilon));
   return Enclosure{rounded_down(sums_->mirrored->lower(e)), std::min(1.0, rounded_up(sums_->mirrored->upper(e)))};
+}
+
+bool is_shuffle(const Event& event) {
+  return std::holds_alternative<Event::ShuffledReports>(event.node()) || std::holds_alternative<Event::ShuffledResponses>(event.node());
+}
+
+Count reports_of(const Event& event) {
+  if (const auto* e = std::get_if<Event::ShuffledReports>(&event.node())) return e->reports;
+  return std::get<Event::ShuffledResponses>(event.node()).reports;
+}
+
+std::shared_ptr<const ShuffledCurve> shuffled_curve(const Event& event) {
+  static auto& kept = *new LastFew<Event, std::shared_ptr<const ShuffledCurve>>;
+  return kept.of(event, [&] { return std::make_shared<const ShuffledCurve>(reports_of(event), LocalRandomizer::of(event)); });
 }
 
 }  // namespace surety::accounting::laws

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/enclosure.h>
@@ -29,6 +30,9 @@ struct LocalRandomizer {
   [[nodiscard]] static LocalRandomizer of_epsilon(Epsilon epsilon0);
   /// Each of the other values has probability (1 - truth) / (categories - 1).
   [[nodiscard]] static LocalRandomizer of_response(Probability truth, Count categories);
+
+  /// That of a report. \pre is_shuffle(event)
+  [[nodiscard]] static LocalRandomizer of(const Event& event);
 
   [[nodiscard]] bool is_known() const { return categories > 0; }
 };
@@ -70,5 +74,12 @@ class ShuffledCurve {
   std::uint64_t reports_;
   std::unique_ptr<const Sums> sums_;  ///< null where the loss is beyond the largest
 };
+
+/// Whether an event is shuffled_reports or shuffled_responses.
+[[nodiscard]] bool is_shuffle(const Event& event);
+/// How many reports are shuffled. \pre is_shuffle(event)
+[[nodiscard]] Count reports_of(const Event& event);
+/// Its curve, kept for the questions that follow. \pre is_shuffle(event)
+[[nodiscard]] std::shared_ptr<const ShuffledCurve> shuffled_curve(const Event& event);
 
 }  // namespace surety::accounting::laws
