@@ -93,7 +93,7 @@ ShuffledCurve& ShuffledCurve::operator=(ShuffledCurve&&) noexcept = default;
 
 double ShuffledCurve::upper(double epsilon) const {
   const auto& [loss, more, less, categories, is_truthful] = randomizer_;
-  if (epsilon >= loss.upper().value()) return 0;
+  if (epsilon >= largest_loss().upper) return 0;
   // One report alone.
   LongUpper found = (more * -expm1(exactly(epsilon) - loss)).upper();
   if (sums_ != nullptr) {
@@ -105,7 +105,7 @@ double ShuffledCurve::upper(double epsilon) const {
 
 double ShuffledCurve::lower(double epsilon) const {
   const auto& [loss, more, less, categories, is_truthful] = randomizer_;
-  if (epsilon >= loss.upper().value()) return 0;
+  if (epsilon >= largest_loss().upper) return 0;
   // Whether any report is the likely outcome, which a record by itself may show.
   LongLower found = max((more - exp(exactly(epsilon) - loss) * more * exactly(reports_)).lower(), LongLower{0});
   if (sums_ != nullptr) {
@@ -142,7 +142,8 @@ Enclosure ShuffledCurve::epsilon(double target) const {
   // Nearly normal losses say where to look: far beyond the root a curve is below every number.
   const auto spread = static_cast<double>(std::sqrt(2 * randomizer_.less.value() / static_cast<long double>(reports_)) *
                                           std::expm1(randomizer_.loss.value()));
-  double last = std::min(1.5 * spread * (1 + std::sqrt(-2 * std::log(target))), largest.upper);
+  const double guess = 1.5 * spread * (1 + std::sqrt(-2 * std::log(target)));
+  double last = guess > 0 && guess < largest.upper ? guess : largest.upper;
   while (last < largest.upper && !(upper(last) <= target)) last = std::min(2 * last, largest.upper);
   const double high = bracket([&](double x) { return upper(x); }, last).high;
   if (!(lower(0) > target)) return {0, high};
@@ -151,7 +152,7 @@ Enclosure ShuffledCurve::epsilon(double target) const {
 
 std::optional<Enclosure> ShuffledCurve::attained(double epsilon) const {
   if (sums_ == nullptr || !sums_->mirrored) return std::nullopt;
-  if (epsilon >= randomizer_.loss.upper().value()) return Enclosure{0, 0};
+  if (epsilon >= largest_loss().upper) return Enclosure{0, 0};
   const LongBall e = exp(exactly(epsilon));
   return Enclosure{rounded_down(sums_->mirrored->lower(e)), std::min(1.0, rounded_up(sums_->mirrored->upper(e)))};
 }
