@@ -20,7 +20,8 @@ std::vector<double> losses_of(const ShuffledCurve& curve) {
   constexpr double nothing_left = 1e-15;
   constexpr double growth = 1.15;
   const double largest = curve.largest_loss().upper;
-  const double dense = curve.epsilon(nothing_left).upper;
+  const double found = curve.epsilon(nothing_left).upper;
+  const double dense = found > 0 ? found : largest;
   std::vector<double> losses;
   for (int i = 0; i < points; ++i) losses.push_back(dense * i / points);
   for (double loss = dense; loss < largest; loss *= growth) losses.push_back(loss);
