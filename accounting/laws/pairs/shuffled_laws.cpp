@@ -15,8 +15,9 @@ namespace surety::accounting::laws {
 namespace {
 
 /// Losses at which the curve is asked: dense where it falls, and ever fewer up to the largest loss.
-std::vector<double> losses_of(const ShuffledCurve& curve) {
-  constexpr int points = 180;
+/// \param is_slow whether a value takes tens of milliseconds
+std::vector<double> losses_of(const ShuffledCurve& curve, bool is_slow) {
+  const int points = is_slow ? 100 : 180;
   constexpr double nothing_left = 1e-15;
   constexpr double growth = 1.15;
   const double largest = curve.largest_loss().upper;
@@ -106,7 +107,7 @@ ShuffledLaws shuffled_laws(const Event& event, bool from_above) {
   const LocalRandomizer randomizer = LocalRandomizer::of(event);
   const auto shared = shuffled_curve(event);
   const ShuffledCurve& curve = *shared;
-  const auto losses = losses_of(curve);
+  const auto losses = losses_of(curve, randomizer.categories > 2);
   std::vector<Corner> corners;
   // What is left beyond a value so small may as well be at the largest loss.
   constexpr long double nothing_left = 1e-40L;

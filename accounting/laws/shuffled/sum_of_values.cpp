@@ -19,14 +19,14 @@ std::uint64_t most_blocks(std::uint64_t reports) {
 
 // Proved: docs/proofs/shuffled-reports.md#sums
 SumOfValues::SumOfValues(std::uint64_t reports, const Outcome& likely, const Outcome& unlikely, const LongBall& rest_ratio, bool has_rest,
-                         const std::optional<Neutral>& third)
+                         const std::optional<Neutral>& third, std::uint64_t blocks)
     : reports_{reports}, likely_{likely}, unlikely_{unlikely}, rest_ratio_{rest_ratio}, third_{third} {
   const LongBall active = likely.probability + unlikely.probability;
   share_ = likely.probability / active;
   if (!has_rest) {
     blocks_ = {{reports, reports, {LongLower{1}, LongUpper{1}}}};
   } else {
-    blocks_ = count_blocks(reports, active, most_blocks(reports), 38);
+    blocks_ = count_blocks(reports, active, blocks > 0 ? blocks : most_blocks(reports), 38);
   }
   if (third) third_share_ = third->probability / (LongBall{1} - active);
   thirds_.resize(blocks_.size());
@@ -49,7 +49,7 @@ LongLower SumOfValues::lower(const LongBall& e) const {
     // At the fewest active reports of a block. Each more in the place of another moves the mean by so much.
     const LongBall moved = exactly(last - first) * (values.mean - values.rest);
     const LongLower down = min(moved.lower(), LongLower{0});
-    const LongUpper level = LongUpper{level_of(first, 0, values).upper()} + (-down) / (values.likely - values.unlikely).lower();
+    const LongUpper level = LongUpper{level_of(first, values).upper()} + (-down) / (values.likely - values.unlikely).lower();
     sum = sum + weight.lower * expected_excess(first, share_, {level.value()}).front().lower;
     return (rest * max(values.likely.upper(), LongUpper{0})).value() <= negligible * sum.value() * scale.value();
   });
@@ -66,11 +66,14 @@ LongUpper SumOfValues::upper(const LongBall& e) const {
     // At the most active reports of a block. Each fewer, and another in its place, moves the mean by so much.
     const LongBall moved = exactly(last - first) * (values.rest - values.mean);
     const LongUpper up = max(moved.upper(), LongUpper{0}) / (values.likely - values.unlikely).lower();
-    const auto level = [&](long double thirds) { return (level_of(last, thirds, values).lower() - up).value(); };
+    const LongLower level = level_of(last, values).lower() - up;
     if (third_) {
       const Thirds& thirds = thirds_of(i);
+      // Each third value raises the level as much.
+      const LongLower each = max((-values.third / (values.likely - values.unlikely)).lower(), LongLower{0});
       std::vector<long double> levels(thirds.first.size());
-      std::transform(thirds.first.begin(), thirds.first.end(), levels.begin(), level);
+      std::transform(thirds.first.begin(), thirds.first.end(), levels.begin(),
+                     [&](long double count) { return (level + each * LongExact{count}).value(); });
       // They rise, but for rounding.
       for (std::size_t j = levels.size() - 1; j-- > 0;) levels[j] = std::min(levels[j], levels[j + 1]);
       const auto excesses = expected_excess(last, share_, levels);
@@ -78,7 +81,7 @@ LongUpper SumOfValues::upper(const LongBall& e) const {
       for (std::size_t j = 0; j < levels.size(); ++j) mean = mean + LongUpper{LongExact{thirds.weight[j]}} * excesses[j].upper;
       sum = sum + weight.upper * mean;
     } else {
-      sum = sum + weight.upper * expected_excess(last, share_, {level(0)}).front().upper;
+      sum = sum + weight.upper * expected_excess(last, share_, {level.value()}).front().upper;
     }
     // A sum of values is at most `likely` times all reports.
     left_out = rest * max(values.likely.upper(), LongUpper{0});
@@ -94,10 +97,9 @@ SumOfValues::Values SumOfValues::at(const LongBall& e) const {
           third_ ? third_->ratio * (LongBall{1} - e) : LongBall{0}};
 }
 
-/// How many active reports have to be likely ones for a sum above 0.
-LongBall SumOfValues::level_of(std::uint64_t active, long double thirds, const Values& values) const {
-  const LongBall others = values.rest * exactly(reports_ - active) + values.third * LongBall{LongExact{thirds}};
-  return -(values.unlikely * exactly(active) + others) / (values.likely - values.unlikely);
+/// How many active reports have to be likely ones for a sum above 0, where none has the third value.
+LongBall SumOfValues::level_of(std::uint64_t active, const Values& values) const {
+  return -(values.unlikely * exactly(active) + values.rest * exactly(reports_ - active)) / (values.likely - values.unlikely);
 }
 
 template <class Add>

@@ -32,9 +32,10 @@ struct Neutral {
 class SumOfValues {
  public:
   /// \param rest_ratio of all other outcomes but `third`; there are none without `has_rest`
-  /// \complexity O(standard deviation of how many reports are likely or unlikely).
+  /// \param blocks of the number of reports that are likely or unlikely, at most; fewer are faster and wider; 0 for as many as suit `reports`
+  /// \complexity O(standard deviation of that number).
   SumOfValues(std::uint64_t reports, const Outcome& likely, const Outcome& unlikely, const LongBall& rest_ratio, bool has_rest,
-              const std::optional<Neutral>& third = std::nullopt);
+              const std::optional<Neutral>& third = std::nullopt, std::uint64_t blocks = 0);
 
   /// At e^epsilon >= 1. \complexity some ms. \source docs/proofs/shuffled-reports.md#sums
   [[nodiscard]] LongUpper upper(const LongBall& e) const;
@@ -55,7 +56,7 @@ class SumOfValues {
   };
 
   [[nodiscard]] Values at(const LongBall& e) const;
-  [[nodiscard]] LongBall level_of(std::uint64_t active, long double thirds, const Values& values) const;
+  [[nodiscard]] LongBall level_of(std::uint64_t active, const Values& values) const;
   /// Calls add(block, at least the probability of all blocks that are left) from the middle outward until it returns true.
   template <class Add>
   void outward(const Add& add) const;
