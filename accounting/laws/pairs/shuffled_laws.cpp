@@ -41,7 +41,7 @@ struct CurvePoint {
 /// A polygon under every convex curve that has the values of `points`, is its own reverse and falls to 0: each point is extended on either side by the
 /// chord of its neighbour there, and two extensions meet between two points.
 std::vector<Corner> under(const std::vector<CurvePoint>& points) {
-  constexpr long double rounding = 64 * std::numeric_limits<long double>::epsilon();
+  constexpr long double rounding = share_of_units(64.0L);
   const std::size_t last = points.size() - 1;
   // How fast the extension to the right of point i falls, at least, and that to its left rises, at most.
   const auto fall = [&](std::size_t i) {
@@ -95,9 +95,9 @@ LossLaw binary_law(std::uint64_t reports, const LocalRandomizer& randomizer, boo
     mass_error = std::max(mass_error, mass.share());
   }
   if (reversed) std::reverse(atoms.begin(), atoms.end());
-  const double nearly_none = 0x1p-52;
+  const double rounded = share_of_units(1.0);
   return LossLaw{AtomsBase{std::move(atoms), shortened(LongUpper{LongExact{loss_error}}).value(),
-                           shortened(LongUpper{LongExact{mass_error}}).value() + nearly_none, false}};
+                           shortened(LongUpper{LongExact{mass_error}}).value() + rounded, false}};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace surety::accounting::laws {
 namespace {
 
-constexpr long double unit = std::numeric_limits<long double>::epsilon() / 2;
+constexpr long double unit = share_of_units(0.5L);
 /// Below this a long double may have lost digits.
 constexpr long double least_normal = 1e-4900L;
 
