@@ -15,6 +15,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/normal_form.h>
 
 namespace surety::accounting {
 namespace {
@@ -29,7 +30,11 @@ bool has_gaussian(const Event& event) {
 constexpr std::string_view theorem_without_gaussians =
     "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
 
+constexpr std::string_view theorem_of_shuffle =
+    "reports of any two records have a part that every record's report contains; the curve is the mean of a sum of independent values, one for each report in that part (Balle, Bell, Gascon, Nissim 2019; Feldman, McMillan, Talwar 2021).";
+
 std::string theorem_of(std::string_view accountant, const Event& event) {
+  if (accountant == ClosedForm::name && one_report(plainest(event))) return fmt::format("{}: {}", accountant, theorem_of_shuffle);
   const bool is_other = accountant == ClosedForm::name && !has_gaussian(event);
   return fmt::format("{}: {}", accountant, is_other ? theorem_without_gaussians : row_of_accountant(accountant).theorem);
 }

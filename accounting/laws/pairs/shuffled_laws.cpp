@@ -81,23 +81,21 @@ std::vector<Corner> under(const std::vector<CurvePoint>& points) {
 LossLaw binary_law(std::uint64_t reports, const LocalRandomizer& randomizer, bool reversed) {
   const LongBall odds = exp(randomizer.loss);
   std::vector<AtomsBase::Atom> atoms;
-  long double loss_error = 0;
-  long double mass_error = 0;
+  double loss_error = 0;
+  double mass_error = 0;
   for (std::uint64_t count = 0; count <= reports; ++count) {
     const LongBall ratio = (exactly(count) * odds + exactly(reports - count) / odds) / exactly(reports);
-    const LongBall loss = log(ratio);
     const LongBall chance = binomial_mass(reports, randomizer.less, count);
-    const LongBall mass = reversed ? chance : chance * ratio;
-    if (!(mass.value() > 1e-290L)) continue;
-    const auto value = static_cast<double>(loss.value());
-    atoms.push_back({reversed ? -value : value, static_cast<double>(mass.value())});
-    loss_error = std::max(loss_error, loss.radius() + share_of_units(1.0L) * std::abs(static_cast<long double>(value)) * 0x1p11L);
+    const Ball loss = shortened(reversed ? -log(ratio) : log(ratio));
+    const Ball mass = shortened(reversed ? chance : chance * ratio);
+    constexpr double least = 1e-290;
+    if (!(mass.value() > least)) continue;
+    atoms.push_back({loss.value(), mass.value()});
+    loss_error = std::max(loss_error, loss.radius());
     mass_error = std::max(mass_error, mass.share());
   }
   if (reversed) std::reverse(atoms.begin(), atoms.end());
-  const double rounded = share_of_units(1.0);
-  return LossLaw{AtomsBase{std::move(atoms), shortened(LongUpper{LongExact{loss_error}}).value(),
-                           shortened(LongUpper{LongExact{mass_error}}).value() + rounded, false}};
+  return LossLaw{AtomsBase{std::move(atoms), loss_error, mass_error, false}};
 }
 
 }  // namespace

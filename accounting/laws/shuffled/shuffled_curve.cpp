@@ -167,7 +167,7 @@ Count reports_of(const Event& event) {
 }
 
 std::shared_ptr<const ShuffledCurve> shuffled_curve(const Event& event) {
-  static auto& kept = *new LastFew<Event, std::shared_ptr<const ShuffledCurve>>;
+  static auto& kept = *new LastFew<Event, std::shared_ptr<const ShuffledCurve>, 4>;  // some tens of MiB each
   return kept.of(event, [&] { return std::make_shared<const ShuffledCurve>(reports_of(event), LocalRandomizer::of(event)); });
 }
 
