@@ -46,12 +46,14 @@ bool are_of_a_user(const EventOfNumber& event, const NameUse& use) {
   return false;
 }
 
-/// From 1 / k on each answer of randomized response costs more the more often it is true; below, the less often.
+/// From 1 / k on each answer of randomized response, shuffled or not, costs more the more often it is true; below, the less often.
 double least_truth(const EventOfNumber& event, const NameUse& use) {
   const auto made = event(0.5);
   const Event* inner = &made;
   for (const auto index : use.path) inner = &argument_of(*inner, index);
-  return 1 / static_cast<double>(std::get<Event::RandomizedResponse>(inner->node()).categories.value());
+  const auto* shuffled = std::get_if<Event::ShuffledResponses>(&inner->node());
+  const Count categories = shuffled != nullptr ? shuffled->categories : std::get<Event::RandomizedResponse>(inner->node()).categories;
+  return 1 / static_cast<double>(categories.value());
 }
 
 }  // namespace
@@ -76,6 +78,8 @@ Parameter parameter_of(const EventOfNumber& event) {
                                      Field{"records", false, 1, largest_count},
                                      Field{"sampling_rate", true, tiny, 1},
                                      Field{"epsilon", true, tiny, huge},
+                                     Field{"epsilon0", true, tiny, huge},
+                                     Field{"reports", false, 1, largest_count},
                                      Field{"rho", true, tiny, huge},
                                      Field{"delta", true, tiny, 1},
                                      Field{"count", true, 1, largest_count},

@@ -61,9 +61,11 @@ ShuffledCurve::ShuffledCurve(Count reports, const LocalRandomizer& randomizer) :
   std::optional<Neutral> third;
   if (has_others) third = Neutral{exactly(categories - 2) * less, is_truthful ? one : odds};
   sums->upper = std::make_unique<SumOfValues>(n, Outcome{less, odds, one}, Outcome{less, one, odds}, LongBall{0}, true, third);
-  if (categories == 2 && reports_ <= most_with_all_data) {
-    sums->all_data = std::make_unique<AllBinaryData>(n - 1, more, less);
-  } else if (n == reports_) {
+  // More reports cost no more: those of so many bound some more of them, which the sum does not yet bound better.
+  if (categories == 2 && reports_ <= 2 * most_with_all_data) {
+    sums->all_data = std::make_unique<AllBinaryData>(std::min(n, most_with_all_data) - 1, more, less);
+  }
+  if (n == reports_ && !(categories == 2 && n <= most_with_all_data)) {
     const auto add = [&](const Outcome& likely, const Outcome& unlikely) {
       sums->lower.push_back(std::make_unique<SumOfValues>(n, likely, unlikely, one, has_others));
     };
@@ -98,7 +100,8 @@ double ShuffledCurve::upper(double epsilon) const {
   LongUpper found = (more * -expm1(exactly(epsilon) - loss)).upper();
   if (sums_ != nullptr) {
     const LongBall e = exp(exactly(epsilon));
-    found = min(found, sums_->all_data ? sums_->all_data->at(e).upper : sums_->upper->upper(e));
+    if (sums_->all_data) found = min(found, sums_->all_data->at(e).upper);
+    if (!sums_->all_data || reports_ > most_with_all_data) found = min(found, sums_->upper->upper(e));
   }
   return std::min(1.0, rounded_up(found));
 }
@@ -110,7 +113,7 @@ double ShuffledCurve::lower(double epsilon) const {
   LongLower found = max((more - exp(exactly(epsilon) - loss) * more * exactly(reports_)).lower(), LongLower{0});
   if (sums_ != nullptr) {
     const LongBall e = exp(exactly(epsilon));
-    if (sums_->all_data) return std::min(1.0, rounded_down(max(found, sums_->all_data->at(e).lower)));
+    if (sums_->all_data && reports_ <= most_with_all_data) found = max(found, sums_->all_data->at(e).lower);
     for (const auto& sum : sums_->lower) found = max(found, sum->lower(e));
     if (sums_->mirrored) found = max(found, sums_->mirrored->lower(e));
   }

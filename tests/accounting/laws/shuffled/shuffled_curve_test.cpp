@@ -208,6 +208,18 @@ TEST(ShuffledReports, CostTheKnownEpsilons) {
   known(reports(1000, 2), 0.37197280547, 0.39708705859);
 }
 
+/// Beyond the reports of which all data are looked at, the bounds go on falling.
+TEST(ShuffledResponses, OfMoreReportsCostNoMore) {
+  Enclosure before{1, 1};
+  for (const std::uint64_t n : {900U, 1000U, 1001U, 1300U, 2000U, 2001U, 5000U}) {
+    const auto found = responses(n, 0.7310585786300049, 2).epsilon(1e-6);
+    EXPECT_LE(found.upper, before.upper * (1 + 1e-10)) << n;
+    EXPECT_LE(found.lower, before.lower * (1 + 1e-10)) << n;
+    EXPECT_EQ(found.width() < 1e-8, n <= 1000) << n;
+    before = found;
+  }
+}
+
 TEST(ShuffledReports, OfManyAreAnsweredOnBothSides) {
   for (const double epsilon0 : {0.5, 2.0, 6.0}) {
     Enclosure before{epsilon0, epsilon0};
