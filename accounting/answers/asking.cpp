@@ -13,6 +13,7 @@
 #include <surety/accounting/answers/never_full.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/kept_with_event.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/limit.h>
@@ -57,8 +58,17 @@ Enclosure ask(const A& accountant, const Event& event, const Question& question,
 
 using Refuser = std::optional<Refusal> (*)(const Event& event, const OtherCurves& others);
 
+/// Of one shuffle a law on a grid would have chords over the bounds that closed-form has.
+std::optional<Refusal> why_left_out(const Event& event) {
+  if (!one_report(plainest(event))) return std::nullopt;
+  return Refusal{event, "privacy-loss: {} is one shuffle alone, of which closed-form knows more"};
+}
+
 template <class A>
 std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
+  if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    if (auto refusal = why_left_out(event)) return refusal;
+  }
   if constexpr (requires { why_not(A{}, event, others.leaves); }) {
     return why_not(A{}, event, others.leaves);
   } else if constexpr (requires { why_not(A{}, event, others.runs); }) {
@@ -126,6 +136,7 @@ Opinion ask_one(const Event& event, const Question& question, double width, cons
     if (std::holds_alternative<Event::BestOf>(event.node())) {
       if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
     }
+    if (const auto refusal = why_left_out(event)) return {A::name, std::nullopt, refusal->sentence()};
     return asked_at_some_width(event, question, width, request, others);
   } else if constexpr (std::is_same_v<A, Tuning>) {
     return asked(Tuning{.level = request.level}, event, question, others);

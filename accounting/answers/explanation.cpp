@@ -15,6 +15,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/normal_form.h>
 
 namespace surety::accounting {
 namespace {
@@ -29,7 +30,11 @@ bool has_gaussian(const Event& event) {
 constexpr std::string_view theorem_without_gaussians =
     "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
 
+constexpr std::string_view theorem_of_shuffle =
+    "reports of any two records have a part that every record's report contains; the curve is the mean of a sum of independent values, one for each report in that part (Balle, Bell, Gascon, Nissim 2019; Feldman, McMillan, Talwar 2021).";
+
 std::string theorem_of(std::string_view accountant, const Event& event) {
+  if (accountant == ClosedForm::name && one_report(plainest(event))) return fmt::format("{}: {}", accountant, theorem_of_shuffle);
   const bool is_other = accountant == ClosedForm::name && !has_gaussian(event);
   return fmt::format("{}: {}", accountant, is_other ? theorem_without_gaussians : row_of_accountant(accountant).theorem);
 }
@@ -149,6 +154,12 @@ class Notes {
   void visit(const Event::Users& node, Adjacency /*adjacency*/) {
     add("users(k, e): neighbours differ in one user, who owns at most k records; each joins batches independently of the user's others. Under replace-one each record is replaced by one other.");
     visit(node.event);
+  }
+  void visit(const Event::ShuffledReports& /*node*/, Adjacency /*adjacency*/) {
+    add("shuffled_reports(n, epsilon0): all n records report honestly, each by the same (epsilon0, 0)-private randomizer, and nobody sees whose a report is; bounded by what all reports have in common with the two of the record, and by ternary and binary randomized response.");
+  }
+  void visit(const Event::ShuffledResponses& /*node*/, Adjacency /*adjacency*/) {
+    add("shuffled_responses(n, p, k): all n records answer honestly by k-ary randomized response, and nobody sees whose an answer is.");
   }
   void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {
     add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed number of runs is a composition.");

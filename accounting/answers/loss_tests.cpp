@@ -270,6 +270,15 @@ class KnownOf {
     for (const auto& test : one.tests) tests.push_back({test.power, moved(test.loss, -log(Upper{batches}))});
     return better(in_batch(share_of(e.batches), one, false), only(std::move(tests)));
   }
+  /// Whether any report is the outcome that the record's own one is likely to be: where all others have another record's, each of the others is as unlikely
+  /// to be it.
+  [[nodiscard]] Known operator()(const Event::ShuffledReports& e, const Event& event) const { return of_reports(e.reports, event); }
+  [[nodiscard]] Known operator()(const Event::ShuffledResponses& e, const Event& event) const { return of_reports(e.reports, event); }
+  [[nodiscard]] Known of_reports(Count reports, const Event& event) const {
+    Known one = of(*one_report(event));
+    for (auto& test : one.tests) test.loss = moved(test.loss, -log(Upper{Exact{static_cast<double>(reports.value())}}));
+    return only(std::move(one.tests));
+  }
   [[nodiscard]] Known operator()(const Event::Users& e, const Event& /*event*/) const {
     return KnownOf{terms_, Exact{static_cast<double>(e.records.value())}, inside_}.of(e.event);
   }

@@ -36,11 +36,15 @@ bool holds_sampled_users(const Event& event) {
   return users != nullptr && holds<Event::PoissonSampled>(users->event);
 }
 
-constexpr Basis closed_form_rests_on[]{{"closed-form", any}};
+bool holds_shuffled_reports(const Event& event) { return holds<Event::ShuffledReports>(event) || holds<Event::ShuffledResponses>(event); }
+
+constexpr Basis closed_form_rests_on[]{{"closed-form", any},
+                                       {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"}};
 constexpr Basis choices_rests_on[]{{"choice-game", any}};
 constexpr Basis contour_rests_on[]{{"contour", any}, {"never-full", holds<Event::TruncatedPoisson>, "truncated_poisson"}};
 constexpr Basis grid_rests_on[]{{"grid", any},
                                 {"truncated-batch", holds<Event::TruncatedPoisson>, "truncated_poisson"},
+                                {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"},
                                 {"choice-game", holds<Event::Exponential>, "exponential"},
                                 {"zcdp", holds<Event::Concentrated>, "zcdp"},
                                 {"renyi", holds<Event::RenyiCurve>, "renyi"},

@@ -12,6 +12,7 @@
 //   zcdp             the divergence of every order at once
 //   search-bounds    what the best of several runs costs, from the curve of one
 //   promises         (epsilon, delta) of each release, composed
+//   shuffled-sums    binomial sums of the values of reports (laws/shuffled)
 //   truncated-batch  how probably a record joins a batch with room for so many (laws/truncated)
 //
 // scripts/check holds the lists to the USES of each accountant's room: a law that it uses is one that it rests on.

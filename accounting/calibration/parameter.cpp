@@ -54,10 +54,13 @@ bool are_of_a_user(const EventOfNumber& event, const NameUse& use) {
   return false;
 }
 
-/// From 1 / k on each answer of randomized response costs more the more often it is true; below, the less often.
+/// From 1 / k on each answer of randomized response, shuffled or not, costs more the more often it is true; below, the less often.
 double least_truth(const EventOfNumber& event, const NameUse& use) {
   const auto made = event(0.5);
-  return 1 / static_cast<double>(std::get<Event::RandomizedResponse>(event_at(made, use).node()).categories.value());
+  const Event& release = event_at(made, use);
+  const auto* shuffled = std::get_if<Event::ShuffledResponses>(&release.node());
+  const Count categories = shuffled != nullptr ? shuffled->categories : std::get<Event::RandomizedResponse>(release.node()).categories;
+  return 1 / static_cast<double>(categories.value());
 }
 
 }  // namespace
@@ -75,13 +78,22 @@ Parameter parameter_of(const EventOfNumber& event) {
   constexpr double huge = 0x1p600;
   constexpr double largest_count = 0x1p53;
   constexpr double below_one = 0x1.fffffffffffffp-1;
-  static constexpr std::array fields{Field{"truth", true, tiny, below_one}, Field{"noise_multiplier", false, tiny, huge},
-                                     Field{"scale", false, tiny, huge}, Field{"sigma", false, tiny, huge},
+  static constexpr std::array fields{Field{"truth", true, tiny, below_one},
+                                     Field{"noise_multiplier", false, tiny, huge},
+                                     Field{"scale", false, tiny, huge},
+                                     Field{"sigma", false, tiny, huge},
                                      // Beyond these no accountant adds the probabilities up.
-                                     Field{"flips", false, 1, 0x1p34}, Field{"poisson_mean", false, tiny, 0x1p31},
-                                     Field{"records", false, 1, largest_count}, Field{"sampling_rate", true, tiny, 1},
-                                     Field{"epsilon", true, tiny, huge}, Field{"rho", true, tiny, huge}, Field{"delta", true, tiny, 1},
-                                     Field{"count", true, 1, largest_count}, Field{"batch_size", true, 1, largest_count},
+                                     Field{"flips", false, 1, 0x1p34},
+                                     Field{"poisson_mean", false, tiny, 0x1p31},
+                                     Field{"records", false, 1, largest_count},
+                                     Field{"sampling_rate", true, tiny, 1},
+                                     Field{"epsilon", true, tiny, huge},
+                                     Field{"epsilon0", true, tiny, huge},
+                                     Field{"reports", false, 1, largest_count},
+                                     Field{"rho", true, tiny, huge},
+                                     Field{"delta", true, tiny, 1},
+                                     Field{"count", true, 1, largest_count},
+                                     Field{"batch_size", true, 1, largest_count},
                                      Field{"sensitivity", true, 1, largest_count}};
   std::optional<Parameter> found;
   for (const auto& use : event.uses()) {

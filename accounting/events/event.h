@@ -56,11 +56,14 @@ class Event {
   struct TruncatedPoisson;
   struct BestOf;
   struct Users;
+  struct ShuffledReports;
+  struct ShuffledResponses;
 
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
                             Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
                             SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
-                            Law, RenyiCurve, Mixture, SampledWithReplacement, Binomial, Skellam, LaplaceRecordSum>;
+                            Law, RenyiCurve, Mixture, SampledWithReplacement, Binomial, Skellam, LaplaceRecordSum,
+                            ShuffledReports, ShuffledResponses>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -145,6 +148,9 @@ class Event {
 [[nodiscard]] Event truncated_poisson(SamplingRate rate, Count largest, Count records, Event event);
 /// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson, cyclic and allocated batches of them.
 [[nodiscard]] Event users(Count records, Event event);
+/// \throws Error{invalid_argument} under any adjacency but replace-one; shuffled_responses also for fewer than two categories.
+[[nodiscard]] Event shuffled_reports(Count reports, Epsilon epsilon0, Adjacency adjacency);
+[[nodiscard]] Event shuffled_responses(Count reports, Probability truth, Count categories, Adjacency adjacency);
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);

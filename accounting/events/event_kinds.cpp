@@ -93,6 +93,8 @@ struct UnknownOfUsers {
   const Event* operator()(const Event::TruncatedPoisson&) const { return &event; }
   const Event* operator()(const Event::Mixture&) const { return &event; }
   const Event* operator()(const Event::Users&) const { return &event; }
+  const Event* operator()(const Event::ShuffledReports&) const { return &event; }
+  const Event* operator()(const Event::ShuffledResponses&) const { return &event; }
   /// Single releases of every other kind: event_of_group.h has a bound for each.
   template <class Release>
   const Event* operator()(const Release&) const {
@@ -105,12 +107,13 @@ void require_known_of_users(const Event& event, std::string_view what) {
   if (unknown == nullptr) return;
   throw Error{
       ErrorCode::invalid_argument,
-      fmt::format("{} holds {}, must hold single releases but law and renyi, or repeat, compose and best_of of them; batches (poisson, "
-                  "cyclic, allocated) and parallel only of gaussian and record_sum releases",
-                  what, describe(*unknown))};
+      fmt::format(
+          "{} holds {}, must hold single releases but law, renyi and shuffled reports, or repeat, compose and best_of of them; batches (poisson, "
+          "cyclic, allocated) and parallel only of gaussian and record_sum releases",
+          what, describe(*unknown))};
 }
 
-/// The first part that is a batch, a search or users, which a batch may not hold. \pre there is one
+/// The first part that is a batch, a search, users or a shuffle of reports, which a batch may not hold. \pre there is one
 const Event& first_sampling(const Event& event) {
   const auto first_of = [](const std::vector<Event>& parts) -> const Event& {
     return first_sampling(*std::find_if(parts.begin(), parts.end(), [](const Event& part) { return part.has_sampling(); }));
@@ -196,6 +199,11 @@ struct Require {
     require_gaussian(e.event, e.word);
     batch(e);
   }
+  void operator()(const Event::ShuffledReports& e) const { reports(e.word); }
+  void operator()(const Event::ShuffledResponses& e) const {
+    reports(e.word);
+    if (e.categories < Count{2}) throw Error{ErrorCode::invalid_argument, "categories is 1, must be at least 2"};
+  }
   template <class Kind>
   void operator()(const Kind&) const {}
 
@@ -210,6 +218,15 @@ struct Require {
   static void batch(const Kind& e) {
     require_bound_per_record(e.event, e.word);
     require_no_batch(e.event, e.word);
+  }
+  /// One of each record.
+  void reports(std::string_view word) const {
+    if (adjacency == Adjacency::replace_one) return;
+    throw Error{
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "adjacency is {}, must be replace-one for {}: each record sends one report, so the number of reports shows how many records there are",
+            name(adjacency), word)};
   }
   /// Batches of an order of the records.
   template <class Kind>
@@ -260,9 +277,10 @@ struct Event::Shared {
   void look_inside(const Kind& kind) {
     std::apply([&](const auto&... said) { (..., add(kind.*said.member, called<Kind>)); }, Kind::arguments());
     Require{adjacency}(kind);
-    // What holds an event is no part of a batch, but for what only says how often.
+    // What holds an event is no part of a batch, but for what only says how often; nor is what depends on all records.
     constexpr bool says_how_often = std::is_same_v<Kind, Repeated> || std::is_same_v<Kind, Composed> || std::is_same_v<Kind, Parallel>;
-    if (depth > 1 && !says_how_often) has_sampling = true;
+    constexpr bool is_shuffle = std::is_same_v<Kind, ShuffledReports> || std::is_same_v<Kind, ShuffledResponses>;
+    if (is_shuffle || (depth > 1 && !says_how_often)) has_sampling = true;
   }
   void add(const Event& event, std::string_view what) {
     if (event.adjacency() != adjacency) {
@@ -393,6 +411,12 @@ Event truncated_poisson(SamplingRate rate, Count largest, Count records, Event e
 }
 Event mixture(MixtureParts components, Event event) { return around<Event::Mixture>(std::move(event), components); }
 Event users(Count records, Event event) { return around<Event::Users>(std::move(event), records); }
+Event shuffled_reports(Count reports, Epsilon epsilon0, Adjacency adjacency) {
+  return {Event::ShuffledReports{reports, epsilon0}, adjacency};
+}
+Event shuffled_responses(Count reports, Probability truth, Count categories, Adjacency adjacency) {
+  return {Event::ShuffledResponses{reports, truth, categories}, adjacency};
+}
 
 Event best_of(const Runs& runs, Event event) { return around<Event::BestOf>(std::move(event), runs); }
 Event best_of(RunsLaw law, double mean, Event event) { return best_of(Runs{law, mean}, std::move(event)); }

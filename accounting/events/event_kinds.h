@@ -331,6 +331,33 @@ struct Event::Users {
   static constexpr auto arguments() { return std::tuple{argument(&Users::records, "records"), argument(&Users::event, "event")}; }
 };
 
+// ---- Shuffled reports ----
+
+/// One report of each of `reports` records, in a uniformly random order: each is made on its record's device by one randomizer that is (epsilon0, 0)-
+/// differentially private, and whoever sees the reports does not see whose they are. The reports may also be made one after the other, in a secret uniform
+/// order of the records, each by such a randomizer that depends on the earlier reports. All records report honestly. Under replace-one only: under
+/// another adjacency the number of reports shows whether a record is there. No batch holds it.
+struct Event::ShuffledReports {
+  Count reports;
+  Epsilon epsilon0;
+  static constexpr std::string_view word = "shuffled_reports";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&ShuffledReports::reports, "reports"), argument(&ShuffledReports::epsilon0, "epsilon0")};
+  }
+};
+/// The same of k-ary randomized response: each report is one of `categories` values, the record's own with probability `truth`, each other one with
+/// equal probability.
+struct Event::ShuffledResponses {
+  Count reports;
+  Probability truth;
+  Count categories;
+  static constexpr std::string_view word = "shuffled_responses";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&ShuffledResponses::reports, "reports"), argument(&ShuffledResponses::truth, "truth"),
+                      argument(&ShuffledResponses::categories, "categories")};
+  }
+};
+
 // ---- Functions that make the kinds whose arguments are in points.h and runs.h ----
 
 /// curve({{0.5, 1e-3}, {1, 1e-6}}, adjacency); of the pairs of these see points.h.

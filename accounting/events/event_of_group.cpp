@@ -60,6 +60,7 @@ struct GroupOf {
     unsupported(event, fmt::format("group privacy has no event for {} records and {{}}: {}", records.value(), why));
   }
 
+  [[noreturn]] void reports() const { no_event_for_the_group("each of the records sends a report; group_delta converts a bound for one"); }
   [[noreturn]] void given() const { no_event_for_the_group("it is known for one record; group_delta converts a bound for one"); }
 
   /// x / k, rounded down: more cost. Rounding to nearest would suffice for none of the claims.
@@ -127,6 +128,8 @@ struct GroupOf {
   }
   /// What holds of any two data sets holds of those that differ in the group: each run costs the group's event.
   Event operator()(const Event::BestOf& e) const { return best_of(e.runs, event_of_group(e.event, records)); }
+  Event operator()(const Event::ShuffledReports&) const { reports(); }
+  Event operator()(const Event::ShuffledResponses&) const { reports(); }
   template <class Sampled>
   Event operator()(const Sampled&) const {
     no_event_for_the_group("a group falls into several batches; group_delta converts a bound for one record");

@@ -49,6 +49,8 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::Users&) const { return false; }
   bool operator()(const Event::Mixture&) const { return false; }
   bool operator()(const Event::BestOf&) const { return false; }
+  bool operator()(const Event::ShuffledReports&) const { return false; }
+  bool operator()(const Event::ShuffledResponses&) const { return false; }
 };
 
 }  // namespace

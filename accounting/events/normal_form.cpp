@@ -128,6 +128,16 @@ struct Plainest {
   Event operator()(const Event::BestOf& e) const {
     return around(e.event, [&](Event inside) { return best_of(e.runs, std::move(inside)); });
   }
+  /// One report has no others to hide among, and one that shows nothing needs none.
+  Event operator()(const Event::ShuffledReports& e) const {
+    return e.reports == Count{1} || e.epsilon0.value() == 0 ? *one_report(event) : event;
+  }
+  Event operator()(const Event::ShuffledResponses& e) const {
+    // The product of two doubles is exact in that precision.
+    const Interval expected = Interval{e.truth.value(), working_bits} * Interval{static_cast<double>(e.categories.value()), working_bits};
+    if (mpfr_cmp_d(expected.lower(), 1) == 0 && mpfr_cmp_d(expected.upper(), 1) == 0) return pure(Epsilon{0}, event.adjacency());
+    return e.reports == Count{1} ? *one_report(event) : event;
+  }
   template <class Leaf>
   Event operator()(const Leaf&) const {
     return event;
@@ -223,6 +233,13 @@ bool costs_at_most(const Event& a, const Event& b) {
 
 Event plainest(const Event& event) {
   return KeptWithEvent::plainest(event, [](const Event& of) { return std::visit(Plainest{of}, of.node()); });
+}
+
+std::optional<Event> one_report(const Event& event) {
+  if (const auto* e = std::get_if<Event::ShuffledReports>(&event.node())) return pure(e->epsilon0, event.adjacency());
+  if (const auto* e = std::get_if<Event::ShuffledResponses>(&event.node()))
+    return randomized_response(e->truth, e->categories, event.adjacency());
+  return std::nullopt;
 }
 
 std::optional<Interval> gaussian_mu_squared(const Event& event, mpfr_prec_t bits) {

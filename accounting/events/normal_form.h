@@ -20,6 +20,9 @@ namespace surety::accounting {
 /// \source docs/proofs/composition.md#continual, docs/proofs/given.md, docs/proofs/users.md.
 [[nodiscard]] Event plainest(const Event& event);
 
+/// What a record's own report costs by itself, of shuffled reports: at least what they cost together. Nothing for other kinds.
+[[nodiscard]] std::optional<Event> one_report(const Event& event);
+
 /// mu^2 of the one Gaussian release that `event` costs, at `precision` bits; nothing when it is not that. Gaussian releases compose to
 /// one of mu^2 = sum of mu_i^2 [DRS19, Corollary 3.3], of parallel parts the one of largest mu counts, and of a deterministic epoch one
 /// batch: a record takes part in one of them, and the others are post-processing of what was known before.

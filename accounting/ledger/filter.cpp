@@ -72,6 +72,9 @@ struct HasRule {
   bool operator()(const Event::BestOf&) const { return false; }
   bool operator()(const Event::Allocated& e) const { return secret_batch(e.event); }
   bool operator()(const Event::TruncatedPoisson& e) const { return secret_batch(e.event); }
+  /// By what a record's own report costs.
+  bool operator()(const Event::ShuffledReports&) const { return pure(); }
+  bool operator()(const Event::ShuffledResponses&) const { return pure(); }
   bool operator()(const Event::Users& e) const { return kind == FilterKind::renyi || of_users(users(e.records, e.event)); }
 
   /// Releases without a batch, which cost a user what the normal form says, or what a chain of neighbours does.

@@ -114,6 +114,14 @@ inline std::vector<Kind> every_kind() {
        [](Adjacency a) {
          return mixture({{0.75, 1.5}, {0.25, 2.5}}, gaussian(NoiseMultiplier{3.5}, a));
        }},
+      {"shuffled_reports(7, 2.5)",
+       R"({"shuffled_reports": {"reports": 7, "epsilon0": 2.5}})",
+       {Adjacency::replace_one},
+       [](Adjacency a) { return shuffled_reports(Count{7}, Epsilon{2.5}, a); }},
+      {"shuffled_responses(7, 0.75, 3)",
+       R"({"shuffled_responses": {"reports": 7, "truth": 0.75, "categories": 3}})",
+       {Adjacency::replace_one},
+       [](Adjacency a) { return shuffled_responses(Count{7}, Probability{0.75}, Count{3}, a); }},
   };
 }
 

@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 33 : 12);
+    const auto kind = below(depth > 0 ? 35 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -106,6 +106,8 @@ class Source {
       case 32: return "laplace_record_sum(" + number() + ")";
       case 29: return "with_replacement(" + whole() + ", " + whole() + ", " + text(depth - 1) + ")";
       case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
+      case 33: return "shuffled_reports(" + whole() + ", " + number() + ")";
+      case 34: return "shuffled_responses(" + whole() + ", " + number() + ", " + whole() + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
   }
@@ -288,6 +290,10 @@ class WildEvents {
 
   /// A leaf or several, one below the other, at most one of them a batch on the way down.
   std::string tree(int depth, bool in_batch) {
+    if (!in_batch && adjacency_ == Adjacency::replace_one && source_.one_in(12)) {
+      return source_.one_in(2) ? fmt::format("shuffled_reports({}, {})", whole(), positive())
+                               : fmt::format("shuffled_responses({}, {}, {})", whole(), probability(), 1 + whole());
+    }
     if (depth == 0 || source_.one_in(8)) return leaf();
     switch (source_.below(in_batch ? 4 : 9)) {
       case 0: return fmt::format("repeat({}, {})", whole(), tree(depth - 1, in_batch));

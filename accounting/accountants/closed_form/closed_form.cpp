@@ -18,6 +18,7 @@
 #include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/laws/shuffled/shuffled_curve.h>
 #include <surety/base/numbers/ball.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/checked_cast.h>
@@ -469,6 +470,14 @@ std::optional<OrRefusal<LaplaceReleases>> laplace_releases(const Repetition& rep
   return LaplaceReleases{*scale, repetition.count};
 }
 
+/// One shuffle, whose sums are made when it is asked.
+struct OneShuffle {
+  const Event& event;
+
+  [[nodiscard]] Enclosure delta(double epsilon) const { return laws::shuffled_curve(event)->delta(epsilon); }
+  [[nodiscard]] Enclosure epsilon(double target) const { return laws::shuffled_curve(event)->epsilon(target); }
+};
+
 /// Asks the releases that are one kind repeated; nothing for other events.
 template <class Ask>
 std::optional<OrRefusal<Enclosure>> ask_repetition(const Event& event, Ask ask) {
@@ -483,6 +492,7 @@ std::optional<OrRefusal<Enclosure>> ask_repetition(const Event& event, Ask ask) 
   if (const auto* given = std::get_if<Event::Profile>(&repeated->leaf.node()); given != nullptr && repeated->count == 1) {
     return ask(GivenCurve{given->points});
   }
+  if (laws::is_shuffle(repeated->leaf) && repeated->count == 1) return ask(OneShuffle{repeated->leaf});
   return std::nullopt;
 }
 
@@ -507,7 +517,7 @@ bool is_known_alone(const Event& part) {
   const auto* norm = std::get_if<Event::KNorm>(&node);
   return std::holds_alternative<Event::Pure>(node) || std::holds_alternative<Event::Approximate>(node) ||
          std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Profile>(node) || pairwise_scale(part) ||
-         (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1});
+         (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1}) || laws::is_shuffle(part);
 }
 
 /// Users of one release, several times, where its noise is no double: what costs at most as much, and what costs at least as much.

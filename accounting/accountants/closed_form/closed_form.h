@@ -8,6 +8,7 @@
 // One kind of release, repeated, has a law of the privacy loss that can be summed exactly:
 //   pure, approx            one bit that is right with odds e^epsilon, everything shown with probability delta [KOV15]
 //   randomized_response     three losses: +l, 0 and -l
+//   shuffled_reports, shuffled_responses   one shuffle, by binomial sums on either side (laws/shuffled)
 //   discrete_laplace(b, 1)  two losses, 1/b and -1/b
 //   laplace, k_norm in one dimension   two atoms and a density e^(l/2) between them; sums of truncated powers times exponentials
 //

@@ -132,6 +132,8 @@ struct PromisesOf {
   Result operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }
   Result operator()(const Event::Shuffled& e) const { return inside(e.event); }
   Result operator()(const Event::Deterministic& e) const { return inside(e.event); }
+  Result operator()(const Event::ShuffledReports&) const { return promises_of(*one_report(event)); }
+  Result operator()(const Event::ShuffledResponses&) const { return promises_of(*one_report(event)); }
   template <class Other>
   Result operator()(const Other&) const {
     return no_promise();

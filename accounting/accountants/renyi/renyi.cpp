@@ -447,6 +447,12 @@ struct CurveOf {
     if (!inner) return inner;
     return Curve{[inner = *std::move(inner)](At at) { return OrderBound{inner(at).divergence, false}; }};
   }
+  /// What a record's own report costs by itself.
+  Result operator()(const Event::ShuffledReports&) const { return one_report_curve(); }
+  Result operator()(const Event::ShuffledResponses&) const { return one_report_curve(); }
+  [[nodiscard]] Curve one_report_curve() const {
+    return [release = *one_report(event)](At at) { return OrderBound{release_bound(release, at.order).divergence, false}; };
+  }
   template <class Release>
   Result operator()(const Release&) const {
     return Curve{[release = event](At at) { return release_bound(release, at.order); }};

@@ -96,6 +96,8 @@ struct RhoOf {
     const auto above = above_users(event);
     return above ? rho_or_refusal(*above, bits) : no_theorem();
   }
+  Result operator()(const Event::ShuffledReports&) const { return rho_or_refusal(*one_report(event), bits); }
+  Result operator()(const Event::ShuffledResponses&) const { return rho_or_refusal(*one_report(event), bits); }
   template <class Other>
   Result operator()(const Other&) const {
     return no_theorem();

@@ -67,6 +67,9 @@ class PartsOfEvent {
   void operator()(const Event::Law& e);
   /// What a record may contribute, and how much of it is secret.
   void operator()(const Event::Mixture& e);
+  /// From above the chords of a curve; from below a polygon under it, or a pair of neighbours.
+  void operator()(const Event::ShuffledReports&) { shuffled(); }
+  void operator()(const Event::ShuffledResponses&) { shuffled(); }
   void operator()(const Event::GeneralizedGaussian& e);
   void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
   void operator()(const Event::SampledWithoutReplacement& e);
@@ -161,6 +164,7 @@ class PartsOfEvent {
   void shared(const Event& inner, double rate, bool fixed_size);
   /// The pair of all releases of `inner`, kept for the questions that follow; `from_above` alone, where nobody asks what is below.
   [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner, bool from_above = false) const;
+  void shuffled();
   /// Releases of either order, whichever neighbour is the first.
   void in_either_order(const LawAtoms& atoms);
   [[nodiscard]] Parts parts_of_batch(const Event& inner, bool from_above = false) const;

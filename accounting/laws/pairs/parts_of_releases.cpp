@@ -16,6 +16,7 @@
 #include <surety/accounting/laws/gaussian/gaussian_mixture.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 #include <surety/accounting/laws/pairs/parts_of_event.h>
+#include <surety/accounting/laws/pairs/shuffled_laws.h>
 #include <surety/accounting/laws/vectors/moved_vector.h>
 #include <surety/accounting/laws/vectors/smooth_vector.h>
 #include <surety/accounting/laws/vectors/spread_vector.h>
@@ -218,6 +219,17 @@ void PartsOfEvent::in_either_order(const LawAtoms& atoms) {
       {.upper = upper, .lower = other, .same = false, .count = count_, .other_upper = {}, .other_order = one, .last_order = last});
 }
 // Proved so far.
+
+void PartsOfEvent::shuffled() {
+  const LossLaw stand_in{AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0}};
+  if (makes_none()) return both(stand_in);
+  static auto& kept = *new LastFew<std::pair<Event, bool>, std::shared_ptr<const ShuffledLaws>>;
+  const auto laws =
+      kept.of({*leaf_, from_above_}, [&] { return std::make_shared<const ShuffledLaws>(shuffled_laws(*leaf_, from_above_)); });
+  const auto lower = [&](const std::optional<LossLaw>& law) { return from_above_ ? law : std::optional{law.value_or(nothing())}; };
+  out_.symmetric = out_.symmetric && std::holds_alternative<Event::ShuffledReports>(leaf_->node());
+  add({laws->upper, lower(laws->lower), false, count_}, {laws->upper, lower(laws->reversed), false, count_});
+}
 
 void PartsOfEvent::operator()(const Event::Mixture& e) {
   const auto multiplier = gaussian_multiplier(e.event);

@@ -140,6 +140,9 @@ std::vector<Case> cases() {
       {"compose(pure(4), discrete_laplace(0.5, 4))", add, both(bit(4), geometric(0.5, 4))},
       {"randomized_response(0.9, 3)", replace, {{0.9, 0.05}, {0.05, 0.9}, {0.05, 0.05}}},
       {"randomized_response(0.01, 3)", replace, {{0.01, 0.495}, {0.495, 0.01}, {0.495, 0.495}}},
+      // Of three reports one is the record's, and the others are of its neighbour's value.
+      {"shuffled_responses(3, 0.9, 2)", replace, {{0.081, 0.729}, {0.747, 0.243}, {0.163, 0.027}, {0.009, 0.001}}},
+      {"shuffled_reports(3, 2.1972245773362196)", replace, {{0.081, 0.729}, {0.747, 0.243}, {0.163, 0.027}, {0.009, 0.001}}},
       {"k_norm(linf, 2, 0.2)", add, plane(4, 0.08, true, cube(0.2))},
       {"k_norm(l2, 2, 0.1)", add, plane(2.5, 0.05, false, circle(0.1))},
       {"generalized_gaussian(4, 2, 0.05)", add, plane(0.5, 0.01, false, fourth(0.05))},

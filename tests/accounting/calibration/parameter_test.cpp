@@ -46,6 +46,15 @@ TEST(ParameterOf, KeepsTheTruthAboveThatOfAnAnswerAtRandom) {
               }).says(ErrorCode::invalid_argument, "categories is 1, must be at least 2"));
 }
 
+TEST(ParameterOf, KnowsTheNumbersOfShuffledReports) {
+  constexpr auto replaced = Adjacency::replace_one;
+  const auto epsilon0 = parameter_of("shuffled_reports(100, x)", replaced, "x");
+  EXPECT_TRUE(epsilon0.cost_rises && !epsilon0.whole);
+  const auto reports = parameter_of("repeat(2, shuffled_reports(x, 1))", replaced, "x");
+  EXPECT_TRUE(!reports.cost_rises && reports.whole);
+  EXPECT_EQ(parameter_of("shuffled_responses(100, x, 4)", replaced, "x").lowest, 0.25);
+}
+
 TEST(ParameterOf, KeepsToWhatAllItsPlacesAllow) {
   const auto rate = parameter_of("compose(poisson(x, gaussian(2)), poisson(x, gaussian(3)))", adjacency, "x");
   EXPECT_EQ(rate.name, "sampling rate");

@@ -16,6 +16,7 @@
 
 #include <surety/accounting/events/event_text.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/normal_form.h>
 
 #include <support/every_kind.h>
 #include <support/refusal.h>
@@ -226,7 +227,7 @@ TEST(EventAdjacency, MixingIsRefused) {
 TEST(EventComposition, OfNothingIsRefused) {
   EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
-  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "laplace_record_sum) at position 9"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "shuffled_responses) at position 9"));
 }
 
 Event nested(int depth) {
@@ -508,6 +509,43 @@ TEST(EventAdjacency, MixingIsRefusedInParallelToo) {
   EXPECT_TRUE(refusal_of([] { return parallel({}); }).says(invalid, "a parallel composition of no events is empty"));
 }
 
+TEST(EventShuffledReports, AreRefusedWhereTheirNumberShowsRecordsAndInBatches) {
+  for (const std::string text : {"shuffled_reports(9, 1)", "shuffled_responses(9, 0.75, 3)"}) {
+    const std::string word = text.substr(0, text.find('('));
+    for (const Adjacency adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out}) {
+      const auto refusal = refusal_of([&] { return parse_event(text, adjacency); });
+      EXPECT_TRUE(refusal.says(
+          invalid, fmt::format("adjacency is {}, must be replace-one for {}: each record sends one report", name(adjacency), word)))
+          << refusal;
+    }
+    for (const std::string batch : {"poisson(0.5, ", "without_replacement(9, 7, ", "with_replacement(7, 9, ", "shuffled(9, 7, ",
+                                    "deterministic(9, 7, ", "cyclic(9, 7, 0.5, "}) {
+      for (const std::string around : {"", "repeat(3, ", "compose(pure(2), ", "parallel(pure(2), "}) {
+        const std::string whole = batch + around + text + (around.empty() ? ")" : "))");
+        const auto refusal = refusal_of([&] { return parse_event(whole, replace_one); });
+        EXPECT_TRUE(refusal.says(invalid, batch.substr(0, batch.find('(')) + " holds " + text + ", must hold single releases")) << refusal;
+      }
+    }
+    for (const std::string batch : {"users(2, ", "allocated(3, ", "truncated_poisson(0.5, 2, 9, ", "mixture(1, 1, "}) {
+      const auto refusal = refusal_of([&] { return parse_event(batch + text + ")", replace_one); });
+      EXPECT_TRUE(refusal.says(invalid, batch.substr(0, batch.find('(')) + " holds " + text)) << refusal;
+    }
+    for (const std::string around : {"repeat(3, ", "compose(gaussian(2), ", "parallel(gaussian(2), ", "best_of(poisson_runs, 2, "}) {
+      EXPECT_EQ(describe(parse_event(around + text + ")", replace_one)), around + text + ")");
+    }
+  }
+}
+
+TEST(EventShuffledReports, OfOneReportAreThatReport) {
+  const auto plain = [](const std::string& text) { return describe(accounting::plainest(parse_event(text, replace_one))); };
+  EXPECT_EQ(plain("shuffled_reports(1, 2.5)"), "pure(2.5)");
+  EXPECT_EQ(plain("shuffled_reports(9, 0)"), "pure(0)");
+  EXPECT_EQ(plain("shuffled_responses(1, 0.75, 3)"), "randomized_response(0.75, 3)");
+  EXPECT_EQ(plain("shuffled_responses(9, 0.25, 4)"), "pure(0)");
+  EXPECT_EQ(plain("shuffled_responses(9, 0.2, 5)"), "shuffled_responses(9, 0.2, 5)");
+  EXPECT_EQ(plain("shuffled_reports(2, 2.5)"), "shuffled_reports(2, 2.5)");
+}
+
 TEST(EventBatch, WithinABatchIsRefused) {
   const std::vector<std::pair<std::string, Adjacency>> batches = {
       {"poisson(0.5, ", Adjacency::zero_out},        {"shuffled(9, 7, ", Adjacency::zero_out},
@@ -593,6 +631,12 @@ TEST(EventRange, OfEveryParameterIsNamed) {
       {"with_replacement(", ", 1, gaussian(1))", "records is {}, " + whole, not_whole},
       {"with_replacement(9, ", ", gaussian(1))", "batch size is {}, " + whole, not_whole},
       {"users(", ", gaussian(1))", "records is {}, " + whole, not_whole},
+      {"shuffled_reports(", ", 1)", "reports is {}, " + whole, not_whole},
+      {"shuffled_reports(9, ", ")", "epsilon is {}, " + not_negative, negative},
+      {"shuffled_responses(", ", 0.5, 2)", "reports is {}, " + whole, not_whole},
+      {"shuffled_responses(9, ", ", 2)", "probability is {}, must be greater than 0 and less than 1", {"0", "1", "-0.5", "nan", "inf"}},
+      {"shuffled_responses(9, 0.5, ", ")", "categories is {}, " + whole, not_whole},
+      {"shuffled_responses(9, 0.5, ", ")", "categories is {}, must be at least 2", {"1"}},
       {"best_of(poisson_runs, ",
        ", gaussian(1))",
        "mean is {}, must be greater than 0 and at most 1000000 for poisson_runs",
@@ -680,15 +724,15 @@ TEST(EventRange, HasItsEnds) {
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
-      {"", "laplace_record_sum) at position 1"},
+      {"", "shuffled_responses) at position 1"},
       {"exponentiel(2)", "unknown event type 'exponentiel' at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
-      {"parallel()", "laplace_record_sum) at position 10"},
+      {"parallel()", "shuffled_responses) at position 10"},
       {"Gaussian(2)", "unknown event type 'Gaussian' at position 1"},
-      {"repeat(3, 4)", "laplace_record_sum) at position 11"},
+      {"repeat(3, 4)", "shuffled_responses) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
       {"gaussian(2", "')' is expected at position 11"},
@@ -699,7 +743,7 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
       {"gaussian(2))", "the end of the event is expected at position 12"},
       {"repeat(3 gaussian(2))", "',' is expected at position 10"},
       {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
-      {"compose(gaussian(2),)", "laplace_record_sum) at position 21"},
+      {"compose(gaussian(2),)", "shuffled_responses) at position 21"},
   };
   for (const auto& [text, expected] : cases) {
     const auto refusal = refusal_of_text(text);
@@ -785,6 +829,8 @@ TEST(EventText, ReadsAnExponentInEachWholeNumber) {
       {"without_replacement(300, 20, gaussian(2))", Adjacency::replace_one},
       {"with_replacement(300, 20, gaussian(2))", Adjacency::replace_one},
       {"shuffled(300, 20, gaussian(2))", Adjacency::replace_one},
+      {"shuffled_reports(300, 1)", Adjacency::replace_one},
+      {"shuffled_responses(300, 0.5, 20)", Adjacency::replace_one},
       {"deterministic(300, 20, gaussian(2))", Adjacency::replace_one},
       {"cyclic(20, 300, 0.5, gaussian(2))", Adjacency::zero_out},
       {"allocated(300, gaussian(2))", Adjacency::zero_out},

@@ -281,6 +281,8 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
                            "randomized_response(0.55, 2)",
                            "exponential(0.1)",
                            "pure(0.1)",
+                           "shuffled_reports(100, 0.1)",
+                           "shuffled_responses(100, 0.55, 2)",
                            "zcdp(0.001)",
                            "generalized_gaussian(3, 5, 9)",
                            "k_norm(l2, 3, 9)",
