@@ -59,11 +59,11 @@ class Event {
   struct ShuffledReports;
   struct ShuffledResponses;
 
-  using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
-                            Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
-                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
-                            Law, RenyiCurve, Mixture, SampledWithReplacement, Binomial, Skellam, LaplaceRecordSum,
-                            ShuffledReports, ShuffledResponses>;
+  using Node =
+      std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure, Approximate,
+                   Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled, SampledWithoutReplacement,
+                   Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile, Law, RenyiCurve, Mixture,
+                   SampledWithReplacement, Binomial, Skellam, LaplaceRecordSum, ShuffledReports, ShuffledResponses>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;

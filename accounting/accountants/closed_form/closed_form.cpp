@@ -517,7 +517,8 @@ bool is_known_alone(const Event& part) {
   const auto* norm = std::get_if<Event::KNorm>(&node);
   return std::holds_alternative<Event::Pure>(node) || std::holds_alternative<Event::Approximate>(node) ||
          std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Profile>(node) || pairwise_scale(part) ||
-         (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1}) || laws::is_shuffle(part);
+         (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1}) ||
+         laws::is_shuffle(part);
 }
 
 /// Users of one release, several times, where its noise is no double: what costs at most as much, and what costs at least as much.
