@@ -311,7 +311,7 @@ def calibrate(
     <Enclosure [0.9999999999, 1] by closed-form>
     >>> surety.epsilon(found.event, delta=1e-5) == found.cost
     True
-    >>> surety.calibrate("gaussian(z)", rho=0.5, adjacency="replace-one").value
+    >>> round(surety.calibrate("gaussian(z)", rho=0.5, adjacency="replace-one").value, 9)
     1.0
     >>> surety.calibrate("gaussian(z)", standard_deviation=6, sensitivity=2, delta=1e-5, adjacency="replace-one").event.text
     'gaussian(3)'
