@@ -130,13 +130,12 @@ Command noise_command() {
     table.add("--require-independent", options.require_independent, "Exit with code 1 unless every row is independent");
     table.add("--json", options.json, "Print one JSON object, with counts, means and deviations of both sides of each contrast");
     command.footer =
-        R"(Each row is Welch's t between the mean times of: the outer 1 % by magnitude and what is up to the 95th percentile (t tail), above and up to
-the median magnitude (t size), zero and other values (t zero), negative and positive values (t sign); and the correlation of time and
-magnitude. |t| of 4.5 or more is a leak: whoever measures the time of a draw learns something of the noise. A row without a leak says
-that none was found with so many draws on this machine, not that there is none. Percentiles come from a first batch; draws that take
-more than 20 times its median time are trimmed, and their share on both sides is compared, too. draw_ahead: single draws of DrawAhead.
-A leak is a finding and no error: the exit code is 0 without --require-independent. Rows with fewer than 1000 draws on a side of the
-contrasts of tail and size have too few draws. Nothing private is read, and nothing is charged.
+        R"(Each t is Welch's t between two mean times. t tail: the outer 1 % by magnitude, and draws up to the 95th percentile. t size: above the
+median magnitude, and up to it. t zero: zero, and other values. t sign: negative and positive values. corr: the correlation of time and
+magnitude. |t| of 4.5 or more is a leak: the time of a draw tells something of the noise. A row without a leak holds for this machine and
+for so many draws. Percentiles come from a first batch. Draws that take more than 20 times its median time are trimmed; where their
+shares on two sides differ, that is a leak as well. draw_ahead: single draws of the C++ class DrawAhead.
+A leak is no error: the exit code is 0 without --require-independent. No data are read, and nothing is charged.
 Examples:
   surety noise --check-timing
   surety noise --check-timing --mechanism discrete_laplace --seconds 10 --json)";

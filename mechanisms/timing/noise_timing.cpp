@@ -33,7 +33,7 @@ void add_releases(std::vector<NoiseTiming>& rows, std::string_view mechanism, st
 
 template <class MakeSampler>
 void add_draw_ahead(std::vector<NoiseTiming>& rows, std::string_view name, MakeSampler make) {
-  for (const std::uint64_t scale : {1, 1000}) {
+  for (const std::uint64_t scale : {1U, 1000U}) {
     rows.push_back({draw_ahead, name, static_cast<double>(scale), [=](const TimingOptions& options) {
                       DrawAhead ahead{make(scale)};
                       SystemBits bits;
