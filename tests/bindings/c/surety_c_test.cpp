@@ -445,6 +445,12 @@ TEST(SuretyC, TimesSamplersOfItsOwnAndOfTheCaller) {
   ASSERT_EQ(surety_noise_check_timing(own.noise, &timing, failure), SURETY_OK) << failure.message();
   expect_counts(timing, 20'000);
   surety_noise_free(own.noise);
+  options = options_of(1e6, 1, 3);
+  options.step = 1;
+  ASSERT_EQ(surety_gaussian_create(&options, &own.noise, failure), SURETY_OK) << failure.message();
+  ASSERT_EQ(surety_noise_check_timing(own.noise, &timing, failure), SURETY_OK) << failure.message();
+  expect_counts(timing, 20'000);
+  surety_noise_free(own.noise);
 
   const surety_draw constant = [](void* /*context*/) { return -2.0; };
   ASSERT_EQ(surety_check_timing(constant, nullptr, &timing, failure), SURETY_OK) << failure.message();
