@@ -49,6 +49,8 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/openssl_memory.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/timing/check_timing.h>
+#include <surety/mechanisms/timing/noise_timing.h>
 
 #include "calls.h"
 #include "known_part.h"
@@ -206,6 +208,39 @@ surety_code created(const surety_noise_options* options, surety_noise** noise, s
     const auto asked = known_part(options, "options");
     *noise = handed_over(with_bits(mechanisms::AnyNoise{make(asked)}, asked.bits));
   });
+}
+
+surety_time_contrast for_c(const mechanisms::TimingContrast& contrast) {
+  constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  const auto& first = contrast.first;
+  const auto& second = contrast.second;
+  return {.first_draws = first.times.count + first.trimmed,
+          .second_draws = second.times.count + second.trimmed,
+          .first_trimmed = first.trimmed,
+          .second_trimmed = second.trimmed,
+          .first_mean = first.times.mean,
+          .second_mean = second.times.mean,
+          .t = contrast.t().value_or(nothing),
+          .trimmed_z = contrast.trimmed_z().value_or(nothing)};
+}
+
+template <class Draw>
+void check_timing_for_c(Draw draw, surety_timing* timing) {
+  auto answer = known_part(timing, "timing");
+  mechanisms::TimingOptions options{.seconds = answer.seconds};
+  if (answer.most_draws != 0) options.draws = answer.most_draws;
+  const auto report = mechanisms::check_timing(draw, options);
+  answer.draws = report.draws;
+  answer.trimmed = report.trimmed;
+  answer.mean = report.mean;
+  answer.correlation = report.correlation.value_or(std::numeric_limits<double>::quiet_NaN());
+  answer.tail = for_c(report.contrasts[0]);
+  answer.magnitude = for_c(report.contrasts[1]);
+  answer.zero = for_c(report.contrasts[2]);
+  answer.sign = for_c(report.contrasts[3]);
+  answer.verdict = static_cast<std::int64_t>(report.verdict());
+  require_no_use_of_reserve();
+  give_known_part(answer, timing);
 }
 
 UnitOfPrivacy unit_of(const surety_unit* unit) {
@@ -474,6 +509,20 @@ SURETY_API surety_code surety_release_sum_float(surety_noise* noise, const float
 SURETY_API surety_code surety_release_sum_int64(surety_noise* noise, const int64_t* rows, size_t count, size_t columns, double clip,
                                                 int64_t* sum, surety_failure** failure) {
   return guarded(failure, [&] { release_sum(noise, rows, count, columns, clip, sum, spend_nothing); });
+}
+
+SURETY_API surety_code surety_check_timing(surety_draw draw, void* context, surety_timing* timing, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(draw, "draw");
+    check_timing_for_c([=] { return draw(context); }, timing);
+  });
+}
+SURETY_API surety_code surety_noise_check_timing(surety_noise* noise, surety_timing* timing, surety_failure** failure) {
+  return guarded(failure, [&] {
+    auto& timed = given(noise, "noise");
+    require_bits(timed);
+    check_timing_for_c(mechanisms::SingleReleases{timed.noise, bits_of(timed)}, timing);
+  });
 }
 
 SURETY_API surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget,

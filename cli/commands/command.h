@@ -29,6 +29,7 @@ template <class Options, class Describe>
 [[nodiscard]] Command show_command();
 [[nodiscard]] Command release_command(const GivenArguments& given);
 [[nodiscard]] Command schema_command();
+[[nodiscard]] Command noise_command();
 [[nodiscard]] Command convert_command();
 [[nodiscard]] Command audit_command();
 [[nodiscard]] Command ledger_command();

@@ -1,4 +1,4 @@
-// surety: calibrate, account, curve, release, convert, train, predict, simulate, audit, ledger. The process; the command is run.cpp.
+// surety: calibrate, account, curve, release, convert, train, predict, noise, simulate, audit, ledger. The process; the command is run.cpp.
 #include <fcntl.h>
 #include <unistd.h>
 

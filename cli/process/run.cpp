@@ -39,6 +39,7 @@ Command surety_command(const GivenArguments& given) {
   surety.commands.push_back(predict_command());
   surety.commands.push_back(show_command());
   surety.commands.push_back(schema_command());
+  surety.commands.push_back(noise_command());
   surety.commands.push_back(simulate_command(given.words));
   surety.commands.push_back(audit_command());
   surety.commands.push_back(ledger_command());

@@ -46,6 +46,38 @@ public interface Surety extends Library {
         }
     }
 
+    @FieldOrder({"first_draws", "second_draws", "first_trimmed", "second_trimmed", "first_mean", "second_mean", "t", "trimmed_z"})
+    class surety_time_contrast extends Structure {
+        public long first_draws;
+        public long second_draws;
+        public long first_trimmed;
+        public long second_trimmed;
+        public double first_mean;
+        public double second_mean;
+        public double t;
+        public double trimmed_z;
+    }
+
+    @FieldOrder({"size", "seconds", "most_draws", "draws", "trimmed", "mean", "correlation", "tail", "magnitude", "zero", "sign", "verdict"})
+    class surety_timing extends Structure {
+        public SizeT size = new SizeT();
+        public double seconds;
+        public long most_draws;
+        public long draws;
+        public long trimmed;
+        public double mean;
+        public double correlation;
+        public surety_time_contrast tail = new surety_time_contrast();
+        public surety_time_contrast magnitude = new surety_time_contrast();
+        public surety_time_contrast zero = new surety_time_contrast();
+        public surety_time_contrast sign = new surety_time_contrast();
+        public long verdict;
+
+        public surety_timing() {
+            size = new SizeT(size());
+        }
+    }
+
     @FieldOrder({"size", "value", "failing", "epsilon", "gap"})
     class surety_solution extends Structure {
         public SizeT size = new SizeT();
@@ -183,6 +215,8 @@ public interface Surety extends Library {
         PointerByReference failure);
     int surety_release_sum_int64(Pointer noise, long[] rows, SizeT count, SizeT columns, double clip, long[] sum,
         PointerByReference failure);
+    int surety_check_timing(Pointer draw, Pointer context, surety_timing timing, PointerByReference failure);
+    int surety_noise_check_timing(Pointer noise, surety_timing timing, PointerByReference failure);
     int surety_ledger_create(
         String path, int adjacency, surety_budget budget, surety_unit unit, PointerByReference ledger, PointerByReference failure);
     int surety_ledger_open(String path, PointerByReference ledger, PointerByReference failure);

@@ -136,6 +136,18 @@ Grid AnyNoise::grid() const {
       law_);
 }
 
+std::size_t AnyNoise::dimension() const {
+  return std::visit(
+      [](const auto& law) -> std::size_t {
+        if constexpr (is_on_reals<std::decay_t<decltype(law)>>) {
+          return dimension_of(law);
+        } else {
+          return 1;
+        }
+      },
+      law_);
+}
+
 double AnyNoise::scale() const {
   return std::visit([](const auto& law) { return scale_of(law); }, law_);
 }

@@ -35,6 +35,8 @@ class AnyNoise {
   /// Of whole numbers for noise on integers.
   [[nodiscard]] Grid grid() const;
   [[nodiscard]] bool is_on_integers() const noexcept;
+  /// Values of one release. 1 for noise on integers, which takes any number.
+  [[nodiscard]] std::size_t dimension() const;
   /// sigma or b, in data units; of binomial and Skellam noise the standard deviation.
   [[nodiscard]] double scale() const;
 

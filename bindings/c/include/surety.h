@@ -239,6 +239,48 @@ SURETY_API surety_code surety_release_sum_float(surety_noise* noise, const float
 SURETY_API surety_code surety_release_sum_int64(surety_noise* noise, const int64_t* rows, size_t count, size_t columns, double clip,
                                                 int64_t* sum, surety_failure** failure);
 
+/* ---- Time of a draw ---- */
+
+/* Draws of two kinds, compared. Times are in cycles of the time-stamp counter, elsewhere than on x86-64 in nanoseconds. */
+typedef struct surety_time_contrast {
+  uint64_t first_draws; /* trimmed ones included */
+  uint64_t second_draws;
+  uint64_t first_trimmed; /* draws that took more than 20 times the median time of a first batch */
+  uint64_t second_trimmed;
+  double first_mean; /* of the draws that were not trimmed, 0 where there are none */
+  double second_mean;
+  double t;         /* Welch's t of the means; NaN where a side has fewer than 1000 draws */
+  double trimmed_z; /* the same of the shares of trimmed draws: near a standard normal variable where they are equal */
+} surety_time_contrast;
+/* Numbers are for ever; new ones are appended. */
+enum surety_time_verdicts {
+  SURETY_TIME_INDEPENDENT = 0, /* every |t| and |trimmed_z| is below 4.5, and tail and magnitude have enough draws */
+  SURETY_TIME_DEPENDS = 1,     /* some is 4.5 or more: the time of a draw tells something of its value */
+  SURETY_TIME_TOO_FEW = 2      /* none is, and tail or magnitude has too few draws */
+};
+/* Whether the time of a draw depends on the value drawn. Independent means that no dependence was found with so many draws on this machine. */
+typedef struct surety_timing {
+  size_t size;         /* sizeof(surety_timing) */
+  double seconds;      /* set by the caller: the longest to measure, greater than 0 and at most 86400 */
+  uint64_t most_draws; /* set by the caller: the most draws after the first batch of up to 100000; 0 for as many as fit */
+  uint64_t draws;
+  uint64_t trimmed;
+  double mean;                    /* time of a draw */
+  double correlation;             /* of time and magnitude; NaN where one of them is constant */
+  surety_time_contrast tail;      /* the outer 1 % by magnitude, and up to the 95th percentile */
+  surety_time_contrast magnitude; /* above the median magnitude, and up to it */
+  surety_time_contrast zero;      /* zero, and other values */
+  surety_time_contrast sign;      /* negative, and positive */
+  int64_t verdict;                /* of surety_time_verdicts */
+} surety_timing;
+/* One sample of the caller's own sampler, a finite number; called by the thread that measures. It may call surety. */
+typedef double (*surety_draw)(void* context);
+/* Times each call of `draw`. What it must not be: slow for a reason that depends on the sample and has nothing to do with the sampler, as a conversion with
+ * branches. SURETY_INVALID_ARGUMENT for a sample that is not finite. */
+SURETY_API surety_code surety_check_timing(surety_draw draw, void* context, surety_timing* timing, surety_failure** failure);
+/* The same of single releases of zeros by `noise`, as surety_release_double and surety_release_int64 make them; of a release of several values the first one counts. */
+SURETY_API surety_code surety_noise_check_timing(surety_noise* noise, surety_timing* timing, surety_failure** failure);
+
 /* ---- Ledgers ---- */
 
 typedef struct surety_ledger surety_ledger;

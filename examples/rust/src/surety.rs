@@ -10,6 +10,7 @@ pub type surety_norm = i32;
 pub type surety_called_off = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
 pub type surety_fill = Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> c_int>;
 pub type surety_progress = Option<unsafe extern "C" fn(*mut c_void, *const c_char, u64, u64)>;
+pub type surety_draw = Option<unsafe extern "C" fn(*mut c_void) -> f64>;
 pub type surety_prediction = Option<unsafe extern "C" fn(*mut c_void, *const f64, usize) -> c_int>;
 
 pub const SURETY_OK: surety_code = 0;
@@ -80,6 +81,36 @@ pub struct surety_risk {
     pub true_positive_rate: surety_enclosure,
     pub accuracy: surety_enclosure,
     pub mu: surety_enclosure,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct surety_time_contrast {
+    pub first_draws: u64,
+    pub second_draws: u64,
+    pub first_trimmed: u64,
+    pub second_trimmed: u64,
+    pub first_mean: f64,
+    pub second_mean: f64,
+    pub t: f64,
+    pub trimmed_z: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct surety_timing {
+    pub size: usize,
+    pub seconds: f64,
+    pub most_draws: u64,
+    pub draws: u64,
+    pub trimmed: u64,
+    pub mean: f64,
+    pub correlation: f64,
+    pub tail: surety_time_contrast,
+    pub magnitude: surety_time_contrast,
+    pub zero: surety_time_contrast,
+    pub sign: surety_time_contrast,
+    pub verdict: i64,
 }
 
 #[repr(C)]
@@ -340,6 +371,17 @@ extern "C" {
         columns: usize,
         clip: f64,
         sum: *mut i64,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_check_timing(
+        draw: surety_draw,
+        context: *mut c_void,
+        timing: *mut surety_timing,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_noise_check_timing(
+        noise: *mut surety_noise,
+        timing: *mut surety_timing,
         failure: *mut *mut surety_failure,
     ) -> surety_code;
     pub fn surety_ledger_create(

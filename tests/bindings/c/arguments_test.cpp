@@ -202,6 +202,14 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   EXPECT_EQ(surety_truncated_geometric_create(&options, 10, 0, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "an empty range";
   SPOIL(surety_release_int64, {noise, integers.data(), 2, &none});
   SPOIL(surety_release_sum_int64, {noise, integers.data(), 1, 2, 1.0, integers.data(), &none});
+  auto timing = sized<surety_timing>();
+  timing.seconds = 100;
+  timing.most_draws = 10;
+  const surety_draw draw = [](void* /*context*/) { return 1.0; };
+  SPOIL(surety_check_timing, {draw, nullptr, &timing, &none}, {1});
+  spoil_fields("timing", timing, {&surety_timing::seconds},
+               [&](surety_timing* spoilt) { return surety_check_timing(draw, nullptr, spoilt, nullptr); });
+  SPOIL(surety_noise_check_timing, {noise, &timing, &none});
   surety_ledger* counting = nullptr;
   surety_reservation* many = nullptr;
   const auto reserve_of = [&](const surety_noise* of, const char* name) {

@@ -12,7 +12,7 @@ function type_of(declaration) {
   return trim(declaration)
 }
 function kind_of(type) {
-  if (type ~ /\*/ || type ~ /\(/ || type ~ /^surety_(called_off|prediction)$/) return "p"
+  if (type ~ /\*/ || type ~ /\(/ || type ~ /^surety_(called_off|prediction|draw)$/) return "p"
   if (type == "double") return "d"
   if (type == "void") return "v"
   if (type == "size_t") return "s"

@@ -437,6 +437,63 @@ TEST(SuretyC, FlipsAndMeansAreWhatTheirNoiseHas) {
 }
 
 // A thread that rounds otherwise, or flushes subnormal numbers, gets the same numbers and the same noise, and keeps its ways.
+/// A sampler of the caller's that draws from another noise of surety.
+struct OwnSampler {
+  surety_noise* noise;
+  std::uint64_t calls;
+};
+double draw_own(void* context) {
+  auto& own = *static_cast<OwnSampler*>(context);
+  ++own.calls;
+  std::int64_t value = 0;
+  return surety_release_int64(own.noise, &value, 1, nullptr) == SURETY_OK ? static_cast<double>(value) : nan;
+}
+
+void expect_counts(const surety_timing& timing, std::uint64_t draws) {
+  EXPECT_EQ(timing.draws, draws);
+  for (const auto* contrast : {&timing.magnitude, &timing.zero}) {
+    EXPECT_EQ(contrast->first_draws + contrast->second_draws, draws);
+    EXPECT_EQ(contrast->first_trimmed + contrast->second_trimmed, timing.trimmed);
+  }
+  EXPECT_EQ(timing.sign.first_draws + timing.sign.second_draws, timing.zero.second_draws);
+  EXPECT_GT(timing.mean, 0);
+  EXPECT_TRUE(std::isfinite(timing.magnitude.t));
+  EXPECT_TRUE(std::isnan(timing.zero.t)) << "zeros are too few";
+  EXPECT_LE(std::abs(timing.correlation), 1);
+}
+
+TEST(SuretyC, TimesSamplersOfItsOwnAndOfTheCaller) {
+  surety_noise_options options = options_of(1e6, 1);
+  OwnSampler own{nullptr, 0};
+  Failure failure;
+  ASSERT_EQ(surety_discrete_laplace_create(&options, &own.noise, failure), SURETY_OK) << failure.message();
+  surety_timing timing{};
+  timing.size = sizeof timing;
+  timing.seconds = 1000;
+  timing.most_draws = 20'000;
+  ASSERT_EQ(surety_check_timing(draw_own, &own, &timing, failure), SURETY_OK) << failure.message();
+  expect_counts(timing, 20'000);
+  EXPECT_EQ(own.calls, 120'000U) << "a first batch of 100,000";
+  ASSERT_EQ(surety_noise_check_timing(own.noise, &timing, failure), SURETY_OK) << failure.message();
+  expect_counts(timing, 20'000);
+  surety_noise_free(own.noise);
+  options = options_of(1e6, 1, 3);
+  options.step = 1;
+  ASSERT_EQ(surety_gaussian_create(&options, &own.noise, failure), SURETY_OK) << failure.message();
+  ASSERT_EQ(surety_noise_check_timing(own.noise, &timing, failure), SURETY_OK) << failure.message();
+  expect_counts(timing, 20'000);
+  surety_noise_free(own.noise);
+
+  const surety_draw constant = [](void* /*context*/) { return -2.0; };
+  ASSERT_EQ(surety_check_timing(constant, nullptr, &timing, failure), SURETY_OK) << failure.message();
+  EXPECT_EQ(timing.verdict, SURETY_TIME_TOO_FEW);
+  EXPECT_TRUE(std::isnan(timing.tail.t) && std::isnan(timing.correlation));
+  EXPECT_EQ(timing.sign.first_draws, 20'000U);
+  const surety_draw nothing = [](void* /*context*/) { return infinity; };
+  EXPECT_EQ(surety_check_timing(nothing, nullptr, &timing, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message(), "draw returned inf, must be a finite number");
+}
+
 TEST(SuretyC, SaysTheSameHoweverTheThreadRounds) {
   const auto ask = [] {
     std::vector<double> found;

@@ -1,7 +1,7 @@
 # What a file of Rust declares of surety.h, as tests/bindings/c/declarations.awk prints it with kinds=1.
 function kind_of(type) {
   gsub(/^[ \t]+|[ \t]+$/, "", type)
-  if (type ~ /^\*(const|mut) / || type ~ /^surety_(fill|called_off|progress|prediction)$/) return "p"
+  if (type ~ /^\*(const|mut) / || type ~ /^surety_(fill|called_off|progress|prediction|draw)$/) return "p"
   if (type == "f64") return "d"
   if (type == "usize") return "s"
   if (type ~ /^[iu]64$/) return "l"
