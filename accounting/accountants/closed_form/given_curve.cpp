@@ -89,7 +89,10 @@ Enclosure GivenCurve::epsilon(double target) const {
   const Chord chord = chord_to(static_cast<std::size_t>(next - corners_.begin()));
   // Where the chord is at `value`.
   const auto crossing = [&](const Interval& value) {
-    const Interval share = clamp((chord.before - value) / (chord.before - chord.after), 0, 1);
+    const Interval along = (chord.before - value) / (chord.before - chord.after);
+    // The chord from the mirror image of the first corner lies below large targets altogether.
+    if (along.compare(0) < 0) return chord.left;
+    const Interval share = clamp(along, 0, 1);
     const Interval rest = exp(chord.left - chord.right);
     return chord.right + log(rest + share * (number(1) - rest));
   };
