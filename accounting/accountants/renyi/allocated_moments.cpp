@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <surety/base/numbers/bound.h>
@@ -258,5 +260,76 @@ std::shared_ptr<const AllocatedMoments> allocated_moments(double rounds, double 
     return std::make_shared<const AllocatedMoments>(rounds, mu);
   });
 }
+
+// Proved: docs/proofs/allocated.md#order-2
+namespace {
+
+/// Coefficients of u^i v^j, i and j up to `degree`, at i (degree + 1) + j.
+struct TwoVariables {
+  std::size_t degree;
+  std::vector<LongUpper> of;
+
+  explicit TwoVariables(std::size_t most) : degree{most}, of((most + 1) * (most + 1), LongUpper{0}) {}
+  [[nodiscard]] LongUpper& at(std::size_t i, std::size_t j) { return of[i * (degree + 1) + j]; }
+  [[nodiscard]] const LongUpper& at(std::size_t i, std::size_t j) const { return of[i * (degree + 1) + j]; }
+};
+
+TwoVariables product(const TwoVariables& a, const TwoVariables& b) {
+  TwoVariables found{a.degree};
+  for (std::size_t i = 0; i <= a.degree; ++i) {
+    poll_limit();
+    for (std::size_t j = 0; j <= a.degree; ++j) {
+      if (!(a.at(i, j).value() > 0)) continue;
+      for (std::size_t m = 0; i + m <= a.degree; ++m) {
+        for (std::size_t n = 0; j + n <= a.degree; ++n) found.at(i + m, j + n) += a.at(i, j) * b.at(m, n);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+double users_divergence_of_order_2(std::uint64_t records, std::uint64_t rounds, double mu) {
+  const StandardFloatingPoint environment;
+  const auto k = static_cast<std::size_t>(records);
+  if (records > most_records_of_order_2 || rounds > most_rounds_of_order_2) return infinity;
+  const LongUpper square = LongUpper{LongExact{mu}} * LongExact{mu};
+  if (!((square * LongExact{static_cast<long double>(k * k)}).value() < largest_exponent / 4)) return infinity;
+  static auto& kept = *new LastFew<std::tuple<std::uint64_t, std::uint64_t, double>, double>;
+  return kept.of({records, rounds, mu}, [&] {
+    const LongExact t{static_cast<long double>(rounds)};
+    std::vector<LongUpper> weights{LongUpper{1}};  // 1 / (i! t^i)
+    LongUpper factorial{1};
+    for (std::size_t i = 1; i <= k; ++i) {
+      const LongExact number{static_cast<long double>(i)};
+      weights.push_back(weights.back() / number / t);
+      factorial = factorial * number;
+    }
+    TwoVariables power{k};
+    for (std::size_t i = 0; i <= k; ++i) {
+      for (std::size_t j = 0; j <= k; ++j) {
+        power.at(i, j) = weights[i] * weights[j] * exp(square * LongExact{static_cast<long double>(i * j)});
+      }
+    }
+    std::optional<TwoVariables> all;
+    for (std::uint64_t left = rounds; left > 0; left /= 2) {
+      if (left % 2 == 1) all = all ? product(*all, power) : power;
+      if (left > 1) power = product(power, power);
+    }
+    return shortened(log(all->at(k, k) * factorial * factorial)).value();
+  });
+}
+
+double users_reversed_divergence(std::uint64_t records, std::uint64_t rounds, double mu, double order) {
+  const StandardFloatingPoint environment;
+  const Exact k{static_cast<double>(records)};
+  const Exact t{static_cast<double>(rounds)};
+  const Upper of_mean = Upper{k} * k / t;
+  const Upper of_counts = Upper{k} + Upper{k} * Exact{k.value - 1} / t;
+  const Upper above = Upper{Exact{order}} - Exact{1};
+  return (Upper{Exact{mu}} * Exact{mu} * (above * of_mean + of_counts) / Exact{2}).value();
+}
+// Proved so far.
 
 }  // namespace surety::accounting

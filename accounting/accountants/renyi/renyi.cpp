@@ -335,16 +335,22 @@ Curve met_epoch_curve(std::uint64_t records, std::uint64_t rounds, double mu, bo
   };
 }
 
-/// The better of two bounds at each order: that, for few records; and an epoch of each record with its share of the noise.
+/// The best of three bounds at each order: that, for few records; an epoch of each record with its share of the noise; and, for orders up to 2, the larger
+/// of the divergence of order 2 and of a bound on the reversed one.
 Curve users_epoch_curve(std::uint64_t records, std::uint64_t rounds, double mu, bool is_replaced) {
   constexpr std::uint64_t few = 8;
   const Exact k{static_cast<double>(records)};
   const Curve apart = epoch_of_any_length(rounds, (Upper{Exact{mu}} * sqrt(Upper{k})).value(), is_replaced);
   std::optional<Curve> met;
   if (records <= few) met = met_epoch_curve(records, rounds, mu, is_replaced);
-  return [k, apart, met](At at) {
-    const double shared = (k * Upper{Exact{apart(at).divergence}}).value();
-    return OrderBound{met ? std::min(shared, (*met)(at).divergence) : shared, false};
+  return [=](At at) {
+    double least = (k * Upper{Exact{apart(at).divergence}}).value();
+    if (met) least = std::min(least, (*met)(at).divergence);
+    if (at.order <= 2 && !is_replaced && records > few) {
+      const double reversed = users_reversed_divergence(records, rounds, mu, at.order);
+      if (reversed < least) least = std::min(least, std::max(reversed, users_divergence_of_order_2(records, rounds, mu)));
+    }
+    return OrderBound{least, false};
   };
 }
 // Proved so far.

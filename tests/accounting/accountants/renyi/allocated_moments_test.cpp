@@ -201,6 +201,57 @@ TEST(AllocatedMoments, BoundTwoRecordsOfAUser) {
   }
 }
 
+TEST(AllocatedMoments, OfOrderTwoAreThoseOfAllPairsOfCounts) {
+  for (const auto& [records, rounds] : {std::pair{1, 4}, {2, 3}, {4, 3}, {5, 2}}) {
+    std::vector<std::vector<int>> all{std::vector<int>(static_cast<std::size_t>(rounds), 0)};
+    for (int record = 0; record < records; ++record) {
+      std::vector<std::vector<int>> next;
+      for (const auto& counts : all) {
+        for (std::size_t round = 0; round < counts.size(); ++round) {
+          next.push_back(counts);
+          ++next.back()[round];
+        }
+      }
+      all = std::move(next);
+    }
+    for (const double mu : {0.1, 0.5, 1.5}) {
+      double sum = 0;
+      for (const auto& one : all) {
+        for (const auto& other : all) {
+          int product = 0;
+          for (std::size_t round = 0; round < one.size(); ++round) product += one[round] * other[round];
+          sum += std::exp(mu * mu * product);
+        }
+      }
+      const double truth = std::log(sum) - 2 * std::log(static_cast<double>(all.size()));
+      const double found = users_divergence_of_order_2(static_cast<std::uint64_t>(records), static_cast<std::uint64_t>(rounds), mu);
+      EXPECT_GE(found, truth - 1e-12);
+      EXPECT_LE(found, truth + 1e-12);
+    }
+  }
+  EXPECT_EQ(users_divergence_of_order_2(65, 2, 0.1), INFINITY);
+  EXPECT_EQ(users_divergence_of_order_2(50, 100, 100), INFINITY);
+}
+
+TEST(AllocatedMoments, BoundTheReversedDivergenceOfTwoRecords) {
+  for (const double mu : {0.1, 0.4}) {
+    for (const double order : {1.1, 1.5, 2.0}) {
+      const double truth = two_records_by_quadrature(mu, order, Side::absent);
+      EXPECT_GE(users_reversed_divergence(2, 2, mu, order), truth) << mu << ' ' << order;
+      EXPECT_LE(users_reversed_divergence(2, 2, mu, order), 1.6 * truth) << mu << ' ' << order;
+      EXPECT_GE(users_divergence_of_order_2(2, 2, mu), two_records_by_quadrature(mu, order, Side::present)) << mu << ' ' << order;
+    }
+  }
+}
+
+// The divergences of order 2 and 1.5 of 50 records in 100 rounds at mu = 1/3, by the same sums in another program, and ten times that of the reversed bound.
+TEST(AllocatedMoments, BoundManyRecordsOfAUser) {
+  EXPECT_NEAR(users_divergence_of_order_2(50, 100, 1.0 / 3), 2.9365358154, 1e-9);
+  EXPECT_NEAR(users_reversed_divergence(50, 100, 1.0 / 3, 2), 99.5 / 18, 1e-12);
+  const auto event = parse_event("users(50, repeat(10, allocated(100, gaussian(3))))", Adjacency::add_or_remove_one);
+  EXPECT_LE(best_epsilon(event, Delta{1e-6}).value.upper, 68);
+}
+
 // Beyond the orders that are known, and where no negative moment is, two rounds are what an epoch costs at most.
 TEST(AllocatedMoments, OfReplacedRecordsAreThoseOfTwoRoundsElsewhere) {
   for (const auto& [mu, order] : {std::pair{0.3, 70.0}, {33.0, 2.0}, {1e6, 1.5}, {0.3, 1e9}}) {
