@@ -78,6 +78,7 @@ void say_row(const mechanisms::NoiseTiming& row, const TimingReport& report) {
 }
 
 int noise(const NoiseOptions& options) {
+  if (!options.check_timing) invalid("--check-timing is required: it is all that surety noise does");
   if (!(options.seconds > 0 && options.seconds <= mechanisms::TimingOptions::most_seconds)) {
     invalid(
         fmt::format("--seconds is {}, must be greater than 0 and at most {}", options.seconds, mechanisms::TimingOptions::most_seconds));
@@ -123,7 +124,6 @@ Command noise_command() {
   const auto describe = [](Command& command, OptionTable& table, NoiseOptions& options) {
     table.add("--check-timing", options.check_timing,
               "Time single draws of every additive mechanism and compare the times by the noise drawn");
-    command.exactly_one_of = {"--check-timing"};
     table.add("--seconds", options.seconds, "Measure for at most this many seconds in all", number());
     table.add("--draws", options.draws, "Draw at most this many times for each row", whole_number(1)).standard("as many as fit");
     table.add("--mechanism", options.mechanism, "Measure this mechanism alone", one_of(mechanisms::timed_mechanisms()));
