@@ -91,6 +91,10 @@ Parameter parameter_of(const EventOfNumber& event) {
     const auto* const field = std::find_if(fields.begin(), fields.end(), [&](const Field& known) { return known.field == use.field; });
     std::string said = use.field;
     std::replace(said.begin(), said.end(), '_', ' ');
+    for (const auto* many : {"flips", "reports", "categories"}) {
+      if (said == many) said = fmt::format("number of {}", many);
+    }
+    if (said == "epsilon0") said = "local epsilon";
     if (field == fields.end()) {
       throw Error{ErrorCode::invalid_argument, fmt::format("the name '{}' stands for a {}, which cannot be solved for", name, said)};
     }

@@ -70,7 +70,7 @@ IntegerNoiseCurve::IntegerNoiseCurve(const laws::IntegerNoiseLaws& laws) : upper
 std::shared_ptr<const IntegerNoiseCurve> IntegerNoiseCurve::of(const Event& release) {
   static auto& kept = *new LastFew<Event, std::shared_ptr<const IntegerNoiseCurve>>;
   return kept.of(release, [&] {
-    const auto laws = laws::integer_noise_laws(release);
+    const auto laws = laws::integer_noise_laws(release, laws::IntegerNoiseTerms{}.most_places);
     return std::shared_ptr<const IntegerNoiseCurve>{laws == nullptr ? nullptr : new IntegerNoiseCurve{*laws}};
   });
 }

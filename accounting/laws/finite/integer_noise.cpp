@@ -294,16 +294,19 @@ std::optional<std::string> why_no_integer_noise_laws(const Event& release) {
   const double deviation = flips != nullptr ? 0.5 * std::sqrt(static_cast<double>(flips->flips.value()))
                                             : std::sqrt(2 * std::get<Event::Skellam>(release.node()).mean.value());
   if (deviation <= largest_integer_deviation) return std::nullopt;
-  return fmt::format("has noise of standard deviation {:.6g}, must be at most {:.0f} for its probabilities to be added up", deviation,
+  return fmt::format("has noise of standard deviation {:.12g}, must be at most {:.0f} for its probabilities to be added up", deviation,
                      largest_integer_deviation);
 }
 
-std::shared_ptr<const IntegerNoiseLaws> integer_noise_laws(const Event& release) {
-  static auto& kept = *new LastFew<Event, std::shared_ptr<const IntegerNoiseLaws>>;
-  return kept.of(release, [&] {
+std::shared_ptr<const IntegerNoiseLaws> integer_noise_laws(const Event& release, std::size_t most_places) {
+  static auto& kept = *new LastFew<std::pair<Event, std::size_t>, std::shared_ptr<const IntegerNoiseLaws>>;
+  return kept.of({release, most_places}, [&] {
+    IntegerNoiseTerms terms;
+    terms.most_places = most_places;
     const auto* flips = std::get_if<Event::Binomial>(&release.node());
     const auto* poisson = std::get_if<Event::Skellam>(&release.node());
-    auto laws = flips != nullptr ? binomial_laws(flips->flips, flips->sensitivity) : skellam_laws(poisson->mean, poisson->sensitivity);
+    auto laws = flips != nullptr ? binomial_laws(flips->flips, flips->sensitivity, terms)
+                                 : skellam_laws(poisson->mean, poisson->sensitivity, terms);
     return laws ? std::make_shared<const IntegerNoiseLaws>(*std::move(laws)) : nullptr;
   });
 }

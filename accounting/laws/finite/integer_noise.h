@@ -41,7 +41,9 @@ inline constexpr double largest_integer_deviation = 0x1p16;
 /// Why its laws are not made, for a message that begins with the release; nothing where they may be. Makes none.
 [[nodiscard]] std::optional<std::string> why_no_integer_noise_laws(const Event& release);
 /// Its laws, kept for the questions that follow; null where the two have too little in common. \pre there is no reason why not
-[[nodiscard]] std::shared_ptr<const IntegerNoiseLaws> integer_noise_laws(const Event& release);
+/// \param most_places as in IntegerNoiseTerms; so many suffice for a grid, whose cells take time for each of them
+inline constexpr std::size_t places_of_grid = std::size_t{1} << 13;
+[[nodiscard]] std::shared_ptr<const IntegerNoiseLaws> integer_noise_laws(const Event& release, std::size_t most_places = places_of_grid);
 
 inline constexpr std::string_view too_little_integer_noise = "has too little noise for its sensitivity";
 
