@@ -333,9 +333,9 @@ struct Event::Users {
 
 // ---- Shuffled reports ----
 
-/// One report of each of `reports` records, in a uniformly random order: each is made on its record's device by one randomizer that is (epsilon0, 0)-
-/// differentially private, and whoever sees the reports does not see whose they are. The reports may also be made one after the other, in a secret uniform
-/// order of the records, each by such a randomizer that depends on the earlier reports. All records report honestly. Under replace-one only: under
+/// Each of `reports` records makes one report, and the reports are published in a uniformly random secret order. One randomizer, fixed in advance and
+/// (epsilon0, 0)-differentially private, makes all of them. Alternatively the records report one after the other in that order, and the randomizer of each
+/// report, (epsilon0, 0)-differentially private as well, may depend on the earlier reports. All records report honestly. Under replace-one only: under
 /// another adjacency the number of reports shows whether a record is there. No batch holds it.
 struct Event::ShuffledReports {
   Count reports;

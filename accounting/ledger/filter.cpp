@@ -42,7 +42,7 @@ struct HasRule {
   bool operator()(const Event::LaplaceRecordSum&) const { return pure(); }
   bool operator()(const Event::DiscreteGaussian&) const { return concentrated(); }
   bool operator()(const Event::DiscreteLaplace&) const { return pure(); }
-  /// What is known of these is their privacy loss, of which no filter adds up.
+  /// Only their privacy loss distribution is known, and no filter has a rule for it.
   bool operator()(const Event::Binomial&) const { return false; }
   bool operator()(const Event::Skellam&) const { return false; }
   bool operator()(const Event::RandomizedResponse&) const { return pure(); }

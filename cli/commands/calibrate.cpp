@@ -104,6 +104,27 @@ nlohmann::json found_json(const CalibrateOptions& options, const Parameter& para
   return object;
 }
 
+/// What the event costs at a delta, and what an independent accountant says of it.
+void say_cost(const Event& event, double delta, const accounting::BestAnswer& best) {
+  const auto* second = accounting::second_opinion(best);
+  say("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), delta);
+  say("{:<12} {}\n", "event", describe(event));
+  say("{:<12} {}\n", "adjacency", name(event.adjacency()));
+  say("{:<12} {}\n", "accountant", best.accountant);
+  say("{:<12} {}\n", "independent",
+      second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
+                        : accounting::why_no_second_opinion(event, best));
+}
+
+/// The same as fields of an answer in JSON.
+void add_cost(nlohmann::json& object, double delta, const accounting::BestAnswer& best) {
+  object["epsilon"] = json(best.value);
+  object["delta"] = delta;
+  object["accountant"] = best.accountant;
+  const auto* second = accounting::second_opinion(best);
+  if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
+}
+
 /// Zero-concentrated privacy: a target of one number.
 int calibrate_rho(const CalibrateOptions& options) {
   if (options.epsilon || options.delta || options.advantage || options.true_positive_rate || options.false_positive_rate) {
@@ -132,7 +153,7 @@ int calibrate_rho(const CalibrateOptions& options) {
   return exit_code::fine;
 }
 
-/// What is to be as accurate as said costs at a delta.
+/// The epsilon that a given standard deviation of the noise costs at a delta.
 int calibrate_accuracy(const CalibrateOptions& options) {
   if (options.epsilon || options.rho || options.advantage || options.true_positive_rate || options.false_positive_rate) {
     invalid("--standard-deviation is given with a target of privacy, must be given with --delta alone: what it prints is the epsilon");
@@ -147,24 +168,17 @@ int calibrate_accuracy(const CalibrateOptions& options) {
   const EventOfNumber event{options.event.event, parse_adjacency(options.event.adjacency), options.unknown};
   const auto found = noise_of(event, accuracy);
   const auto best = accounting::best_epsilon(found.event, Delta{*options.delta}, {.width = options.width}, accounting::Bounds::all);
-  const auto* second = accounting::second_opinion(best);
   if (options.json) {
-    nlohmann::json object{{options.unknown, found.value},   {"standard_deviation", found.standard_deviation},
-                          {"event", describe(found.event)}, {"adjacency", name(event.adjacency())},
-                          {"epsilon", json(best.value)},    {"delta", *options.delta},
-                          {"accountant", best.accountant}};
-    if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
+    nlohmann::json object{{options.unknown, found.value},
+                          {"standard_deviation", found.standard_deviation},
+                          {"event", describe(found.event)},
+                          {"adjacency", name(event.adjacency())}};
+    add_cost(object, *options.delta, best);
     print(object);
     return exit_code::fine;
   }
   say("{:<12} = {}   (standard deviation {})\n", options.unknown, found.value, found.standard_deviation);
-  say("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
-  say("{:<12} {}\n", "event", describe(found.event));
-  say("{:<12} {}\n", "adjacency", name(event.adjacency()));
-  say("{:<12} {}\n", "accountant", best.accountant);
-  say("{:<12} {}\n", "independent",
-      second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
-                        : accounting::why_no_second_opinion(found.event, best));
+  say_cost(found.event, *options.delta, best);
   return exit_code::fine;
 }
 
@@ -240,27 +254,17 @@ int calibrate(const CalibrateOptions& options) {
   accounting::BestCost cost{target, {.width = options.width}};
   const auto found = solve(event, target, parameter, cost.functions());
   const auto best = cost.report(found.event);
-  const auto* second = accounting::second_opinion(best);
   require_tight(options, found);
   if (options.json) {
     auto object = found_json(options, parameter, target.adjacency, found);
-    object["epsilon"] = json(best.value);
-    object["delta"] = *options.delta;
-    object["accountant"] = best.accountant;
     object["target"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}};
-    if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
+    add_cost(object, *options.delta, best);
     print(object);
     return exit_code::fine;
   }
   say("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
   say_if_not_tight(found, 12);
-  say("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
-  say("{:<12} {}\n", "event", describe(found.event));
-  say("{:<12} {}\n", "adjacency", name(target.adjacency));
-  say("{:<12} {}\n", "accountant", best.accountant);
-  say("{:<12} {}\n", "independent",
-      second != nullptr ? fmt::format("epsilon <= {} by {}", rounded_up(second->value->upper), second->accountant)
-                        : accounting::why_no_second_opinion(found.event, best));
+  say_cost(found.event, *options.delta, best);
   return exit_code::fine;
 }
 

@@ -1,6 +1,6 @@
 // What the noises on integers have in common: a sampler, one at a time or in bulk.
 //
-// Time depends on what is drawn: 4 to 10 nanoseconds where the first words decide a sample, some 40 (binomial, Skellam: 70) where they do not (2 to 4 % of a wide
+// Time depends on what is drawn: 4 to 10 nanoseconds where the first words decide a sample, some 40 (binomial and Skellam: more) where they do not (2 to 4 % of a wide
 // law, 1e-5 of a narrow one), microseconds to milliseconds in the tail beyond e^-17. Of a bulk draw only the time of whole blocks shows;
 // `DrawAhead` (draw_ahead.h) makes single calls say nothing either (docs/proofs/samplers.md#time).
 #pragma once

@@ -226,7 +226,7 @@ TEST(BindingSkellam, CostsWhatItsEventSays) {
   for (const auto& [mean, s] : {std::pair{2.5, 1U}, std::pair{100.0, 1U}, std::pair{150.3, 6U}}) {
     const auto truth = shifted(skellam_law(mean), s);
     EXPECT_TRUE(binds(skellam(mean, s).event(), truth));
-    EXPECT_TRUE(claims_too_little(skellam(2 * mean, s).event(), truth));  // the mean of the difference's parts taken for the variance
+    EXPECT_TRUE(claims_too_little(skellam(2 * mean, s).event(), truth));  // a mistake: 2 mu, the variance, taken for mu
     EXPECT_TRUE(claims_too_little(skellam(mean, s).event(), shifted(skellam_law(mean), s + 1)));
   }
 }

@@ -18,13 +18,18 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/event.h>
 
+#include <support/report_histograms.h>
+
 namespace surety::accounting::shuffled_test {
 namespace {
 
 using Words = std::mt19937_64;
-using Rows = std::vector<std::vector<long double>>;  // of an input the probabilities of its report
-using Reports = std::vector<std::size_t>;
-using Law = std::map<Reports, long double>;
+using Rows = surety::testing::ReportRows;
+using surety::testing::histograms;
+using surety::testing::hockey_stick;
+using surety::testing::Reports;
+using surety::testing::response;
+using Law = surety::testing::ReportDistribution;
 
 long double uniform(Words& words) { return static_cast<long double>(words() >> 11) * 0x1p-53L; }
 std::size_t below(Words& words, std::size_t count) { return static_cast<std::size_t>(words() % count); }
@@ -117,12 +122,6 @@ Law seen(Randomizers& randomizers, std::vector<std::size_t> data) {
   return law;
 }
 
-long double hockey_stick(const Law& p, const Law& q, long double e) {
-  long double sum = 0;
-  for (const auto& [reports, mass] : p) sum += std::max(0.0L, mass - e * q.at(reports));
-  return sum;
-}
-
 Event event_of(const std::string& text) { return parse_event(text, Adjacency::replace_one); }
 
 constexpr double slack = 1e-11;
@@ -154,29 +153,7 @@ TEST(ShuffledReports, HoldRandomizersThatAdaptToEarlierReports) {
   EXPECT_GT(nearest, 0.9);
 }
 
-Rows response(long double truth, std::size_t categories) {
-  Rows rows(categories, std::vector<long double>(categories, (1 - truth) / static_cast<long double>(categories - 1)));
-  for (std::size_t i = 0; i < categories; ++i) rows[i][i] = truth;
-  return rows;
-}
-
-/// The law of the histograms of reports of independent records.
-Law histograms(const Rows& rows, const std::vector<std::size_t>& data) {
-  Law law{{Reports(rows.front().size(), 0), 1}};
-  for (const std::size_t input : data) {
-    Law next;
-    for (const auto& [histogram, mass] : law) {
-      for (std::size_t y = 0; y < rows[input].size(); ++y) {
-        auto more = histogram;
-        ++more[y];
-        next[more] += mass * rows[input][y];
-      }
-    }
-    law = std::move(next);
-  }
-  return law;
-}
-/// Two of them, of independent reports.
+/// Two independent shuffles.
 Law together(const Law& one, const Law& other) {
   Law law;
   for (const auto& [a, mass] : one) {

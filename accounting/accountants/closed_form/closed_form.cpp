@@ -470,7 +470,7 @@ std::optional<OrRefusal<LaplaceReleases>> laplace_releases(const Repetition& rep
   return LaplaceReleases{*scale, repetition.count};
 }
 
-/// One shuffle, whose sums are made when it is asked.
+/// One shuffle. The first question makes its sums.
 struct OneShuffle {
   const Event& event;
 

@@ -36,7 +36,7 @@ class AllocatedMoments {
 
 /// Of a user's records, each dealt to a round for itself: at least D_2(P || Q), P = E N(mu c, I), c the counts of the records in the rounds, Q = N(0, I);
 /// infinite for more records or rounds than these, and for too little noise. The last few are kept.
-/// \complexity O(records^4 log rounds): 0.1 s for 50 records in 100 rounds. \source docs/proofs/allocated.md#order-2
+/// \complexity O(records^4 log rounds). \source docs/proofs/allocated.md#order-2
 inline constexpr std::uint64_t most_records_of_order_2 = 64;
 inline constexpr std::uint64_t most_rounds_of_order_2 = 1'000'000;
 [[nodiscard]] double users_divergence_of_order_2(std::uint64_t records, std::uint64_t rounds, double mu);

@@ -28,8 +28,8 @@ using Real = long double;
 using Library = LibraryError<Real>;
 constexpr Real unit = Outward<Real>::unit;
 constexpr Real inflated = 1 + 16 * unit;  ///< at least what the rounding of a few sums and products takes away
-/// Probabilities of less than e^-this times the largest one are not looked at: they and their losses are still doubles.
-constexpr Real most_falls = 690;
+/// Probabilities below e^-690 times the largest one are left out. Those that are kept, and their losses, are doubles.
+constexpr Real largest_log_ratio = 690;
 /// What may be cut off of a distribution.
 constexpr Real most_cut = 1e-100L;
 
@@ -54,11 +54,11 @@ struct IntegerNoise {
     return v > 0 ? -falls[place(v) - 1] : falls[place(v)];
   }
 
-  /// The next fall, within `error`; false where what follows is not looked at.
+  /// Appends a fall that is within `error`. Returns false where the next probability is too small to be kept.
   bool add(Real fall, Real error) {
     LongSum next = sum_of_falls;
     next += fall;
-    if (next.value() > most_falls) return false;
+    if (next.value() > largest_log_ratio) return false;
     sum_of_falls = next;
     falls.push_back(fall);
     logs.push_back(-next.value());
@@ -67,7 +67,7 @@ struct IntegerNoise {
     return true;
   }
   /// Of each logarithm.
-  [[nodiscard]] Real log_error() const { return sum_of_errors + 4 * unit * most_falls; }
+  [[nodiscard]] Real log_error() const { return sum_of_errors + 4 * unit * largest_log_ratio; }
 };
 
 /// p(v - 1) / p(v) = (n / 2 + v) / (n / 2 - v + 1) = 1 + (4 v - 2) / (n - 2 v + 2), two whole numbers.
@@ -96,8 +96,8 @@ IntegerNoise of_poisson_variables(PoissonMean mean) {
     const auto at = static_cast<double>(v);
     return hypotenuse(x, at) - x - at * std::asinh(at / x);
   };
-  // About where the probabilities end, and so far beyond that nothing is left of not knowing t there.
-  constexpr Real below_all = -most_falls - 60;
+  // `end` is about where the probabilities end. `far` lies so far beyond it that the unknown t there has no influence on what is kept.
+  constexpr Real below_all = -largest_log_ratio - 60;
   Real end = 1;
   while (log_of(end) > below_all) end *= 2;
   for (Real step = end / 4; step >= 1; step /= 2) {
@@ -132,16 +132,16 @@ IntegerNoise of_poisson_variables(PoissonMean mean) {
   throw Error{ErrorCode::internal, "the probabilities of a difference of Poisson variables do not end"};
 }
 
-/// Outcomes v of rising loss, taken together: P-mass relative to the largest, and their losses L(v) = log p(v - s) - log p(v).
+/// Neighbouring outcomes v that share a place, with losses L(v) = log p(v - s) - log p(v). Masses are relative to the largest probability.
 struct Place {
   Real least;    ///< loss
   Real largest;  ///< loss
   Real mass;     ///< under P
-  Real high;     ///< the part of it that at `largest` has, with the rest at `least`, the same Q-mass
+  Real high;     ///< the part of `mass` at `largest`, with the rest at `least`, such that the Q-mass is kept
   Real mean;     ///< log of P-mass over Q-mass
 };
 
-/// A law of the places, each with the mirror image of what it has.
+/// Collects the atoms of positive loss and adds their mirror images.
 class MirroredAtoms {
  public:
   void add(Real loss, Real mass) { above_.push_back({loss, mass}); }
@@ -179,7 +179,7 @@ std::optional<IntegerNoiseLaws> laws_of(const IntegerNoise& noise, Count sensiti
   if (s > 2 * last) return std::nullopt;
   const auto count = [&](Real from, Real to) { return to < from ? std::size_t{0} : whole_number(to - from) + 1; };
   PollNowAndThen poll;
-  // What one of the two alone has.
+  // The P-mass of the outcomes that are left out.
   Real beyond = 0;
   const Real outer = last - s + 1;
   for (std::size_t i = 0, n = count(outer, last); i < n; ++i) {
@@ -192,7 +192,7 @@ std::optional<IntegerNoiseLaws> laws_of(const IntegerNoise& noise, Count sensiti
     if (!(fall > 0)) return std::nullopt;
     beyond += 2 * std::exp(noise.logs.back() - fall) / -std::expm1(-fall);
   }
-  // What both have, where the loss is positive; v from the first one above s / 2 on.
+  // The places of positive loss: v above s / 2.
   const Real start = std::floor(s / 2 - noise.first) + 1 + noise.first;
   const std::size_t outcomes = count(start, last);
   const std::size_t width = (outcomes + terms.most_places - 1) / terms.most_places;
@@ -236,7 +236,7 @@ std::optional<IntegerNoiseLaws> laws_of(const IntegerNoise& noise, Count sensiti
   if (!(chord_error < 1e-6L)) return std::nullopt;
 
   const Real sums = 4 * unit * static_cast<Real>(outcomes + noise.logs.size());
-  const Real loss_error = 2 * noise.log_error() + 8 * unit * (1 + most_falls);
+  const Real loss_error = 2 * noise.log_error() + 8 * unit * (1 + largest_log_ratio);
   const Real mass_error = 3 * noise.log_error() + sums;
   MirroredAtoms above;
   MirroredAtoms below;
@@ -268,7 +268,7 @@ std::optional<IntegerNoiseLaws> laws_of(const IntegerNoise& noise, Count sensiti
         with(std::move(below).over(common, loss_error, mass_error), std::max(0.0, std::nextafter(static_cast<double>(less), -1.0)));
     return laws;
   }
-  // What was cut is divided between the two middle outcomes, or is in the one: their masses and losses hardly move.
+  // The outcomes that are left out are mapped to the two middle ones, or to the one at s / 2.
   const Real central = (has_middle ? middle : places.front().mass * std::exp(-places.front().mean)) / (common + beyond);
   const Real moved = 2 * outside / central;
   if (moved < 1e-13L) laws.lower = with(std::move(below).over(common, loss_error + moved, mass_error + moved), 0);

@@ -14,7 +14,7 @@
 namespace surety::accounting::laws {
 namespace {
 
-/// Losses at which the curve is asked: dense where it falls, and ever fewer up to the largest loss.
+/// The losses at which the curve is evaluated. They are dense where it falls and become sparse towards the largest loss.
 /// \param is_slow whether a value takes tens of milliseconds
 std::vector<double> losses_of(const ShuffledCurve& curve, bool is_slow) {
   const int points = is_slow ? 100 : 180;

@@ -67,7 +67,7 @@ class SumOfValues {
   Outcome unlikely_;
   LongBall rest_ratio_;
   std::optional<Neutral> third_;
-  LongBall share_ = 0;              ///< of the likely outcome among active reports, those that are likely or unlikely
+  LongBall share_ = 0;              ///< the probability of the likely outcome given that a report is active, which means likely or unlikely
   LongBall third_share_ = 0;        ///< of the third value among the others
   std::vector<CountBlock> blocks_;  ///< of the number of active reports
   std::vector<LongUpper> up_to_;

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <vector>
 
+#include <support/integer_laws.h>
 #include <support/real.h>
 
 namespace surety::accounting::laws::integer_noise_test {
@@ -15,24 +15,19 @@ namespace {
 using reference::Real;
 Real real(double x) { return Real{x, 300}; }
 
-/// Probabilities of 0, 1, ..., n heads.
+/// Probabilities of 0, 1, ..., n heads: integer_laws.h has those of even n only.
 std::vector<Real> flips(unsigned n) {
   std::vector<Real> found{exp(real(-static_cast<double>(n)) * log(real(2)))};
   for (unsigned k = 1; k <= n; ++k) found.push_back(found.back() * static_cast<double>(n - k + 1) / static_cast<double>(k));
   return found;
 }
 
-/// Probabilities of -reach, ..., reach, each the sum over all pairs of Poisson variables of that difference.
+/// Probabilities of -reach, ..., reach.
 std::vector<Real> differences(double mean, unsigned reach) {
-  std::vector<Real> one{exp(real(-mean))};
-  for (unsigned k = 1; k <= 2 * reach; ++k) one.push_back(one.back() * mean / static_cast<double>(k));
-  std::vector<Real> found;
-  for (int d = -static_cast<int>(reach); d <= static_cast<int>(reach); ++d) {
-    const auto apart = static_cast<std::size_t>(std::abs(d));
-    Real sum = real(0);
-    for (std::size_t k = one.size() - apart; k-- > 0;) sum = sum + one[k] * one[k + apart];
-    found.push_back(sum);
-  }
+  std::vector<Real> half;
+  for (unsigned d = 0; d <= reach; ++d) half.push_back(surety::testing::skellam_probability(mean, d, 300));
+  std::vector<Real> found(half.rbegin(), half.rend());
+  found.insert(found.end(), half.begin() + 1, half.end());
   return found;
 }
 

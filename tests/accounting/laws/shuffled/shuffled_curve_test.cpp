@@ -7,50 +7,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
 
+#include <support/report_histograms.h>
+
 namespace surety::accounting::laws::shuffled_curve_test {
 namespace {
 
-using Histogram = std::vector<int>;
-using Law = std::map<Histogram, long double>;
-
-/// The histogram of reports of the given inputs; `rows` has the probabilities of each input's report.
-Law histogram_law(const std::vector<std::vector<long double>>& rows, const std::vector<std::size_t>& inputs) {
-  Law law{{Histogram(rows.front().size(), 0), 1}};
-  for (const std::size_t input : inputs) {
-    Law next;
-    for (const auto& [histogram, mass] : law) {
-      for (std::size_t y = 0; y < rows[input].size(); ++y) {
-        auto more = histogram;
-        ++more[y];
-        next[more] += mass * rows[input][y];
-      }
-    }
-    law = std::move(next);
-  }
-  return law;
-}
-
-long double hockey_stick(const Law& p, const Law& q, long double e) {
-  long double sum = 0;
-  for (const auto& [histogram, mass] : p) {
-    const auto other = q.find(histogram);
-    sum += std::max(0.0L, mass - (other == q.end() ? 0 : e * other->second));
-  }
-  return sum;
-}
-
-std::vector<std::vector<long double>> response(double truth, std::size_t categories) {
-  const long double other = (1 - static_cast<long double>(truth)) / static_cast<long double>(categories - 1);
-  std::vector<std::vector<long double>> rows(categories, std::vector<long double>(categories, other));
-  for (std::size_t i = 0; i < categories; ++i) rows[i][i] = static_cast<long double>(truth);
-  return rows;
-}
+using surety::testing::histograms;
+using surety::testing::hockey_stick;
+using surety::testing::response;
 
 /// The largest divergence over all data of the others. Reports are alike in all inputs but the two of the record, so that only numbers of inputs count.
 long double worst_data(const std::vector<std::vector<long double>>& rows, int reports, long double e) {
@@ -59,9 +28,9 @@ long double worst_data(const std::vector<std::vector<long double>>& rows, int re
   std::vector<std::size_t> data(static_cast<std::size_t>(reports), 0);
   for (;;) {
     data[0] = 0;
-    const Law p = histogram_law(rows, data);
+    const auto p = histograms(rows, data);
     data[0] = 1;
-    most = std::max(most, hockey_stick(p, histogram_law(rows, data), e));
+    most = std::max(most, hockey_stick(p, histograms(rows, data), e));
     // The next nondecreasing list of inputs of the others.
     std::size_t i = data.size();
     while (--i > 0 && data[i] + 1 == inputs) {
@@ -123,9 +92,9 @@ TEST(ShuffledResponses, OfThreeCategoriesAttainTheirLowerBound) {
     const auto rows = response(0.6, 3);
     std::vector<std::size_t> data(static_cast<std::size_t>(n), 2);
     data[0] = 0;
-    const Law p = histogram_law(rows, data);
+    const auto p = histograms(rows, data);
     data[0] = 1;
-    const Law q = histogram_law(rows, data);
+    const auto q = histograms(rows, data);
     const auto curve = responses(static_cast<std::uint64_t>(n), 0.6, 3);
     for (const double epsilon : {0.05, 0.2, 0.5, 0.9}) {
       const auto exact = static_cast<double>(hockey_stick(p, q, std::exp(static_cast<long double>(epsilon))));
@@ -181,9 +150,9 @@ TEST(ShuffledReports, AreNoLessThanBinaryAndTernaryResponses) {
         const auto of = [&](const std::vector<std::vector<long double>>& rows, std::size_t other) {
           std::vector<std::size_t> data(last + 1, other);
           data[0] = 0;
-          const Law p = histogram_law(rows, data);
+          const auto p = histograms(rows, data);
           data[0] = 1;
-          return static_cast<double>(hockey_stick(p, histogram_law(rows, data), e));
+          return static_cast<double>(hockey_stick(p, histograms(rows, data), e));
         };
         const auto binary = response(odds / (1 + odds), 2);
         const double best = std::max({of(binary, 0), of(binary, 1), of(response(odds / (2 + odds), 3), 2)});
