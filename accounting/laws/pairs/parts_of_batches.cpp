@@ -321,7 +321,8 @@ void PartsOfEvent::sampled(const Event& inner, double rate, bool fixed_size) {
     return sampled_gaussian(*multiplier, rate, fixed_size, !fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite);
   }
   if (rate == 1) return PartsOfEvent{out_, others_, tilt_, reach_, from_above_}.visit(inner, count_);
-  if (!fixed_size && poisson_pair(inner) == PoissonPair::opposite) return sampled_laplace_sum(inner, rate);
+  const auto* laplace_sum = std::get_if<Event::LaplaceRecordSum>(&inner.node());
+  if (laplace_sum != nullptr && !fixed_size && poisson_pair(inner) == PoissonPair::opposite) return sampled_laplace_sum(*laplace_sum, rate);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
     // A record takes part in one of them, and joins the batch whatever the others do.
@@ -398,11 +399,8 @@ void PartsOfEvent::sampled_gaussian(const Enclosure& multiplier, double rate, bo
       {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
 }
 
-void PartsOfEvent::sampled_laplace_sum(const Event& inner, double rate) {
-  // What else a batch may hold under replace-one is Gaussian.
-  const auto* sum = std::get_if<Event::LaplaceRecordSum>(&inner.node());
-  if (sum == nullptr) no_pair_for(*leaf_, "has no dominating pair here");
-  const auto law = opposite_laplace(sum->scale.value(), rate);
+void PartsOfEvent::sampled_laplace_sum(const Event::LaplaceRecordSum& sum, double rate) {
+  const auto law = opposite_laplace(sum.scale.value(), rate);
   if (!law) no_pair_but_perhaps_others("has losses too large for a grid");
   both(*law);
 }

@@ -153,7 +153,7 @@ class PartsOfEvent {
   /// One Gaussian release of a batch. `is_opposite`: of a Poisson batch under replace-one.
   void sampled_gaussian(const Enclosure& multiplier, double rate, bool fixed_size, bool is_opposite);
   /// One LaplaceRecordSum of a Poisson batch under replace-one.
-  void sampled_laplace_sum(const Event& inner, double rate);
+  void sampled_laplace_sum(const Event::LaplaceRecordSum& sum, double rate);
   /// The given pair in a batch, or not in it.
   void sampled(const Event::Law& given, double rate);
   /// The law of what `slots` say, from above, for releases that are not Gaussian.
