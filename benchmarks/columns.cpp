@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/arrow_reader.h>
+#include <surety/data/arrow/arrow_reader.h>
 #include <surety/statistics/parts.h>
 
 using namespace surety;

@@ -18,8 +18,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/arrow_stream.h>
-#include <surety/data/record_file.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/features/record_file.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/train/train_job.h>
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 
 namespace surety::statistics {
 

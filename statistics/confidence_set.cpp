@@ -8,8 +8,6 @@
 
 namespace surety::statistics {
 
-using accounting::Interval;
-
 double exceedance(NoiseLaw law, std::span<const double> scales, double t) {
   std::vector<double> positive;
   std::copy_if(scales.begin(), scales.end(), std::back_inserter(positive), [](double scale) { return scale > 0; });

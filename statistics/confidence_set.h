@@ -51,6 +51,6 @@ class NoiseTest {
                                                         const std::function<bool(double, double)>& is_excluded);
 
 /// The number as an interval of the precision of these laws.
-[[nodiscard]] inline accounting::Interval exactly(double value) { return {value, 128}; }
+[[nodiscard]] inline Interval exactly(double value) { return {value, 128}; }
 
 }  // namespace surety::statistics

@@ -7,8 +7,6 @@
 
 namespace surety::statistics {
 
-using accounting::Interval;
-
 /// Exact for sums and products of two doubles that matter to each other.
 inline constexpr mpfr_prec_t exact_precision = 256;
 

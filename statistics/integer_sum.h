@@ -131,8 +131,7 @@ class StatisticSum {
   /// The same where units or texts are counted; nothing elsewhere.
   [[nodiscard]] std::optional<double> norm_of_units(bool squared) const;
   /// Of the records of a unit of which a group counts no more than its cap, in steps. \param comes one more or less of a group \param changes one for another there
-  [[nodiscard]] accounting::Interval norm_under_cap(const accounting::Interval& comes, const accounting::Interval& changes,
-                                                    bool squared) const;
+  [[nodiscard]] Interval norm_under_cap(const Interval& comes, const Interval& changes, bool squared) const;
 
   Statistic statistic_;
   Grid grid_;

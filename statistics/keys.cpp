@@ -13,8 +13,6 @@
 
 namespace surety::statistics {
 
-using accounting::Interval;
-
 void KeyCounts::add(const std::string& key) {
   if (key.empty() || key.size() > longest_key) return;
   const auto [found, is_new] = index_.emplace(key, counts_.size());

@@ -12,7 +12,7 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/base/numbers/few.h>
 #include <surety/base/text/error.h>
-#include <surety/data/arrow_stream.h>
+#include <surety/data/arrow/arrow_stream.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/statistics/estimates.h>
 #include <surety/statistics/query.h>

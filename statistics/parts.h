@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include <surety/data/arrow_stream.h>
-#include <surety/data/csv.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/csv/csv.h>
 #include <surety/statistics/costs.h>
 #include <surety/statistics/group_means.h>
 #include <surety/statistics/keys.h>

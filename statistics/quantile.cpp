@@ -326,7 +326,7 @@ std::vector<std::vector<double>> QuantileMechanism::release(std::span<const Rank
 
 double QuantileMechanism::rank_error(double exceeded) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const auto point = [](double value) { return accounting::Interval{value, 256}; };
+  const auto point = [](double value) { return Interval{value, 256}; };
   // By how much one choice among so many others misses, in records.
   const auto missed = [&](Epsilon epsilon, std::size_t level, Share share, std::uint64_t others, double beyond) -> double {
     const auto many = point(static_cast<double>(others));

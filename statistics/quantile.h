@@ -34,7 +34,7 @@
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/statistics/totals.h>
 

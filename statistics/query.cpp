@@ -7,7 +7,7 @@
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/quoted_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 
 namespace surety::statistics {
 

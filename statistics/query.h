@@ -11,8 +11,8 @@
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/condition.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
+#include <surety/data/reading/condition.h>
 #include <surety/statistics/cells.h>
 #include <surety/statistics/groups.h>
 #include <surety/statistics/quantile.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <surety/base/numbers/enclosure.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/statistics/confidence_set.h>
 
 namespace surety::statistics {

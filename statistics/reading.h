@@ -13,10 +13,10 @@
 #include <variant>
 #include <vector>
 
-#include <surety/data/arrow_reader.h>
-#include <surety/data/csv.h>
-#include <surety/data/data_policy.h>
-#include <surety/data/row_condition.h>
+#include <surety/data/arrow/arrow_reader.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/reading/data_policy.h>
+#include <surety/data/reading/row_condition.h>
 #include <surety/statistics/integer_sum.h>
 
 namespace surety::statistics {

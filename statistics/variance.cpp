@@ -4,12 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/statistics/ratio.h>
 
 namespace surety::statistics {
-
-using accounting::Interval;
 
 std::int64_t centred_square(std::int64_t steps, std::int64_t largest) noexcept {
   // 2^81 fits into 128 bits. Where steps^2 / largest is rounded to the nearest, halves up, twice that less `largest` stays within range.

@@ -22,8 +22,8 @@ namespace surety::statistics {
 
 /// How far one record moves the vector, in steps.
 struct VarianceNorms {
-  accounting::Interval l1;
-  accounting::Interval l2;
+  Interval l1;
+  Interval l2;
 };
 /// Of a record that comes or goes: 2 M or 3 M with the count, sqrt 2 M or sqrt 3 M; attained.
 [[nodiscard]] VarianceNorms norms_of_a_record(std::int64_t largest, bool has_count);

@@ -44,7 +44,7 @@ struct NoiseKindOf {
   }
   std::optional<NoiseKind> operator()(const Event::Binomial&) const {
     return NoiseKind{"flips", [](double n) { return 0.5 * std::sqrt(n); },
-                     [](double s) { return std::floor(std::nextafter(4 * s * s, accounting::infinity)); }, true};
+                     [](double s) { return std::floor(std::nextafter(4 * s * s, infinity)); }, true};
   }
   std::optional<NoiseKind> operator()(const Event::Skellam&) const {
     return NoiseKind{"poisson_mean", [](double mean) { return std::sqrt(2 * mean); }, [](double s) { return s * s / 2; }, true};
@@ -58,7 +58,7 @@ struct NoiseKindOf {
 }  // namespace
 
 NoiseOfAccuracy noise_of(const EventOfNumber& event, const Accuracy& accuracy) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   static_cast<void>(parameter_of(event));  // which refuses a name that is nowhere, or stands for what no number is
   const Event trial = event(1);
   std::optional<NoiseKind> kind;

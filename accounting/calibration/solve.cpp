@@ -153,7 +153,7 @@ class Search {
     if (const auto known = costs_.find(x); known != costs_.end()) return known->second;
     const auto event = allowed(x);
     if (!event) return std::nullopt;
-    accounting::poll_limit();
+    poll_limit();
     return costs_.emplace(x, known_of(goal_.cost, *event)).first->second;
   }
 
@@ -228,7 +228,7 @@ std::pair<double, double> coarse_bracket(const Search& search, const Value& valu
   // An end whose cost is as near to its level as it is known is the root, as far as anybody knows.
   const auto is_root = [&](double t) { return std::abs(excess(t)) <= 0.25 * resolution; };
   const auto near = [&](double a, double b) { return std::abs(b - a) <= resolution || is_root(a) || is_root(b); };
-  const auto bracket = accounting::narrow_root(excess, failing, meeting, above, below, near, 60);
+  const auto bracket = narrow_root(excess, failing, meeting, above, below, near, 60);
   for (const double end : {bracket.low, bracket.high}) {
     if (is_root(end)) return {end, end};
   }
@@ -376,8 +376,8 @@ class OnTheLine {
       resolution_ = std::max(resolution_, found.resolution);
       return found.excess;
     };
-    const auto near = [&](double a, double b) { return resolution_ > 0 || accounting::agree_to(50, a, b); };
-    const auto found = accounting::narrow_root(seen, above.t, below.t, above.excess, below.excess, near, 100);
+    const auto near = [&](double a, double b) { return resolution_ > 0 || agree_to(50, a, b); };
+    const auto found = narrow_root(seen, above.t, below.t, above.excess, below.excess, near, 100);
     bracket_ = {found.low, found.high};
   }
 
@@ -422,7 +422,7 @@ Found found_by(const Search& search, const Parameter& parameter) {
 }  // namespace
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   if (target.epsilon.value() == 0) throw Error{ErrorCode::invalid_argument, "epsilon of the target is 0, must be greater than 0"};
   const Goal goal{.adjacency = target.adjacency,
                   .level = target.delta.value(),
@@ -522,9 +522,6 @@ class RateByTangents {
 
   /// The delta at epsilon |t| with which the line of slope e^t passes through the target, rounded down.
   [[nodiscard]] double delta_at(double t) const {
-    using accounting::Exact;
-    using accounting::Lower;
-    using accounting::Upper;
     const Upper odds = exp(Upper{Exact{std::abs(t)}});
     const Lower left = t > 0 ? Lower{Exact{beta()}} - odds * Exact{alpha()} : Lower{1} - Exact{alpha()} - odds * (Upper{1} - Exact{beta()});
     return left.value();
@@ -548,9 +545,6 @@ class RateByTangents {
     if (is_exact) return accounting::true_positive_rate(event, rate_.false_positive_rate, accountant_.effort);
     const accounting::QuickCurve curve{event, accountant_.effort};
     const auto misses = accounting::tradeoff_near([&](Epsilon at) { return curve(at); }, rate_.false_positive_rate, t);
-    using accounting::Exact;
-    using accounting::Lower;
-    using accounting::Upper;
     return {std::max(0.0, (Lower{1} - Upper{Exact{misses.upper}}).value()), std::min(1.0, (Upper{1} - Lower{Exact{misses.lower}}).value())};
   }
 
@@ -589,7 +583,7 @@ class RateByTangents {
 
 RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& target, const Parameter& parameter,
                    const accounting::Best& accountant) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
   if (rate != nullptr && !(rate->true_positive_rate > rate->false_positive_rate)) {
     throw Error{ErrorCode::invalid_argument,
@@ -639,7 +633,7 @@ RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& 
 
 // Proved: docs/proofs/calibration.md#rho
 RhoSolution solve(const std::function<Event(double)>& event, const RhoTarget& target, const Parameter& parameter) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   if (target.most.value() == 0) invalid("rho of the target is 0, must be greater than 0");
   constexpr long precision = 128;
   const auto rho_of = [](const Event& at) {

@@ -148,7 +148,7 @@ nlohmann::json to_json(const Event& event) {
 std::string to_json_text(const Event& event) { return to_json(event).dump(); }
 
 Event event_from_json(std::string_view text) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   // Each level of an event is at most three levels of JSON.
   const auto json = accounting::parse_strict_json(text, 3 * Event::max_depth + 3, "event");
   return accounting::translating_json_errors("event", [&] {

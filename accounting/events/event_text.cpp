@@ -400,7 +400,7 @@ class Rebuilder : public FieldReader {
 /// `make`, whose refusals name the text.
 template <class Make>
 Event in_text(std::string_view text, Make make) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   try {
     return make();
   } catch (const Error& error) {
@@ -425,7 +425,7 @@ Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std
 
 EventOfNumber::EventOfNumber(std::string_view text, Adjacency adjacency, std::string name)
     : text_{text}, adjacency_{adjacency}, name_{std::move(name)} {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   // No number fits every place: a rate is at most 1, a count is whole. The first trial that makes an event shows all places.
   for (const double trial : {0.5, 1.0, 2.0, 1000.0, 0x1p53}) {
     const std::map<std::string, double> values{{name_, trial}};
@@ -446,7 +446,7 @@ Event EventOfNumber::operator()(double value) const {
 }
 
 Event under(const Event& event, Adjacency adjacency) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   return Rebuilder::rebuilt(event, adjacency, {}, 0, 0);
 }
 

@@ -38,7 +38,7 @@ void require_whole(long double sum, std::string_view what) {
 }  // namespace
 
 void CurveRule::check(const std::vector<NumberPair>& points) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   require_size(points, 10'000, "curve");
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto [epsilon, delta] = points[i];
@@ -63,7 +63,7 @@ void CurveRule::check(const std::vector<NumberPair>& points) {
 }
 
 void LawRule::check(const std::vector<NumberPair>& atoms) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   require_size(atoms, 20'000, "law");
   long double sum = 0;
   long double other = 0;
@@ -95,7 +95,7 @@ void RenyiRule::check(const std::vector<NumberPair>& bounds) {
 }
 
 void MixtureRule::check(const std::vector<NumberPair>& components) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   require_size(components, 256, "mixture");
   long double sum = 0;
   for (const auto& [weight, shift] : components) {

@@ -13,7 +13,7 @@
 
 #include <surety/base/numbers/bound.h>
 
-namespace surety::accounting {
+namespace surety {
 
 template <std::floating_point T>
 class BallOf {
@@ -160,4 +160,4 @@ using LongBall = BallOf<long double>;
   return Ball::rounded(value) + Ball::around(0, shortened(LongUpper{LongExact{x.radius()}}).value());
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

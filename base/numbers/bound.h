@@ -17,7 +17,7 @@
 #include <numbers>
 #include <type_traits>
 
-namespace surety::accounting {
+namespace surety {
 
 template <std::floating_point T>
 class UpperOf;
@@ -269,4 +269,4 @@ template <std::floating_point T>
 inline constexpr double inverse_root_of_two_pi = std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2;
 inline constexpr double log_root_of_two_pi = 0.91893853320467274178;
 
-}  // namespace surety::accounting
+}  // namespace surety

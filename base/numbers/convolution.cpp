@@ -16,7 +16,7 @@
 #include <surety/base/numbers/rounding.h>
 #include <surety/base/text/error.h>
 
-namespace surety::accounting {
+namespace surety {
 namespace {
 
 struct Twiddles {
@@ -380,4 +380,4 @@ CircularProduct::Result CircularProduct::result() && {
   return result;
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

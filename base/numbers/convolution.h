@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace surety::accounting {
+namespace surety {
 
 /// Two non-negative sequences of one length at most N, which are transformed together.
 struct SequencePair {
@@ -64,4 +64,4 @@ void backward(std::span<double> re, std::span<double> im);
 [[nodiscard]] double relative_error(std::size_t size);
 
 }  // namespace transform
-}  // namespace surety::accounting
+}  // namespace surety

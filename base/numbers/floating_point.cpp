@@ -3,7 +3,7 @@
 #include <cfenv>
 #include <cstring>
 
-namespace surety::accounting {
+namespace surety {
 
 #if defined(__x86_64__)
 
@@ -82,4 +82,4 @@ void StandardFloatingPoint::leave() noexcept {
 
 #endif
 
-}  // namespace surety::accounting
+}  // namespace surety

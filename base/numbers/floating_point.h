@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace surety::accounting {
+namespace surety {
 
 /// While one lives, the calling thread has that environment, and its own one afterwards. Costs nothing but a look where it has it already.
 class StandardFloatingPoint {
@@ -42,4 +42,4 @@ class StandardFloatingPoint {
   alignas(16) unsigned char found_[48];
 };
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -7,7 +7,7 @@
 
 #include <surety/base/numbers/bound.h>
 
-namespace surety::accounting {
+namespace surety {
 namespace {
 
 /// Units of long double: of sums in double, four of whose operations round, and of the rest.
@@ -95,4 +95,4 @@ long double IndexTests::epsilon(double delta) const {
   });
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace surety::accounting {
+namespace surety {
 
 /// P- and Q-mass of the sums of indices in a window, from tilted convolutions: entry j stands for P-mass of
 /// hits[j] e^(log_hits - s x) and for Q-mass of misses[j] e^(log_misses - (s + 1) x), x = start + j step.
@@ -60,4 +60,4 @@ class IndexTests {
   double miss_sum_ = 0;  // of e^(-(s + 1) x)
 };
 
-}  // namespace surety::accounting
+}  // namespace surety

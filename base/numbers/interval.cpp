@@ -8,7 +8,7 @@
 
 #include <surety/base/numbers/floating_point.h>
 
-namespace surety::accounting {
+namespace surety {
 namespace {
 
 /// Frees what MPFR caches for a thread, constants and numbers, when the thread ends. A key of POSIX threads, whose destructor needs no memory to be noted
@@ -242,4 +242,4 @@ Interval mills_ratio(const Interval& x) {
   return hull(one / shallow, one / deep);
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

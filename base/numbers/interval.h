@@ -7,7 +7,7 @@
 
 #include <surety/base/numbers/enclosure.h>
 
-namespace surety::accounting {
+namespace surety {
 
 class Interval {
  public:
@@ -73,4 +73,4 @@ class Interval {
 /// \source Laplace's continued fraction 1/(x + 1/(x + 2/(x + 3/(x + ...)))), whose successive convergents lie on either side.
 [[nodiscard]] Interval mills_ratio(const Interval& x);
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-namespace surety::accounting {
+namespace surety {
 
 /// So many different laws of one sort one question may have before any is made twice.
 inline constexpr std::size_t laws_of_a_question = 96;
@@ -38,4 +38,4 @@ class LastFew {
   std::deque<std::pair<Key, Value>> all_;
 };
 
-}  // namespace surety::accounting
+}  // namespace surety

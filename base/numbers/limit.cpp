@@ -7,7 +7,7 @@
 
 #include <surety/base/text/error.h>
 
-namespace surety::accounting {
+namespace surety {
 namespace {
 
 constinit thread_local Limit* innermost = nullptr;
@@ -50,4 +50,4 @@ void poll_limit() {
   for (Limit* limit = innermost; limit != nullptr; limit = limit->outer_) limit->poll();
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

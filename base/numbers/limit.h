@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace surety::accounting {
+namespace surety {
 
 /// While one lives, the questions of its thread end by Error{stopped} at the first poll after the time is over or somebody has called them off.
 /// Limits of one thread nest, and each counts. Other threads have their own.
@@ -66,4 +66,4 @@ class PollNowAndThen {
   unsigned turns_ = 0;
 };
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace surety::accounting {
+namespace surety {
 
 /// Of less than 2^30 numbers it is within a unit of itself and a unit of the sum of their moduli, units of the last place of long double.
 /// \source Neumaier 1974: Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, with Knuth's exact error of one addition.
@@ -22,4 +22,4 @@ class LongSum {
   long double rest_ = 0;
 };
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace surety::accounting {
+namespace surety {
 
 RootBracket narrow_root(const std::function<double(double)>& function, double low, double high, int bits, std::uintmax_t evaluations) {
   const auto found = boost::math::tools::toms748_solve(
@@ -57,4 +57,4 @@ double where_it_falls_to(double target, const std::function<double(double)>& fal
   return beyond;
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

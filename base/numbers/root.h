@@ -8,7 +8,7 @@
 
 #include <surety/base/numbers/enclosure.h>
 
-namespace surety::accounting {
+namespace surety {
 
 /// Two points with a change of sign between them, or twice the same one where the function is 0.
 struct RootBracket {
@@ -48,4 +48,4 @@ struct SideOfRoot {
 /// doubling from 1, then bisection. 1e300 or more where the function stays above.
 [[nodiscard]] double where_it_falls_to(double target, const std::function<double(double)>& falling);
 
-}  // namespace surety::accounting
+}  // namespace surety

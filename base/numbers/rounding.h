@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace surety::accounting {
+namespace surety {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -18,4 +18,4 @@ inline constexpr long double long_unit_roundoff = 0x1p-63L;
 [[nodiscard]] inline double round_up(long double value) { return std::nextafter(static_cast<double>(value), infinity); }
 [[nodiscard]] inline double round_down(long double value) { return std::nextafter(static_cast<double>(value), -infinity); }
 
-}  // namespace surety::accounting
+}  // namespace surety

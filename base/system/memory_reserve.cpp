@@ -105,7 +105,7 @@ void free_for_gmp(void* memory, std::size_t /*size*/) { free_or_give_back(memory
 void end_where_memory_is_exhausted() noexcept {
   constexpr std::string_view line = "surety: error: memory is exhausted\n";
   static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
-  accounting::remove_new_files();
+  remove_new_files();
   ::_exit(exit_code_where_memory_is_exhausted);
 }
 

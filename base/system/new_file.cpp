@@ -19,7 +19,7 @@
 #include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 
-namespace surety::accounting {
+namespace surety {
 
 namespace {
 
@@ -287,4 +287,4 @@ void remove_new_files_on_signals() {
   }
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -16,7 +16,7 @@
 
 #include <surety/base/system/place.h>
 
-namespace surety::accounting {
+namespace surety {
 
 /// For one thread, and for the process that made it: a child of fork may destroy its copy, which then does nothing.
 class NewFile {
@@ -94,4 +94,4 @@ void remove_new_files_on_signals();
 /// by a signal handler.
 void remove_new_files() noexcept;
 
-}  // namespace surety::accounting
+}  // namespace surety

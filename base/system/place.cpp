@@ -18,7 +18,7 @@
 #include <surety/base/system/uninterrupted.h>
 #include <surety/base/text/error.h>
 
-namespace surety::accounting {
+namespace surety {
 
 namespace {
 
@@ -231,4 +231,4 @@ void require_replaceable(const Place& place, const FileKind& kind, Overwrite ove
                                                                        : fmt::format("'{}' {}", written, obstacle->reason)};
 }
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -12,7 +12,7 @@
 
 #include <surety/base/text/error.h>
 
-namespace surety::accounting {
+namespace surety {
 
 /// What makes a file or folder itself: the same for all its names.
 struct FileIdentity {
@@ -105,4 +105,4 @@ struct Obstacle {
 /// \throws Error{obstacle.code} where there is an obstacle.
 void require_replaceable(const Place& place, const FileKind& kind, Overwrite overwrite);
 
-}  // namespace surety::accounting
+}  // namespace surety

@@ -99,7 +99,7 @@ surety_code guarded(surety_failure** failure, const Work& work) noexcept {
   if (failure != nullptr) *failure = nullptr;
   const WatchedCall watched;
   try {
-    const accounting::StandardFloatingPoint environment;
+    const StandardFloatingPoint environment;
     work();
     return SURETY_OK;
   } catch (const Error& error) {
@@ -134,10 +134,10 @@ surety_code asked(surety_failure** failure, const Work& work) noexcept {
   return guarded(failure, [&] {
     const QuestionLimit said = question_limit();
     if (said.seconds == 0 && said.is_called_off == nullptr) return work();
-    accounting::Limit::Rules rules;
+    Limit::Rules rules;
     if (said.seconds != 0) rules.seconds = said.seconds;
     if (said.is_called_off != nullptr) rules.is_called_off = [said] { return said.is_called_off(said.context) != 0; };
-    const accounting::Limit limit{std::move(rules)};
+    const Limit limit{std::move(rules)};
     work();
   });
 }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <surety/base/text/error.h>
-#include <surety/data/arrow_stream.h>
-#include <surety/data/arrow_table.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/arrow/arrow_table.h>
 #include <surety/jobs/plans/written_plan.h>
 #include <surety/jobs/predict/predictions.h>
 #include <surety/jobs/release/release_job.h>

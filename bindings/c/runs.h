@@ -9,7 +9,7 @@
 #include <variant>
 
 #include <surety/base/text/error.h>
-#include <surety/data/arrow_stream.h>
+#include <surety/data/arrow/arrow_stream.h>
 #include <surety/jobs/release/released_statistics.h>
 #include <surety/jobs/run/run_bits.h>
 #include <surety/jobs/run/run_context.h>

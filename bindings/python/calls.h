@@ -120,9 +120,9 @@ auto asked(LimitSeconds seconds, const Work& work) {
   if (seconds && !(*seconds > 0)) refuse_quantity("limit_seconds", *seconds, "greater than 0");
   Signals signals;
   return with_signals(signals, [&] {
-    accounting::Limit::Rules rules{.seconds = seconds, .name = "limit_seconds", .unit = ""};
+    Limit::Rules rules{.seconds = seconds, .name = "limit_seconds", .unit = ""};
     if (signals.is_of_main_thread()) rules.is_called_off = [&signals] { return signals.are_raised(); };
-    const accounting::Limit limit{std::move(rules)};
+    const Limit limit{std::move(rules)};
     return work();
   });
 }

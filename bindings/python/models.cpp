@@ -22,7 +22,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/base/text/error.h>
-#include <surety/data/called_off.h>
+#include <surety/data/reading/called_off.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/predict/predictions.h>

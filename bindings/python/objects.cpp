@@ -16,8 +16,8 @@
 #include <vector>
 
 #include <surety/base/text/error.h>
-#include <surety/data/cell_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/cell_text.h>
+#include <surety/data/reading/text_reader.h>
 
 #include "calls.h"
 

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <surety/data/arrow_abi.h>
+#include <surety/data/arrow/arrow_abi.h>
 
 namespace surety::python {
 

@@ -43,7 +43,7 @@ using FieldRow = std::tuple<std::string, std::string, std::optional<std::string>
 /// `work` as the library does all of its work, with refusals in words of Python.
 template <class Work>
 auto in_order(const Work& work) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   try {
     return work();
   } catch (const jobs::PlanError& error) {

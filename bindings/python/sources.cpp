@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <surety/base/text/error.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 
 #include "calls.h"
 #include "objects.h"

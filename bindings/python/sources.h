@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include <surety/data/arrow_stream.h>
-#include <surety/data/data_policy.h>
-#include <surety/data/sparse_matrix.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/features/sparse_matrix.h>
+#include <surety/data/reading/data_policy.h>
 
 namespace surety::python {
 

@@ -23,7 +23,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/error.h>
-#include <surety/data/called_off.h>
+#include <surety/data/reading/called_off.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/run/run_bits.h>
 #include <surety/jobs/train/chosen_text.h>

@@ -16,7 +16,7 @@
 #include <surety/cli/commands/command.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/predict/predictions.h>
 #include <surety/optimizers/models/model.h>

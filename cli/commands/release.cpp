@@ -71,7 +71,7 @@ class ReleaseCommand final : public CommandSteps {
   accounting::Plan calibrate() override { return job_->charge(options_.run.replay_seed.has_value()); }
   void read() override { read_.emplace((*std::move(job_)).read(options_.data, bits().source())); }
   void take_place() override {
-    if (options_.svg) picture_ = std::make_unique<accounting::NewFile>(accounting::Place{*options_.svg});
+    if (options_.svg) picture_ = std::make_unique<NewFile>(Place{*options_.svg});
     say_notes(read_->notes());
   }
   void release(accounting::Reservation& reservation) override {
@@ -91,7 +91,7 @@ class ReleaseCommand final : public CommandSteps {
   std::optional<jobs::ReleaseJob> job_;
   std::optional<jobs::ReadStatistics> read_;
   std::optional<jobs::ReleasedStatistics> released_;
-  std::unique_ptr<accounting::NewFile> picture_;
+  std::unique_ptr<NewFile> picture_;
 };
 
 int release(ReleaseOptions& options, const OptionTable& given) {

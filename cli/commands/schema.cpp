@@ -6,7 +6,7 @@
 #include <surety/cli/commands/command.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
 #include <surety/jobs/plans/reading_fields.h>
 
 #include <surety/jobs/plans/schema.h>

@@ -30,7 +30,7 @@ int show(const ShowOptions& options) {
   const auto model = optimizers::read_model(options.model, options.reading.limits().model_bytes);
   if (options.svg) {
     const auto text = svg(jobs::picture_of_shapes(model));
-    accounting::NewFile picture{accounting::Place{*options.svg}};
+    NewFile picture{Place{*options.svg}};
     picture.write(text);
     picture.replace(jobs::picture_file, options.overwrite.said());
   }

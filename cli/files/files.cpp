@@ -9,12 +9,10 @@
 #include <surety/accounting/events/format.h>
 #include <surety/base/system/place.h>
 #include <surety/base/text/error.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 
 namespace surety::cli {
 namespace {
-
-using accounting::Place;
 
 struct Checked {
   std::string said;  ///< "--model is 'model.json'"
@@ -35,7 +33,7 @@ void require_ordinary(const Checked& file) {
   if (place.holds() == Place::Holds::folder || place.holds() == Place::Holds::other) {
     invalid(fmt::format("{}, which is {}, must be a regular file or a new name", file.said, place.reason()));
   }
-  for (const auto suffix : accounting::database_side_files) {
+  for (const auto suffix : database_side_files) {
     if (place.name().ends_with(suffix)) {
       invalid(fmt::format("{}, must not end in {}: SQLite deletes what has such a name beside a ledger", file.said, suffix));
     }
@@ -78,7 +76,7 @@ void require_separate(const Files& files) {
     const auto ledger = checked(*files.ledger);
     require_ordinary(ledger);
     taken.push_back({ledger.place, "the ledger"});
-    for (const auto suffix : accounting::database_side_files) {
+    for (const auto suffix : database_side_files) {
       taken.push_back({ledger.place.beside(suffix), "the ledger and what SQLite keeps beside it"});
     }
   }
@@ -113,9 +111,7 @@ void OverwriteOption::add_to(OptionTable& table) {
   table.add("--overwrite", is_given_, "Replace a file of another kind as well; never an SQLite database, as ledgers are");
 }
 
-accounting::Overwrite OverwriteOption::said() const noexcept {
-  return is_given_ ? accounting::Overwrite::any_kind : accounting::Overwrite::own_kind_alone;
-}
+Overwrite OverwriteOption::said() const noexcept { return is_given_ ? Overwrite::any_kind : Overwrite::own_kind_alone; }
 
 std::string shown(const std::string& path) { return one_line(path, PATH_MAX); }
 

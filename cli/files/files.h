@@ -21,8 +21,8 @@ struct NamedFile {
 /// What is made, or replaced as a whole.
 struct NamedOutput {
   NamedFile file;
-  accounting::FileKind kind;
-  accounting::Overwrite overwrite = accounting::Overwrite::own_kind_alone;
+  FileKind kind;
+  Overwrite overwrite = Overwrite::own_kind_alone;
 };
 
 struct Files {
@@ -33,7 +33,7 @@ struct Files {
 
 /// \throws Error{invalid_argument} when an output, standard output or standard error is also the ledger, an input or another output, or the
 ///         ledger an input; when the ledger or an output is neither a regular file nor a new name, or has a name of those that SQLite deletes;
-///         when an output would take the place of what it may not (`accounting::Overwrite`);
+///         when an output would take the place of what it may not (`Overwrite`);
 ///         Error{environment} when the ledger or an output is in a folder that is not there, or an output in one that may not be written.
 /// Where standard error is the one in conflict, the line that says so goes to standard output.
 void require_separate(const Files& files);
@@ -42,7 +42,7 @@ void require_separate(const Files& files);
 class OverwriteOption {
  public:
   void add_to(OptionTable& table);
-  [[nodiscard]] accounting::Overwrite said() const noexcept;
+  [[nodiscard]] Overwrite said() const noexcept;
 
  private:
   bool is_given_ = false;

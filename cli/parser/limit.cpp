@@ -17,7 +17,7 @@ void add_limit_to(Command& command) {
                                 "End with exit code 6 where the questions of what this costs take longer than so many seconds", number());
   command.run = [seconds, run = std::move(command.run)](const Command& given) {
     if (!*seconds) return run(given);
-    const accounting::Limit limit{{.seconds = *seconds, .name = std::string{limit_option}, .unit = ""}};
+    const Limit limit{{.seconds = *seconds, .name = std::string{limit_option}, .unit = ""}};
     return run(given);
   };
 }

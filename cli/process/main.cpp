@@ -26,6 +26,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   claim_standard_descriptors();
   surety::cli::end_in_a_line_where_memory_runs_out();
-  surety::accounting::remove_new_files_on_signals();
+  surety::remove_new_files_on_signals();
   return surety::cli::run_command({argv + std::min(argc, 1), argv + argc});
 }

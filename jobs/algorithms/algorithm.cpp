@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <surety/base/text/safe_text.h>
-#include <surety/data/condition.h>
+#include <surety/data/reading/condition.h>
 #include <surety/jobs/plans/text_lists.h>
 #include <surety/jobs/run/promise_notes.h>
 

@@ -9,7 +9,7 @@
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/algorithms/rank_exchange.h>
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/gossip/mixing.h>

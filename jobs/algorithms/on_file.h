@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/data/unit_selection.h>
+#include <surety/data/units/unit_selection.h>
 #include <surety/jobs/algorithms/algorithm.h>
 #include <surety/jobs/algorithms/private_score.h>
 #include <surety/jobs/algorithms/rank_doors.h>

@@ -8,9 +8,9 @@
 
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/arrow_records.h>
-#include <surety/data/libsvm.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/arrow/arrow_records.h>
+#include <surety/data/csv/libsvm.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 
 namespace surety::jobs {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include <surety/data/dataset.h>
+#include <surety/data/features/dataset.h>
 #include <surety/jobs/plans/train_plan.h>
 #include <surety/jobs/run/kept_units.h>
 #include <surety/optimizers/problem/loss.h>

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <surety/base/text/safe_text.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/optimizers/empirical_risk/population_intervals.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
 #include <surety/optimizers/models/linear_map.h>

@@ -11,8 +11,8 @@
 #include <variant>
 
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/data/text_reader.h>
-#include <surety/data/unit_selection.h>
+#include <surety/data/reading/text_reader.h>
+#include <surety/data/units/unit_selection.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/plans/plan_error.h>

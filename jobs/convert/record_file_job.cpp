@@ -8,12 +8,11 @@
 
 namespace surety::jobs {
 
-Converted convert(const TrainingSource& source, const std::string& output, accounting::Overwrite overwrite) {
+Converted convert(const TrainingSource& source, const std::string& output, Overwrite overwrite) {
   auto [records, features] = open_stream(source);
   optimizers::require_writable_names(features, source.label);
   data::RecordFileText text{{.features = features, .label = source.label}};
-  using accounting::NewFile;
-  NewFile file{accounting::Place{output}, 0, NewFile::Method::nameless, NewFile::Readers::owner_alone};
+  NewFile file{Place{output}, 0, NewFile::Method::nameless, NewFile::Readers::owner_alone};
   const auto write = [&] {
     file.write(text.text());
     text.forget_text();

@@ -6,12 +6,12 @@
 #include <string>
 
 #include <surety/base/system/place.h>
-#include <surety/data/record_file.h>
+#include <surety/data/features/record_file.h>
 #include <surety/jobs/plans/train_plan.h>
 
 namespace surety::jobs {
 
-inline constexpr accounting::FileKind record_file{"a record file", data::record_file_magic};
+inline constexpr FileKind record_file{"a record file", data::record_file_magic};
 
 struct Converted {
   std::size_t features = 0;
@@ -22,6 +22,6 @@ struct Converted {
 /// Writes the records of `source`, CSV or LIBSVM, as a training would read them. Only the file's owner may read it; it takes its place when it is whole.
 /// Memory does not grow with the records.
 /// \throws Error{bad_data} for what cannot be read, and for names that no file holds; Error{environment, invalid_argument} as `NewFile::replace`.
-[[nodiscard]] Converted convert(const TrainingSource& source, const std::string& output, accounting::Overwrite overwrite);
+[[nodiscard]] Converted convert(const TrainingSource& source, const std::string& output, Overwrite overwrite);
 
 }  // namespace surety::jobs

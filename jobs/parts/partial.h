@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/data/owner_buckets.h>
+#include <surety/data/units/owner_buckets.h>
 #include <surety/jobs/parts/ticket.h>
 #include <surety/statistics/totals.h>
 

@@ -118,8 +118,7 @@ ReleasedStatistics finish_release(std::string_view ticket, std::string_view part
 }
 
 void write_private_file(const std::filesystem::path& path, std::string_view bytes) {
-  using accounting::NewFile;
-  NewFile file{accounting::Place{path}, bytes.size(), NewFile::Method::nameless, NewFile::Readers::owner_alone};
+  NewFile file{Place{path}, bytes.size(), NewFile::Method::nameless, NewFile::Readers::owner_alone};
   file.write(bytes);
   if (!file.put_where_nothing_is()) invalid(fmt::format("{} is there already, must be a name that nothing has", one_line(path.string())));
 }

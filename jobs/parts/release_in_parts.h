@@ -79,7 +79,7 @@ namespace surety::jobs {
 [[nodiscard]] std::string merge_partials(std::string_view a, std::string_view b);
 
 /// Puts a ticket or a partial into a new file of mode 0600, complete, durable and in one step, or not at all: for tasks that meet on a disk.
-/// \throws Error{invalid_argument} where something has that name already; Error{environment} as `accounting::NewFile`.
+/// \throws Error{invalid_argument} where something has that name already; Error{environment} as `NewFile`.
 void write_private_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// Charges, releases and settles what all parts add up to.

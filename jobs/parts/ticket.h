@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <surety/data/unit_selection.h>
+#include <surety/data/units/unit_selection.h>
 #include <surety/jobs/release/release_plan.h>
 #include <surety/statistics/parts.h>
 

@@ -8,7 +8,7 @@
 namespace surety::jobs {
 
 /// A picture as a file.
-inline constexpr accounting::FileKind picture_file{"a picture of Surety", "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\""};
+inline constexpr FileKind picture_file{"a picture of Surety", "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\""};
 
 /// What an axis measures, and how.
 struct AxisTitle {

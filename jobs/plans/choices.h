@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/unit.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 
 namespace surety::jobs {
 

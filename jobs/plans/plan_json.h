@@ -12,7 +12,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/data_policy.h>
+#include <surety/data/reading/data_policy.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/written_plan.h>

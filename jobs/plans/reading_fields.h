@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/data/data_policy.h>
+#include <surety/data/reading/data_policy.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/schema.h>
 

@@ -15,8 +15,8 @@
 #include <surety/accounting/events/unit.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/escaped_text.h>
-#include <surety/data/condition.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/condition.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/small_text.h>
 
 namespace surety::jobs {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 
 namespace surety::jobs {
 

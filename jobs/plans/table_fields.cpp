@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <surety/base/text/safe_text.h>
-#include <surety/data/condition.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/condition.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/text_lists.h>
 

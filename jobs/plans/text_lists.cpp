@@ -6,7 +6,7 @@
 
 #include <surety/base/text/quoted_text.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 
 namespace surety::jobs {

@@ -12,14 +12,14 @@
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/arrow_stream.h>
-#include <surety/data/arrow_units.h>
-#include <surety/data/csv.h>
-#include <surety/data/data_policy.h>
-#include <surety/data/features.h>
-#include <surety/data/record_file.h>
-#include <surety/data/sparse_matrix.h>
-#include <surety/data/unit_selection.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/arrow/arrow_units.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/features/features.h>
+#include <surety/data/features/record_file.h>
+#include <surety/data/features/sparse_matrix.h>
+#include <surety/data/reading/data_policy.h>
+#include <surety/data/units/unit_selection.h>
 #include <surety/jobs/plans/choices.h>
 #include <surety/jobs/plans/field_text.h>
 

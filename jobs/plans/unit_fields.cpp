@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <surety/base/text/safe_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/run/kept_units.h>
 

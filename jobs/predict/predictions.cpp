@@ -10,11 +10,11 @@
 
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/arrow_records.h>
-#include <surety/data/csv.h>
-#include <surety/data/libsvm.h>
-#include <surety/data/record_file.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/arrow/arrow_records.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/csv/libsvm.h>
+#include <surety/data/features/record_file.h>
+#include <surety/data/reading/text_reader.h>
 
 namespace surety::jobs {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/data/arrow_stream.h>
-#include <surety/data/data_policy.h>
-#include <surety/data/sparse_matrix.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/features/sparse_matrix.h>
+#include <surety/data/reading/data_policy.h>
 #include <surety/optimizers/models/model.h>
 
 namespace surety::jobs {

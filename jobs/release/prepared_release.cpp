@@ -11,8 +11,8 @@
 #include <surety/accounting/events/format.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/called_off.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/called_off.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/release/read_table.h>
 #include <surety/jobs/run/promise_notes.h>
 

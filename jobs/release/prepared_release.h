@@ -8,7 +8,7 @@
 
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/arrow_stream.h>
+#include <surety/data/arrow/arrow_stream.h>
 #include <surety/jobs/release/release_plan.h>
 #include <surety/jobs/release/released_statistics.h>
 #include <surety/jobs/release/shared_noise.h>

@@ -15,7 +15,7 @@
 #include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/small_text.h>
 #include <surety/jobs/plans/text_lists.h>

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/base/numbers/overload.h>
-#include <surety/data/condition.h>
+#include <surety/data/reading/condition.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/query.h>

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <surety/data/condition.h>
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/reading/condition.h>
 
 namespace surety::jobs {
 

@@ -6,7 +6,7 @@
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/data_policy.h>
+#include <surety/data/reading/data_policy.h>
 #include <surety/jobs/plans/schema.h>
 
 namespace surety::jobs {

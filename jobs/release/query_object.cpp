@@ -16,7 +16,7 @@
 #include <surety/accounting/events/words.h>
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 
 namespace surety::jobs {
 

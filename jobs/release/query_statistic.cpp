@@ -11,7 +11,7 @@
 
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/condition.h>
+#include <surety/data/reading/condition.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/release/query_condition.h>
 #include <surety/jobs/run/kept_units.h>

@@ -9,7 +9,7 @@
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/quoted_text.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/text_lists.h>
 #include <surety/statistics/query.h>
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <surety/data/arrow_reader.h>
-#include <surety/data/csv.h>
+#include <surety/data/arrow/arrow_reader.h>
+#include <surety/data/csv/csv.h>
 #include <surety/jobs/run/kept_units.h>
 
 namespace surety::jobs {

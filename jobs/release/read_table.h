@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <optional>
 
-#include <surety/data/owner_buckets.h>
-#include <surety/data/unit_selection.h>
+#include <surety/data/units/owner_buckets.h>
+#include <surety/data/units/unit_selection.h>
 #include <surety/jobs/release/release_plan.h>
 #include <surety/statistics/parts.h>
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include <surety/base/text/error.h>
-#include <surety/data/arrow_reader.h>
-#include <surety/data/csv.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/arrow/arrow_reader.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/release/release_steps.h>
 #include <surety/statistics/parts.h>
 

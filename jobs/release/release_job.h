@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/arrow_stream.h>
+#include <surety/data/arrow/arrow_stream.h>
 #include <surety/jobs/release/prepared_release.h>
 #include <surety/jobs/release/release_plan.h>
 #include <surety/jobs/release/released_statistics.h>

@@ -8,7 +8,7 @@
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/data_policy.h>
+#include <surety/data/reading/data_policy.h>
 #include <surety/jobs/plans/written_plan.h>
 #include <surety/jobs/release/shared_noise.h>
 #include <surety/jobs/run/kept_units.h>

@@ -14,7 +14,7 @@
 #include <surety/base/text/escaped_text.h>
 #include <surety/base/text/report_lines.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/reading_fields.h>
 

@@ -1,7 +1,7 @@
 // What a job of statistics released, for programs that read Arrow.
 #pragma once
 
-#include <surety/data/arrow_table.h>
+#include <surety/data/arrow/arrow_table.h>
 #include <surety/jobs/release/released_statistics.h>
 
 namespace surety::jobs {

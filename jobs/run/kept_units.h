@@ -7,10 +7,10 @@
 #include <string>
 
 #include <surety/accounting/events/unit.h>
-#include <surety/data/arrow_units.h>
-#include <surety/data/csv.h>
-#include <surety/data/data_policy.h>
-#include <surety/data/unit_selection.h>
+#include <surety/data/arrow/arrow_units.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/reading/data_policy.h>
+#include <surety/data/units/unit_selection.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::jobs {

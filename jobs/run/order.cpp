@@ -15,7 +15,7 @@ void run_in_order(RunSteps& steps) {
   steps.read();
   steps.take_place();
   auto reservation = steps.reserve(charge);
-  accounting::Limit::lift();  // what is charged is released, however long that takes
+  Limit::lift();  // what is charged is released, however long that takes
   steps.release(reservation);
   steps.write(reservation);
   std::exception_ptr lost;

@@ -20,7 +20,7 @@ void RunContext::require_going_on() const {
 void until_called_off(const RunContext& context, const std::function<void()>& action) {
   if (!context.should_stop) return action();
   context.require_going_on();
-  const accounting::Limit limit{{.is_called_off = context.should_stop}};
+  const Limit limit{{.is_called_off = context.should_stop}};
   action();
 }
 

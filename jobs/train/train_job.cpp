@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
-#include <surety/data/called_off.h>
+#include <surety/data/reading/called_off.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/search/candidates.h>

@@ -16,9 +16,9 @@
 
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/arrow_stream.h>
-#include <surety/data/features.h>
-#include <surety/data/sparse_matrix.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/features/features.h>
+#include <surety/data/features/sparse_matrix.h>
 #include <surety/jobs/algorithms/noise.h>
 #include <surety/jobs/algorithms/train_context.h>
 #include <surety/jobs/plans/fields.h>

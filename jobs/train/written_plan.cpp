@@ -11,7 +11,7 @@
 #include <surety/accounting/events/json_values.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/safe_text.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/plan_json.h>

@@ -12,8 +12,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 /// sigma = mantissa 2^exponent with mantissa < 2^32 and -31 <= exponent <= 0: the square of each part fits 64 bits.
 struct Dyadic {
   std::uint64_t mantissa;
@@ -55,7 +53,7 @@ struct EventOf {
 }  // namespace
 
 NoiseScale DiscreteGaussian::sigma_for(NoiseScale wanted) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const Dyadic dyadic = dyadic_from(wanted);
   return NoiseScale{std::ldexp(static_cast<double>(dyadic.mantissa), dyadic.exponent)};
 }

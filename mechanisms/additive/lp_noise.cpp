@@ -15,7 +15,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
 using Law = RoundedVector::Law;
 using Radial = RoundedVector::Radial;
 using Shape = RoundedVector::Shape;
@@ -355,7 +354,7 @@ RoundedVector::RoundedVector(const Law& law) : law_{law} {
 }
 
 std::vector<std::int64_t> RoundedVector::operator()(BitsRef bits) const {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const NextWord next_word = words_of(bits);
   return LazyVector{law_, next_word}.rounded();
 }
@@ -396,8 +395,8 @@ LrSensitivity after_rounding(LrSensitivity sensitivity, NormExponent r, Grid gri
     throw Error{ErrorCode::invalid_argument, fmt::format("dimension is {}, must be from 1 to 2^53", dimension)};
   }
   constexpr mpfr_prec_t precision = 128;
-  const auto root = exp(log(accounting::Interval{static_cast<double>(dimension), precision}) / accounting::Interval{r.value(), precision});
-  const auto after = accounting::Interval{sensitivity.value(), precision} + accounting::Interval{grid.step(), precision} * root;
+  const auto root = exp(log(Interval{static_cast<double>(dimension), precision}) / Interval{r.value(), precision});
+  const auto after = Interval{sensitivity.value(), precision} + Interval{grid.step(), precision} * root;
   return LrSensitivity{after.enclosure().upper};
 }
 
@@ -409,7 +408,7 @@ void release_vector_in_place(const VectorNoise& mechanism, std::span<double> que
 }
 
 void release_vector_in_place(const VectorNoise& mechanism, std::span<float> query, BitsRef bits) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const Grid grid = mechanism.grid();
   require_floats(grid, mechanism.coordinate_in_steps());
   const auto noisy = mechanism.release(round_to_nearest(std::vector<double>{query.begin(), query.end()}, grid), bits);

@@ -13,8 +13,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 constexpr double cell_length = 0x1p-50;
 
 /// The exact value: both halves and their sum are.
@@ -92,7 +90,7 @@ const RoundedGaussian& ScaledNormal::finest() {
 
 void ScaledNormal::round(std::span<const std::int64_t> cells, const std::array<double, 3>& scale, std::span<std::int64_t> noise,
                          const NextWord& next_word) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const double sigma = scale[0] * scale[1] * scale[2];
   const double per_cell = sigma * cell_length;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -106,7 +104,7 @@ void ScaledNormal::round(std::span<const std::int64_t> cells, const std::array<d
 }
 
 std::array<double, 3> ScaledGaussian::scale_of(L2Sensitivity sensitivity) const {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const double sigma = options_.multiplier.value() * sensitivity.value() * options_.grid.steps_per_unit();
   if (!(sigma <= 0x1p56)) throw Error{ErrorCode::invalid_argument, fmt::format("sigma is {} grid steps, must be at most 2^56", sigma)};
   return {options_.multiplier.value(), sensitivity.value(), options_.grid.steps_per_unit()};

@@ -8,8 +8,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 constexpr std::uint64_t top_bit = std::uint64_t{1} << 63;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -60,7 +58,7 @@ DoubleBounds minus_log_of_cell(std::uint64_t k, int bits) {
 }
 
 DoubleBounds noise_of_first_word(NoiseShape shape, std::uint64_t word) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   if (shape == NoiseShape::laplace) {
     const auto [low, high] = minus_log_of_cell(word < top_bit ? word : ~word, 63);
     return word < top_bit ? DoubleBounds{-high, -low} : DoubleBounds{low, high};
@@ -71,7 +69,7 @@ DoubleBounds noise_of_first_word(NoiseShape shape, std::uint64_t word) {
 }
 
 bool happens_with_exp_minus(const Exponent& exponent, const NextWord& next_word) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   LazyUniform uniform{next_word};
   const auto [low, high] = minus_log_of_cell(uniform.first_word(), 64);
   if (low - double_margin * (1 + low) > exponent.bounds.high) return true;
@@ -110,7 +108,7 @@ bool happens_with_ratio(std::uint64_t numerator, std::uint64_t denominator, cons
 }
 
 bool happens_with(double p, const NextWord& next_word) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   if (p >= 1) return true;
   for (;;) {
     // Scaling, truncation and subtraction are all exact.

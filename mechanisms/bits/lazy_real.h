@@ -31,7 +31,7 @@ class LazyUniform {
   [[nodiscard]] std::uint64_t first_word() const noexcept { return first_; }
   [[nodiscard]] std::size_t words() const noexcept { return 1 + more_.size(); }
   /// The interval of all completions, exactly where `precision` >= 64 words() + 1.
-  [[nodiscard]] accounting::Interval cell(mpfr_prec_t precision) const;
+  [[nodiscard]] Interval cell(mpfr_prec_t precision) const;
 
  private:
   std::uint64_t first_;
@@ -44,7 +44,7 @@ class LazyUniform {
 /// Ideal standard variables as functions of one uniform U: exponential -log U; Gumbel -log(-log U); Laplace, the logarithm of 2U below
 /// the median and minus that of 2(1 - U) above. All with scale 1. The intervals may have infinite ends.
 enum class NoiseShape { gumbel, laplace, exponential };
-[[nodiscard]] accounting::Interval noise(NoiseShape shape, const LazyUniform& uniform, mpfr_prec_t precision);
+[[nodiscard]] Interval noise(NoiseShape shape, const LazyUniform& uniform, mpfr_prec_t precision);
 
 /// An interval with ends in double.
 struct DoubleBounds {
@@ -62,14 +62,12 @@ inline constexpr double double_margin = 0x1p-40;
 [[nodiscard]] DoubleBounds noise_of_first_word(NoiseShape shape, std::uint64_t word);
 
 /// Every point of `a` is at most every point of `b`.
-[[nodiscard]] inline bool is_at_most(const accounting::Interval& a, const accounting::Interval& b) {
-  return mpfr_lessequal_p(a.upper(), b.lower()) != 0;
-}
+[[nodiscard]] inline bool is_at_most(const Interval& a, const Interval& b) { return mpfr_lessequal_p(a.upper(), b.lower()) != 0; }
 
 /// A nonnegative real number that can be enclosed as narrowly as one likes.
 struct Exponent {
   DoubleBounds bounds;                                                      ///< with margin
-  std::function<accounting::Interval(mpfr_prec_t)> enclose;                 ///< by intervals at this precision
+  std::function<Interval(mpfr_prec_t)> enclose;                             ///< by intervals at this precision
   std::function<void(const NextWord&)> draw_more = [](const NextWord&) {};  ///< another word for each variable that it depends on
 };
 

@@ -14,8 +14,6 @@
 
 namespace surety::mechanisms {
 
-using accounting::Interval;
-
 namespace {
 
 /// The first `wanted` different ones of independent uniform places: as many are drawn as are missing, until none is.

@@ -10,8 +10,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 // Products of three doubles are exact.
 constexpr mpfr_prec_t response_precision = 192;
 
@@ -46,7 +44,7 @@ RandomizedResponse::RandomizedResponse(Ratio truth, Count categories, Adjacency 
       event_{surety::randomized_response(with_more_loss(truth, categories), categories, adjacency)} {}
 
 Probability RandomizedResponse::truth_for(Epsilon epsilon, Count categories) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const auto k = static_cast<double>(categories.value());
   if (k < 2) throw Error{ErrorCode::invalid_argument, "categories is 1, must be at least 2"};
   const Interval exact = point(1) / (point(1) + point(k - 1) * exp(-point(epsilon.value())));

@@ -12,8 +12,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 /// P(K = k) for k = first, first + 1, ..., each from the one before.
 class RunsMasses {
  public:
@@ -52,7 +50,7 @@ class RunsMasses {
 }  // namespace
 
 SecretRuns::SecretRuns(const Runs& runs) : runs_{runs} {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   // At the cap the sum is 1, and nothing is left to be decided.
   const std::uint64_t decided = runs_.cap() ? runs_.cap()->value() - 1 : std::numeric_limits<std::uint64_t>::max();
   const std::size_t most_kept = std::min<std::uint64_t>(decided, 64);
@@ -67,7 +65,7 @@ SecretRuns::SecretRuns(const Runs& runs) : runs_{runs} {
 }
 
 std::uint64_t SecretRuns::draw(BitsRef bits) const {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const auto next_word = words_of(bits);
   const LazyUniform uniform{next_word};
   const Interval cell = uniform.cell(precision_for(1));

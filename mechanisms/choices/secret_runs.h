@@ -41,7 +41,7 @@ class SecretRuns {
   [[nodiscard]] std::uint64_t draw_by_intervals(LazyUniform uniform, const NextWord& next_word) const;
 
   Runs runs_;
-  std::vector<accounting::Interval> up_to_;  ///< P(K <= k) for the first k, which one word nearly always decides among
+  std::vector<Interval> up_to_;  ///< P(K <= k) for the first k, which one word nearly always decides among
 };
 
 /// Runs a secret number of times and keeps the result of the highest `score`, of equal ones the first; nothing where there was no run, which

@@ -14,8 +14,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 constexpr double largest = std::numeric_limits<double>::max();
 
 /// Scores in units of b = range / epsilon, relative to the best one: (s_i - max s) epsilon / range, never positive.
@@ -104,7 +102,7 @@ Event ReportNoisyMax::event() const {
 
 std::size_t ReportNoisyMax::release(std::span<const double> scores, BitsRef bits) const {
   const NextWord next_word = words_of(bits);
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const RelativeScores relative{scores, options_};
   std::vector<std::uint64_t> words(scores.size());
   std::vector<double> upper(scores.size());
@@ -124,7 +122,7 @@ std::size_t ReportNoisyMax::release(std::span<const double> scores, BitsRef bits
 
 std::size_t PermuteAndFlip::release(std::span<const double> scores, BitsRef bits) const {
   const NextWord next_word = words_of(bits);
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const RelativeScores relative{scores, options_};
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -10,8 +10,6 @@
 
 namespace surety::mechanisms {
 
-using accounting::Interval;
-
 AboveThreshold::AboveThreshold(Options options) : options_{options}, answers_left_{options.answers.value()} {
   if (options.change == ScoreChange::range) {
     throw Error{ErrorCode::invalid_argument, "score change is range, must be either_way or one_way for AboveThreshold"};
@@ -33,7 +31,7 @@ bool AboveThreshold::release(double query, double threshold, BitsRef bits) {
 }
 
 bool AboveThreshold::is_above(double query, double threshold, const NextWord& next_word) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   if (!threshold_noise_) threshold_noise_.emplace(next_word);
   LazyUniform query_noise{next_word};
   // In units of b_T: above when distance + factor N >= M.

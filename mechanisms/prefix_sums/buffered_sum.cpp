@@ -16,7 +16,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
 __extension__ using Product = __int128;
 
 constexpr int theta_bits = 53;
@@ -55,7 +54,7 @@ Interval squared_norm(const std::vector<Interval>& weights, const std::vector<do
 }  // namespace
 
 std::vector<BufferTerm> buffer_terms(Count steps, Buffers buffers) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const int wanted = std::max(smallest_log2_steps, static_cast<int>(std::bit_width(steps.value() - 1)));
   if (wanted > largest_log2_steps) {
     throw Error{ErrorCode::invalid_argument,

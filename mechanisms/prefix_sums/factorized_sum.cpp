@@ -8,8 +8,6 @@
 
 namespace surety::mechanisms {
 
-using accounting::Interval;
-
 PushGate::PushGate(const FactorizedSumOptions& options)
     : steps_{options.steps.value()}, dimension_{options.dimension.value()}, grid_{options.grid} {
   if (steps_ > std::uint64_t{1} << 24) {

@@ -150,7 +150,7 @@ std::string_view name(Factorization factorization) {
 }
 
 Event continual_event(Factorization factorization, Count steps, NoiseMultiplier multiplier, Adjacency adjacency) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const Event release = surety::gaussian(multiplier, adjacency);
   return is_tree(factorization) ? accounting::tree(steps, release) : release;
 }
@@ -170,7 +170,7 @@ Grid continual_grid(Factorization factorization, Count steps, L2Sensitivity sens
 }
 
 PrefixError prefix_error(Factorization factorization, Count steps, Buffers buffers) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   switch (factorization) {
     case Factorization::tree:
     case Factorization::streaming_tree: return tree_error(steps, estimate_of(factorization));
@@ -200,7 +200,7 @@ std::vector<double> GaussianContinualSum::push(const GridVector& contribution, B
 }
 
 GaussianContinualSum::Sum GaussianContinualSum::make(const Options& options) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   if (is_tree(options.factorization)) {
     const Gaussian node{
         {.multiplier = options.multiplier, .sensitivity = options.sensitivity, .grid = options.grid, .adjacency = options.adjacency}};

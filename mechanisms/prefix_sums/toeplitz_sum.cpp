@@ -14,7 +14,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
 __extension__ using Wide = unsigned __int128;
 
 constexpr int fraction_bits = SquareRootCoefficients::fraction_bits;
@@ -42,7 +41,7 @@ Sum dot(const A* a, const B* b, std::size_t size) {
 }  // namespace
 
 std::vector<std::uint32_t> SquareRootCoefficients::fixed(Count count) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   std::vector<std::uint32_t> result;
   result.reserve(count.value());
   double coefficient = 1;

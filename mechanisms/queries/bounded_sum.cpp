@@ -56,7 +56,7 @@ std::int64_t BoundedSteps::operator()(double value, std::int64_t replacement) co
 void BoundedSum::add(double value) noexcept { sum_ += steps_(value, std::clamp<std::int64_t>(0, steps_.lowest(), steps_.highest())); }
 
 void BoundedSum::add(std::span<const double> values) noexcept {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   for (const double value : values) add(value);
 }
 
@@ -73,7 +73,7 @@ void BoundedMean::add(double value) noexcept {
 }
 
 void BoundedMean::add(std::span<const double> values) noexcept {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   for (const double value : values) add(value);
 }
 
@@ -93,7 +93,7 @@ std::uint64_t BoundedMean::public_count() const {
 }
 
 double BoundedMean::estimate(double released_sum, double count) const {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const double mean = centre() + released_sum / std::max(count, 1.0);
   return std::isnan(mean) ? centre() : std::clamp(mean, bounds_.lower(), bounds_.upper());
 }

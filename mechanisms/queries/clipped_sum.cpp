@@ -72,7 +72,7 @@ void ClippedSum::add(std::span<const double> row) {
     l2_.front().add(row);
     return;
   }
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const double norm = norm_of(row);
   if (!std::isfinite(norm)) return;
   const double clip = options_.clip.value();
@@ -91,7 +91,7 @@ void ClippedSum::add(std::span<const double> row) {
 
 template <class Value>
 void ClippedSum::add_converted(std::span<const Value> row) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   row_.resize(row.size());
   std::transform(row.begin(), row.end(), row_.begin(), [](Value value) { return static_cast<double>(value); });
   add(std::span<const double>{row_});

@@ -15,7 +15,7 @@ Log2Step::Log2Step(int value) : value_{value} {
 
 namespace mechanisms {
 GridVector round_to_nearest(std::span<const double> values, Grid grid) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   GridVector result{.grid = grid, .steps = {}};
   result.steps.reserve(values.size());
   // A power of two scales exactly; below the range of double it can only turn what rounds to 0 into another such value.
@@ -25,7 +25,7 @@ GridVector round_to_nearest(std::span<const double> values, Grid grid) {
 }
 
 std::vector<double> to_reals(const GridVector& vector) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   std::vector<double> result;
   result.reserve(vector.steps.size());
   const double step = vector.grid.step();

@@ -62,7 +62,7 @@ ClippedSteps checked_steps(const RecordSum::Options& options) {
 }  // namespace
 
 double l2_norm(std::span<const double> values) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   double sum = 0;
   for (const double value : values) sum += value * value;
   // Within these bounds no square overflowed, and those that underflowed are too small to matter.
@@ -105,7 +105,7 @@ bool ClippedSteps::try_place(double scale, std::span<const double> values) {
 }
 
 std::span<const double> ClippedSteps::place(double factor, std::span<const double> values, double norm) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   if (steps_.size() < values.size() + lanes) steps_.resize(values.size() + lanes);
   const double clip = clip_factor(factor, norm);
   // A record without a finite norm may hold an infinite factor, and 0 times that is not 0.
@@ -155,7 +155,7 @@ GridVector RecordSum::sum() const {
 }
 
 std::vector<double> RecordSum::reals() const {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   std::vector<double> result(sum_.size());
   const double step = options_.grid.step();
   for (std::size_t i = 0; i < sum_.size(); ++i) {

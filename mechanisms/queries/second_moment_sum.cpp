@@ -33,9 +33,9 @@ ClippedSteps checked_steps(const SecondMomentSum::Options& options) {
 
 L2Sensitivity sensitivity_of_second_moment(ClippingNorm clip, Adjacency adjacency) {
   constexpr mpfr_prec_t precision = 128;
-  const accounting::Interval squared = accounting::Interval{clip.value(), precision} * accounting::Interval{clip.value(), precision};
+  const Interval squared = Interval{clip.value(), precision} * Interval{clip.value(), precision};
   if (adjacency != Adjacency::replace_one) return L2Sensitivity{squared.enclosure().upper};
-  return L2Sensitivity{(squared * sqrt(accounting::Interval{2.0, precision})).enclosure().upper};
+  return L2Sensitivity{(squared * sqrt(Interval{2.0, precision})).enclosure().upper};
 }
 
 Grid second_moment_grid(ClippingNorm clip, Count records, NoiseMultiplier multiplier) {

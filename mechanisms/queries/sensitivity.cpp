@@ -7,8 +7,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 // Proved: docs/proofs/mechanisms.md#sensitivities
 // Wide enough that the sum of two doubles that matter to each other is nearly exact; its last step rounds up.
 constexpr mpfr_prec_t precision = 128;

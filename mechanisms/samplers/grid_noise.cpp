@@ -13,10 +13,8 @@
 
 namespace surety::mechanisms {
 
-using accounting::Interval;
-
 double scale_in_steps(double ratio, double sensitivity, double steps_per_unit) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   constexpr mpfr_prec_t precision = 128;  // exact: two doubles and a power of two
   return (Interval{ratio, precision} * Interval{sensitivity, precision} * Interval{steps_per_unit, precision}).enclosure().upper;
 }
@@ -45,7 +43,7 @@ constexpr double half_range = 0x1p51;  // numbers below it, and sums of two of t
 /// Whether every |value| steps_per_unit and every |noise| is below half_range; a NaN is not. Sums of bits, since compilers make vectors of
 /// those.
 bool fit_half_range(std::span<const double> values, double steps_per_unit, std::span<const std::int64_t> noise) noexcept {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   constexpr auto limit = std::bit_cast<std::uint64_t>(half_range);
   constexpr auto magnitude = ~std::uint64_t{0} >> 1;
   std::uint64_t all_below = ~std::uint64_t{0};
@@ -60,7 +58,7 @@ bool fit_half_range(std::span<const double> values, double steps_per_unit, std::
 }  // namespace
 
 void round_and_add(std::span<double> values, std::span<const std::int64_t> noise, const Grid& grid) noexcept {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const double step = grid.step();
   const double steps_per_unit = grid.steps_per_unit();
   double* const value = values.data();
@@ -96,7 +94,7 @@ void require_floats(const Grid& grid, double scale_in_steps) {
 }
 
 float float_on_grid(double value, const Grid& grid) noexcept {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const double largest = largest_float_steps * grid.step();
   return static_cast<float>(std::clamp(value, -largest, largest));
 }
@@ -122,7 +120,7 @@ void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std:
 }
 
 void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<float> values, BitsRef bits) {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   const double largest = largest_float_steps * grid.step();
   noise.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
     std::array<double, LatticeSampler::block> exact;

@@ -10,8 +10,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 __extension__ using UnsignedWide = unsigned __int128;
 
 // Proved: docs/proofs/samplers.md#characteristic

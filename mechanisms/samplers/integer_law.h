@@ -30,16 +30,16 @@ class IntegerLaw {
   [[nodiscard]] std::uint64_t largest() const noexcept { return largest_; }
 
   /// P(k), within about 2^-precision. O(sqrt(precision) (sqrt(precision) + k / sigma)) operations. \pre variance >= 2^14 (for few operations).
-  [[nodiscard]] accounting::Interval probability(std::uint64_t k, mpfr_prec_t precision) const {
+  [[nodiscard]] Interval probability(std::uint64_t k, mpfr_prec_t precision) const {
     return probability_by_sum(k, period(k, precision), precision);
   }
   /// The same by a sum over N values, as closely as N allows. \pre N is a multiple of 4 and above k.
-  [[nodiscard]] accounting::Interval probability_by_sum(std::uint64_t k, std::uint64_t n, mpfr_prec_t precision) const;
+  [[nodiscard]] Interval probability_by_sum(std::uint64_t k, std::uint64_t n, mpfr_prec_t precision) const;
 
   /// P(0) / 2, P(1), ..., P(c - 1), P(|k| >= c and k > 0), up to one factor, for a c of at least `at_least` + 1, or all of the law. The last is the
   /// widest, some 2^-precision of the sum. Of a binomial law every entry is exact from a precision of n + 64 on.
   /// O(sigma sqrt(precision) + precision + at_least) operations, for narrow laws.
-  [[nodiscard]] std::vector<accounting::Interval> weights(mpfr_prec_t precision, std::uint64_t at_least) const;
+  [[nodiscard]] std::vector<Interval> weights(mpfr_prec_t precision, std::uint64_t at_least) const;
 
  private:
   friend class IntegerWeight;
@@ -48,16 +48,16 @@ class IntegerLaw {
 
   [[nodiscard]] bool is_binomial() const { return largest_ != std::numeric_limits<std::int64_t>::max(); }
   /// The characteristic function at t, from sin(t/2).
-  [[nodiscard]] accounting::Interval characteristic(const accounting::Interval& sine) const;
+  [[nodiscard]] Interval characteristic(const Interval& sine) const;
   /// N for `probability`, a multiple of 4.
   [[nodiscard]] std::uint64_t period(std::uint64_t k, mpfr_prec_t precision) const;
   /// An upper bound on P(|K| >= distance). \pre distance <= 2^64.
-  [[nodiscard]] accounting::Interval beyond(std::uint64_t distance, mpfr_prec_t precision) const;
+  [[nodiscard]] Interval beyond(std::uint64_t distance, mpfr_prec_t precision) const;
   /// `use(j, phi(2 pi j / N))` for j = 1, 2, ... until the value is below 2^-accuracy; returns that, a bound on what further terms add to P(k).
-  accounting::Interval for_each_value(std::uint64_t period, mpfr_prec_t accuracy, mpfr_prec_t precision,
-                                      const std::function<void(std::uint64_t, const accounting::Interval&)>& use) const;
-  [[nodiscard]] std::vector<accounting::Interval> binomial_weights(mpfr_prec_t precision, std::uint64_t count) const;
-  [[nodiscard]] std::vector<accounting::Interval> skellam_weights(mpfr_prec_t precision, std::uint64_t count) const;
+  Interval for_each_value(std::uint64_t period, mpfr_prec_t accuracy, mpfr_prec_t precision,
+                          const std::function<void(std::uint64_t, const Interval&)>& use) const;
+  [[nodiscard]] std::vector<Interval> binomial_weights(mpfr_prec_t precision, std::uint64_t count) const;
+  [[nodiscard]] std::vector<Interval> skellam_weights(mpfr_prec_t precision, std::uint64_t count) const;
 
   double variance_;
   std::uint64_t largest_;

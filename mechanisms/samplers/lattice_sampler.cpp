@@ -17,8 +17,6 @@
 namespace surety::mechanisms {
 namespace {
 
-using accounting::Interval;
-
 __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
 
@@ -168,7 +166,7 @@ struct LatticeSampler::Law {
 
 struct LatticeSampler::Tables {
   explicit Tables(Law&& of) : law{std::move(of)} {
-    const accounting::StandardFloatingPoint environment;
+    const StandardFloatingPoint environment;
     const double scale = law.approximate_scale();
     is_wide = scale > (law.is_gaussian() && law.is_rounded() ? narrow_limit_of_erfc : narrow_limit);
     if (is_wide) {
@@ -739,7 +737,7 @@ LatticeSampler LatticeSampler::binomial(std::uint64_t flips) {
 }
 
 LatticeSampler LatticeSampler::skellam(double mean) {
-  const accounting::StandardFloatingPoint environment;  // in which twice a subnormal mean is exact
+  const StandardFloatingPoint environment;  // in which twice a subnormal mean is exact
   require_scale("mean", mean, log2_largest_mean);
   return LatticeSampler{Law::of(IntegerLaw::skellam(mean))};
 }
@@ -838,12 +836,12 @@ void LatticeSampler::decode(const std::uint64_t* words, std::span<std::int64_t> 
   const auto loop = !tables.is_wide ? decode_narrow : tables.has_second_word ? decode_wide<true> : decode_wide<false>;
   const std::size_t count = loop(tables, words, samples, undecided.data());
   if (count == 0) return;
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   for (std::size_t i = 0; i < count; ++i) samples[undecided[i]] = tables.settle<true>(words + words_per_sample_ * undecided[i], next);
 }
 
 std::int64_t LatticeSampler::decode_by_definition(const std::uint64_t* words, const NextWord& next) const {
-  const accounting::StandardFloatingPoint environment;
+  const StandardFloatingPoint environment;
   return tables_->settle<false>(words, next);
 }
 

@@ -15,10 +15,6 @@ namespace surety::optimizers {
 
 namespace {
 
-using accounting::Exact;
-using accounting::Lower;
-using accounting::Upper;
-
 /// Of the largest Gaussian that so many of these leaves dominate.
 Lower squared_mu_in(const accounting::Releases::Entry& releases) {
   const Exact count{static_cast<double>(releases.count.value())};

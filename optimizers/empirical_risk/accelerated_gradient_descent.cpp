@@ -23,7 +23,7 @@ MomentumSchedule::MomentumSchedule(Momentum momentum, StepSize step, Regularizat
 
 double MomentumSchedule::next() noexcept {
   const double shrunk = 1 - q_ * k_ * k_;
-  const double k = (shrunk + accounting::hypotenuse(shrunk, 2 * k_)) / 2;
+  const double k = (shrunk + hypotenuse(shrunk, 2 * k_)) / 2;
   const double beta = (k_ - 1) / k * (1 + proximal_ - k * (smooth_ + proximal_)) / (1 - smooth_);
   k_ = k;
   return beta;

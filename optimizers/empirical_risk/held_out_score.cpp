@@ -11,7 +11,7 @@
 #include <surety/accounting/events/words.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/text/error.h>
-#include <surety/data/row_reader.h>
+#include <surety/data/features/row_reader.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/bounded_sum.h>
 
@@ -61,8 +61,6 @@ class ScoreSums {
   }
   /// h the most of each sum: h sqrt(2) for a unit that comes or goes, 2 h for one that gives way to another.
   [[nodiscard]] L2Sensitivity sensitivity(Adjacency adjacency) const {
-    using accounting::Exact;
-    using accounting::Upper;
     const Exact most{weight_of_one()};
     return L2Sensitivity{adjacency == Adjacency::replace_one ? below_.sensitivity(adjacency) : (Upper{most} * sqrt(Upper{2})).value()};
   }

@@ -19,8 +19,6 @@ namespace surety::optimizers {
 
 namespace {
 
-using accounting::Interval;
-
 /// epsilon - log(1 + slope R^2 / (n lambda)), rounded down.
 double gaussian_epsilon(const ObjectivePerturbationOptions& options, const ObjectivePerturbationLoss& loss) {
   constexpr mpfr_prec_t precision = 128;

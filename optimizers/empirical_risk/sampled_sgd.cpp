@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/base/text/error.h>
-#include <surety/data/row_reader.h>
+#include <surety/data/features/row_reader.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>

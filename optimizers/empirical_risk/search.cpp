@@ -10,7 +10,7 @@
 
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/base/text/error.h>
-#include <surety/data/row_reader.h>
+#include <surety/data/features/row_reader.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/choices/secret_runs.h>
 #include <surety/mechanisms/queries/bounded_sum.h>

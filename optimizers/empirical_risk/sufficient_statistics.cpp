@@ -9,7 +9,7 @@
 #include <boost/math/distributions/chi_squared.hpp>
 
 #include <surety/base/text/error.h>
-#include <surety/data/row_reader.h>
+#include <surety/data/features/row_reader.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
 #include <surety/optimizers/empirical_risk/released_directions.h>
 #include <surety/optimizers/empirical_risk/snapped.h>

@@ -104,8 +104,7 @@ SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, Ancho
   }
   const auto excess_of_log = [&](double log2_z) { return excess(std::exp2(log2_z)); };
   const auto near = [](double a, double b) { return std::abs(b - a) <= 0x1p-13; };
-  const auto found =
-      accounting::narrow_root(excess_of_log, std::log2(failing), std::log2(meeting), excess(failing), excess(meeting), near, 100);
+  const auto found = narrow_root(excess_of_log, std::log2(failing), std::log2(meeting), excess(failing), excess(meeting), near, 100);
   // The smaller one last: what it was refused for is what is told. Where the target is met exactly both are the same one.
   meeting = std::exp2(excess_of_log(found.low) <= 0 ? found.low : found.high);
   const double upper = upper_at(meeting);

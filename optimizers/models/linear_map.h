@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/optimizers/models/model.h>
 
 namespace surety::optimizers {

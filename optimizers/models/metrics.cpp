@@ -30,7 +30,7 @@ void require_predictions(std::size_t predictions, std::size_t labels) {
 /// The same to the last bit in whatever order the records were read: a file, an Arrow stream and ranks have orders of their own. NaN where a value is.
 double mean(std::vector<double> values) {
   std::sort(values.begin(), values.end(), [](double a, double b) { return std::strong_order(a, b) < 0; });
-  accounting::LongSum sum;
+  LongSum sum;
   for (const double value : values) sum += value;
   return static_cast<double>(sum.value() / static_cast<long double>(values.size()));
 }

@@ -12,8 +12,8 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
-#include <surety/data/row_reader.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/features/row_reader.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/optimizers/problem/loss.h>
 
 namespace surety::optimizers {
@@ -293,18 +293,18 @@ void require_writable_names(const data::FeatureMap& features, const std::optiona
 
 namespace {
 
-accounting::NewFile new_file(const std::filesystem::path& path, const data::FeatureMap& features,
-                             const std::optional<data::LabelRule>& label, accounting::Overwrite overwrite) {
+NewFile new_file(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label,
+                 Overwrite overwrite) {
   require_writable_names(features, label);
-  accounting::Place place{path};
+  Place place{path};
   require_replaceable(place, model_file, overwrite);
-  return accounting::NewFile{std::move(place), largest_text(features, label)};
+  return NewFile{std::move(place), largest_text(features, label)};
 }
 
 }  // namespace
 
 ModelFile::ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label,
-                     accounting::Overwrite overwrite)
+                     Overwrite overwrite)
     : file_{new_file(path, features, label, overwrite)}, overwrite_{overwrite} {}
 
 void ModelFile::commit(const Model& model, std::optional<std::time_t> time) {

@@ -20,8 +20,8 @@
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/base/system/new_file.h>
-#include <surety/data/data_policy.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
+#include <surety/data/reading/data_policy.h>
 #include <surety/optimizers/problem/classes.h>
 #include <surety/optimizers/problem/dataset.h>
 
@@ -88,7 +88,7 @@ struct Model {
 [[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
 
 /// A model as a file.
-inline constexpr accounting::FileKind model_file{"a model", "{\"surety_model\":"};
+inline constexpr FileKind model_file{"a model", "{\"surety_model\":"};
 
 /// A model file in the making. Its space on the disk is taken before the training, so that a full disk, a missing folder or a
 /// missing permission is known before any budget is spent; it replaces what was at `path` in one step, or not at all: another model, an empty
@@ -99,7 +99,7 @@ class ModelFile {
   /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is empty or something that may not be replaced, or when
   ///         the names in `features` and `label` cannot be written (`require_writable_names`).
   ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label = std::nullopt,
-            accounting::Overwrite overwrite = accounting::Overwrite::own_kind_alone);
+            Overwrite overwrite = Overwrite::own_kind_alone);
 
   /// The bytes on the disk that were taken.
   [[nodiscard]] std::uint64_t space() const noexcept { return file_.space(); }
@@ -110,8 +110,8 @@ class ModelFile {
   void commit(const Model& model, std::optional<std::time_t> time = std::nullopt);
 
  private:
-  accounting::NewFile file_;
-  accounting::Overwrite overwrite_;
+  NewFile file_;
+  Overwrite overwrite_;
   bool is_written_ = false;
 };
 

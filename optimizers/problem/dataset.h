@@ -1,7 +1,7 @@
 // Records as algorithms see them: a data set and its rows, which are those of the readers.
 #pragma once
 
-#include <surety/data/dataset.h>
+#include <surety/data/features/dataset.h>
 
 namespace surety::optimizers {
 

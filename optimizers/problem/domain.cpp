@@ -86,10 +86,10 @@ void project_l1(std::span<double> weights, double radius) {
 double stationary_point(double y, double slope, double multiplier, double p) {
   // Two quadratics, in sqrt(x) and in x.
   if (p == 1.5) {
-    const double root = 2 * y / (multiplier + accounting::hypotenuse(multiplier, 2 * std::sqrt(slope) * std::sqrt(y)));
+    const double root = 2 * y / (multiplier + hypotenuse(multiplier, 2 * std::sqrt(slope) * std::sqrt(y)));
     return root * root;
   }
-  if (p == 3) return 2 * y / (slope + accounting::hypotenuse(slope, 2 * std::sqrt(multiplier) * std::sqrt(y)));
+  if (p == 3) return 2 * y / (slope + hypotenuse(slope, 2 * std::sqrt(multiplier) * std::sqrt(y)));
   // In s = log x the logarithm of the left side is convex and increasing, so Newton's method descends to the root from any point
   // above it. Here each term alone is at most y and one of them is y: the left side is at most 2 y.
   const double highest = std::min(y / slope, std::pow(y / multiplier, 1 / (p - 1)));

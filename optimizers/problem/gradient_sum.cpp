@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include <surety/data/row_reader.h>
+#include <surety/data/features/row_reader.h>
 #include <surety/optimizers/problem/in_parts.h>
 #include <surety/optimizers/problem/problem.h>
 

@@ -14,11 +14,11 @@
 #include <variant>
 #include <vector>
 
-#include <surety/data/arrow_records.h>
-#include <surety/data/csv.h>
-#include <surety/data/libsvm.h>
-#include <surety/data/record_file.h>
-#include <surety/data/sparse_matrix.h>
+#include <surety/data/arrow/arrow_records.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/csv/libsvm.h>
+#include <surety/data/features/record_file.h>
+#include <surety/data/features/sparse_matrix.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>

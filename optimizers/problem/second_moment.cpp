@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <surety/data/row_reader.h>
+#include <surety/data/features/row_reader.h>
 #include <surety/optimizers/problem/in_parts.h>
 
 namespace surety::optimizers {

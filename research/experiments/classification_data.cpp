@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/problem/regularizer.h>
 

@@ -30,7 +30,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/vector_releaser.h>

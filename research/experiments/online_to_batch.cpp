@@ -28,7 +28,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
 #include <surety/mechanisms/prefix_sums/continual_sum.h>

@@ -1,5 +1,5 @@
 // Rows of Arrow streams as records of trainings. That every algorithm makes the same model of them as of a CSV file, jobs/train_job_test says.
-#include <surety/data/arrow_records.h>
+#include <surety/data/arrow/arrow_records.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <surety/data/csv.h>
-#include <surety/data/named_records.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/features/named_records.h>
 
 #include <support/arrow_batches.h>
 #include <support/refusal.h>

@@ -1,4 +1,4 @@
-#include <surety/data/arrow_stream.h>
+#include <surety/data/arrow/arrow_stream.h>
 
 #include <gtest/gtest.h>
 

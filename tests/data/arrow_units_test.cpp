@@ -1,5 +1,5 @@
 // Which rows of a unit are kept, beside the rule written out with the SipHash of OpenSSL, over every way to store the same table.
-#include <surety/data/arrow_units.h>
+#include <surety/data/arrow/arrow_units.h>
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/arrow_reader.h>
+#include <surety/data/arrow/arrow_reader.h>
 
 #include <support/arrow_batches.h>
 #include <support/refusal.h>

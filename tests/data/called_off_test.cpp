@@ -1,4 +1,4 @@
-#include <surety/data/called_off.h>
+#include <surety/data/reading/called_off.h>
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <support/temporary_folder.h>
 
 #include <surety/base/text/error.h>
-#include <surety/data/arrow_reader.h>
-#include <surety/data/csv.h>
-#include <surety/data/unit_selection.h>
+#include <surety/data/arrow/arrow_reader.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/units/unit_selection.h>
 
 namespace surety::data::called_off_test {
 namespace {

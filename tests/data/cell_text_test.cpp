@@ -1,4 +1,4 @@
-#include <surety/data/cell_text.h>
+#include <surety/data/reading/cell_text.h>
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 
 namespace surety::data::cell_text_test {
 namespace {

@@ -1,4 +1,4 @@
-#include <surety/data/condition.h>
+#include <surety/data/reading/condition.h>
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <surety/data/csv.h>
-#include <surety/data/row_condition.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/reading/row_condition.h>
 
 #include <support/refusal.h>
 #include <support/temporary_folder.h>

@@ -1,4 +1,4 @@
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
 
 #include <gtest/gtest.h>
 

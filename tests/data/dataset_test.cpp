@@ -1,4 +1,4 @@
-#include <surety/data/dataset.h>
+#include <surety/data/features/dataset.h>
 
 #include <gtest/gtest.h>
 

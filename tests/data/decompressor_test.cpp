@@ -1,4 +1,4 @@
-#include <surety/data/decompressor.h>
+#include <surety/data/reading/decompressor.h>
 
 #include <gtest/gtest.h>
 

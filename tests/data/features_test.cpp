@@ -1,4 +1,4 @@
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The keyed hash of bytes that come piece by piece.
-#include <surety/data/keyed_texts.h>
-#include <surety/data/unit_selection.h>
+#include <surety/data/reading/keyed_texts.h>
+#include <surety/data/units/unit_selection.h>
 
 #include <gtest/gtest.h>
 

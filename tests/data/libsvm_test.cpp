@@ -1,4 +1,4 @@
-#include <surety/data/libsvm.h>
+#include <surety/data/csv/libsvm.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <surety/data/record_file.h>
+#include <surety/data/features/record_file.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <surety/data/record_splitter.h>
+#include <surety/data/csv/record_splitter.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <surety/data/row_reader.h>
+#include <surety/data/features/row_reader.h>
 
 #include <gtest/gtest.h>
 

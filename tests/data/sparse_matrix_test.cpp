@@ -1,4 +1,4 @@
-#include <surety/data/sparse_matrix.h>
+#include <surety/data/features/sparse_matrix.h>
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/data/libsvm.h>
+#include <surety/data/csv/libsvm.h>
 
 #include <support/refusal.h>
 #include <support/temporary_folder.h>

@@ -1,4 +1,4 @@
-#include <surety/data/text_reader.h>
+#include <surety/data/reading/text_reader.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Which rows of a unit are kept. Neighbours are made from the meaning of the adjacency, not from the rule: all rows of one unit give way to any
 // rows of another one, at any places of the file. Mutants of the rule fail the same property that the rule passes.
-#include <surety/data/unit_selection.h>
+#include <surety/data/units/unit_selection.h>
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
 
 namespace surety::data::unit_selection_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/data/decompressor.h>
+#include <surety/data/reading/decompressor.h>
 
 namespace surety_fuzz {
 

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/data/arrow_reader.h>
+#include <surety/data/arrow/arrow_reader.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 #include <support/arrow_batches.h>

@@ -9,7 +9,7 @@
 
 #include <surety/accounting/events/unit.h>
 #include <surety/base/text/error.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/jobs/plans/factorization_choice.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/plan_json.h>

@@ -16,9 +16,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/data/condition.h>
-#include <surety/data/features.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/features/features.h>
+#include <surety/data/reading/condition.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/text_lists.h>
 #include <surety/jobs/release/written_release.h>

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
@@ -26,7 +26,7 @@ class RecordFileJob : public ::testing::Test {
 };
 
 TEST_F(RecordFileJob, HoldsFeaturesAndLabelsAndSaysWhatItCounted) {
-  const auto converted = jobs::convert(source(), output_, accounting::Overwrite::own_kind_alone);
+  const auto converted = jobs::convert(source(), output_, Overwrite::own_kind_alone);
   EXPECT_EQ(converted.records, 3U);
   EXPECT_EQ(converted.damaged, 1U) << "one cell is missing";
   const data::RecordFile file{output_};
@@ -42,11 +42,11 @@ TEST_F(RecordFileJob, HoldsFeaturesAndLabelsAndSaysWhatItCounted) {
 }
 
 TEST_F(RecordFileJob, TakesThePlaceOfItsOwnKindAlone) {
-  static_cast<void>(jobs::convert(source(), output_, accounting::Overwrite::own_kind_alone));
-  EXPECT_EQ(jobs::convert(source(), output_, accounting::Overwrite::own_kind_alone).records, 3U);
+  static_cast<void>(jobs::convert(source(), output_, Overwrite::own_kind_alone));
+  EXPECT_EQ(jobs::convert(source(), output_, Overwrite::own_kind_alone).records, 3U);
   const auto other = folder_.write("notes.txt", "of somebody");
-  EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::convert(source(), other, accounting::Overwrite::own_kind_alone)); },
-                      ErrorCode::invalid_argument, {"does not hold a record file"}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::convert(source(), other, Overwrite::own_kind_alone)); }, ErrorCode::invalid_argument,
+                      {"does not hold a record file"}));
 }
 
 }  // namespace

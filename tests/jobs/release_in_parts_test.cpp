@@ -21,8 +21,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/releases.h>
-#include <surety/data/condition.h>
-#include <surety/data/owner_buckets.h>
+#include <surety/data/reading/condition.h>
+#include <surety/data/units/owner_buckets.h>
 #include <surety/jobs/parts/partial.h>
 #include <surety/jobs/parts/sealed_bytes.h>
 #include <surety/jobs/parts/ticket.h>

@@ -13,7 +13,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/data/condition.h>
+#include <surety/data/reading/condition.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/train/train_job.h>
 

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/arrow_reader.h>
+#include <surety/data/arrow/arrow_reader.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 #include <support/arrow_batches.h>

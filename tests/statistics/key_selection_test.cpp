@@ -23,7 +23,6 @@
 namespace surety::statistics::key_selection_test {
 namespace {
 
-using accounting::Interval;
 using reference::refusal_of;
 
 Interval exactly(double value) { return {value, 512}; }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/data/condition.h>
+#include <surety/data/reading/condition.h>
 #include <surety/statistics/keys.h>
 #include <surety/statistics/quantile.h>
 

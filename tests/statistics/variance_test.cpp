@@ -46,7 +46,7 @@ TEST(VarianceNorms, BoundWhatOneRecordMovesAndAreReached) {
         changes[1] = std::max(changes[1], std::hypot(c, d));
       }
     }
-    const auto expect = [](double found, const accounting::Interval& said, double slack) {
+    const auto expect = [](double found, const Interval& said, double slack) {
       EXPECT_LE(found, said.enclosure().upper);
       EXPECT_GE(found, said.enclosure().lower - slack);
     };

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include <surety/data/arrow_abi.h>
+#include <surety/data/arrow/arrow_abi.h>
 
 namespace surety::testing {
 

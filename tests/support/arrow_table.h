@@ -12,7 +12,7 @@
 
 #include <support/arrow_batches.h>
 
-#include <surety/data/condition.h>
+#include <surety/data/reading/condition.h>
 
 namespace surety::testing {
 

@@ -84,7 +84,7 @@ Found ask(std::size_t events, double seconds, std::uint64_t seed) {
     try {
       const Event event = parse_event(text, adjacency);
       is_event = true;
-      const accounting::Limit limit{{.seconds = seconds, .clock = processor_seconds}};
+      const Limit limit{{.seconds = seconds, .clock = processor_seconds}};
       const auto epsilon = accounting::best_epsilon(event, Delta{1e-6}).value;
       found.answered.push_back({text, adjacency, epsilon, processor_seconds() - before});
     } catch (const Error& error) {

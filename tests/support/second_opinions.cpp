@@ -21,7 +21,7 @@ int main() {
     const auto adjacency = source.pick(adjacencies);
     const auto text = fuzz::WildEvents{source, adjacency}.event();
     try {
-      const accounting::Limit limit{{.seconds = 3.0}};
+      const Limit limit{{.seconds = 3.0}};
       const auto best = accounting::best_epsilon(parse_event(text, adjacency), Delta{1e-6}, {.width = 1e-2});
       ++answered;
       const auto answers = std::count_if(best.opinions.begin(), best.opinions.end(), [](const auto& one) { return one.value.has_value(); });

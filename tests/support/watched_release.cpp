@@ -33,10 +33,10 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/ledger/memory_store.h>
-#include <surety/data/arrow_stream.h>
-#include <surety/data/csv.h>
-#include <surety/data/owner_buckets.h>
-#include <surety/data/unit_selection.h>
+#include <surety/data/arrow/arrow_stream.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/units/owner_buckets.h>
+#include <surety/data/units/unit_selection.h>
 #include <surety/jobs/parts/partial.h>
 #include <surety/jobs/parts/release_in_parts.h>
 #include <surety/jobs/parts/ticket.h>

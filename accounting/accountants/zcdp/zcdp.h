@@ -18,9 +18,11 @@
 
 #include <surety/accounting/accountants/seam/accountant.h>
 
-namespace surety::accounting {
-
+namespace surety {
 class Interval;
+}
+
+namespace surety::accounting {
 
 struct Zcdp {
   static constexpr std::string_view name = "zcdp";

@@ -1,7 +1,7 @@
 """Tables as the library reads them: column by column from frames of pandas, arrays of NumPy, lists and Arrow columns, as Arrow streams from other frames, paths of
 CSV files; and sparse matrices.
 
-What a cell counts as depends on the cell alone (data/arrow_stream.h says as what), never on what another package made of its column: its type may follow from
+What a cell counts as depends on the cell alone (data/arrow/arrow_stream.h says as what), never on what another package made of its column: its type may follow from
 one cell, and so may an error. Python objects are handed over one by one.
 
 No message repeats a cell: what a package says of a column that it cannot hand over may show one, so that its words are left out.

@@ -169,7 +169,7 @@ bool as_nobody(const std::function<bool()>& action) {
 
 constexpr FileKind note{"a note", "note:"};
 
-void require_replaceable(const Place& place) { accounting::require_replaceable(place, note, Overwrite::any_kind); }
+void require_replaceable(const Place& place) { require_replaceable(place, note, Overwrite::any_kind); }
 
 TEST_F(PlaceTest, RefusesWhatCouldNotBeReplacedBeforeAnybodyTries) {
   EXPECT_NO_THROW(require_replaceable(Place{"new"}));
@@ -197,7 +197,7 @@ TEST_F(PlaceTest, RefusesWhatCouldNotBeReplacedBeforeAnybodyTries) {
 TEST_F(PlaceTest, IsReplacedByItsOwnKindAlone) {
   const auto refused = [&](const std::string& text, Overwrite overwrite, std::string_view word) {
     folder_.write("old", text);
-    return refuses([&] { accounting::require_replaceable(Place{"old"}, note, overwrite); }, ErrorCode::invalid_argument, {"'old'", word});
+    return refuses([&] { require_replaceable(Place{"old"}, note, overwrite); }, ErrorCode::invalid_argument, {"'old'", word});
   };
   const std::string database{"SQLite format 3\0", 16};
   for (const std::string& text : {std::string{}, std::string{"note:"}, std::string{"note: buy milk"}}) {
@@ -213,7 +213,7 @@ TEST_F(PlaceTest, IsReplacedByItsOwnKindAlone) {
       const auto side = folder_.write(beside, "");
       EXPECT_TRUE(refused("note:", overwrite, beside));
       fs::remove("old");
-      EXPECT_TRUE(refuses([&] { accounting::require_replaceable(Place{"old"}, note, overwrite); }, ErrorCode::invalid_argument, {beside}));
+      EXPECT_TRUE(refuses([&] { require_replaceable(Place{"old"}, note, overwrite); }, ErrorCode::invalid_argument, {beside}));
       fs::remove(side);
     }
   }

@@ -23,7 +23,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/owner_buckets.h>
+#include <surety/data/units/owner_buckets.h>
 #include <surety/jobs/predict/predictions.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/release/written_release.h>

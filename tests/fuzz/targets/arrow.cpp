@@ -14,7 +14,7 @@
 
 #include <fuzz/target.h>
 
-#include <surety/data/arrow_records.h>
+#include <surety/data/arrow/arrow_records.h>
 #include <surety/statistics/parts.h>
 
 using namespace surety;

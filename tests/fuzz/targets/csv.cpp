@@ -7,7 +7,7 @@
 #include <fuzz/compressed.h>
 #include <fuzz/target.h>
 
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
 
 using namespace surety;
 using namespace surety_fuzz;

@@ -6,7 +6,7 @@
 #include <fuzz/compressed.h>
 #include <fuzz/target.h>
 
-#include <surety/data/libsvm.h>
+#include <surety/data/csv/libsvm.h>
 
 using namespace surety;
 using namespace surety_fuzz;

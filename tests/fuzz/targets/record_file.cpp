@@ -12,7 +12,7 @@
 
 #include <fuzz/target.h>
 
-#include <surety/data/record_file.h>
+#include <surety/data/features/record_file.h>
 
 using namespace surety;
 using namespace surety_fuzz;

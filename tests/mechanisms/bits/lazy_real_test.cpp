@@ -116,11 +116,11 @@ void expect_exact(const std::function<bool(const NextWord&)>& coin, const Real& 
 TEST(Coins, OfAnExponentialAreExact) {
   for (const double x : {1e-9, 0.1, 0.5, 1.0, 3.7, 20.0, 40.0}) {
     for (const auto& bounds : {DoubleBounds{x, x}, DoubleBounds{0, 1e300}}) {  // with and without the shortcut
-      const Exponent exponent{.bounds = bounds, .enclose = [x](mpfr_prec_t precision) { return accounting::Interval{x, precision}; }};
+      const Exponent exponent{.bounds = bounds, .enclose = [x](mpfr_prec_t precision) { return Interval{x, precision}; }};
       expect_exact([&exponent](const NextWord& next) { return happens_with_exp_minus(exponent, next); }, exp(-Real{x}));
     }
   }
-  const Exponent zero{.bounds = {0, 0}, .enclose = [](mpfr_prec_t precision) { return accounting::Interval{0, precision}; }};
+  const Exponent zero{.bounds = {0, 0}, .enclose = [](mpfr_prec_t precision) { return Interval{0, precision}; }};
   for (const std::uint64_t word : {std::uint64_t{0}, all_ones}) {
     EXPECT_EQ(flip([&zero](const NextWord& next) { return happens_with_exp_minus(zero, next); }, {word}), (Coin{true, 1}));
   }

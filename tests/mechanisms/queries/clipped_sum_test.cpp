@@ -19,7 +19,6 @@
 namespace surety::mechanisms::clipped_sum_test {
 namespace {
 
-using accounting::Interval;
 using reference::refusal_of;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -28,7 +28,6 @@
 namespace surety::mechanisms::integer_law_test {
 namespace {
 
-using accounting::Interval;
 using reference::Real;
 using testing::Outcome;
 using testing::ScriptedBits;

@@ -2,4 +2,4 @@
 // A floating-point number may be rounded: who takes it for exact says so.
 #include <surety/base/numbers/bound.h>
 
-const surety::accounting::Upper product = surety::accounting::Upper{2} * 0.1;
+const surety::Upper product = surety::Upper{2} * 0.1;

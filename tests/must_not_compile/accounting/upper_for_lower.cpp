@@ -2,4 +2,4 @@
 // A lower bound is no upper one.
 #include <surety/base/numbers/bound.h>
 
-const surety::accounting::Upper bound = surety::accounting::Lower{1} + 1;
+const surety::Upper bound = surety::Lower{1} + 1;

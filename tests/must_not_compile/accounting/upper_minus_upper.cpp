@@ -2,4 +2,4 @@
 // What is taken off an upper bound must be a lower one.
 #include <surety/base/numbers/bound.h>
 
-const surety::accounting::Upper difference = surety::accounting::Upper{2} - surety::accounting::Upper{1};
+const surety::Upper difference = surety::Upper{2} - surety::Upper{1};

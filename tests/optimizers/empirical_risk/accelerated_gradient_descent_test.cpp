@@ -14,7 +14,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/libsvm.h>
+#include <surety/data/csv/libsvm.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/optimizers/problem/gradient_sum.h>

@@ -20,8 +20,8 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/event_kinds.h>
-#include <surety/data/csv.h>
-#include <surety/data/libsvm.h>
+#include <surety/data/csv/csv.h>
+#include <surety/data/csv/libsvm.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/models/metrics.h>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/optimizers/models/shapes.h>
 
 namespace surety::optimizers::population_intervals_test {

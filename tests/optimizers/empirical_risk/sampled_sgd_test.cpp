@@ -16,7 +16,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/data/libsvm.h>
+#include <surety/data/csv/libsvm.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/doors/epoch_releaser.h>

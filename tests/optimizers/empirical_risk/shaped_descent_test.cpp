@@ -15,7 +15,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/record_file.h>
+#include <surety/data/features/record_file.h>
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>

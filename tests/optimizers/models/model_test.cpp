@@ -18,7 +18,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/data/csv.h>
+#include <surety/data/csv/csv.h>
 
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
@@ -239,14 +239,14 @@ TEST(ModelFile, ReplacesNoOtherFileAndNeverADatabase) {
   const auto path = folder.write("model.json", "precious");
   EXPECT_TRUE(refuses([&] { ModelFile(path, example().features); }, ErrorCode::invalid_argument, {"does not hold a model"}));
   EXPECT_EQ(content(path), "precious");
-  ModelFile{path, example().features, std::nullopt, accounting::Overwrite::any_kind}.commit(example());
+  ModelFile{path, example().features, std::nullopt, Overwrite::any_kind}.commit(example());
   EXPECT_EQ(content(path), write_model(example()));
   const std::string database = std::string{"SQLite format 3\0", 16} + "what was released";
-  ModelFile late{path, example().features, std::nullopt, accounting::Overwrite::any_kind};
+  ModelFile late{path, example().features, std::nullopt, Overwrite::any_kind};
   static_cast<void>(folder.write("model.json", database));
   EXPECT_TRUE(refuses([&] { late.commit(example()); }, ErrorCode::invalid_argument, {"SQLite database"}));
-  EXPECT_TRUE(refuses([&] { ModelFile(path, example().features, std::nullopt, accounting::Overwrite::any_kind); },
-                      ErrorCode::invalid_argument, {"SQLite database"}));
+  EXPECT_TRUE(refuses([&] { ModelFile(path, example().features, std::nullopt, Overwrite::any_kind); }, ErrorCode::invalid_argument,
+                      {"SQLite database"}));
   EXPECT_EQ(content(path), database);
 }
 

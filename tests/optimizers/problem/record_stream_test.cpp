@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/refusal.h>

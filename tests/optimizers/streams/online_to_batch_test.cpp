@@ -13,7 +13,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/continual.h>
-#include <surety/data/features.h>
+#include <surety/data/features/features.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/testing/stream.h>
