@@ -183,7 +183,7 @@ void RunFields::add(FieldTable& table) {
   table.add("ledger", ledger, "The ledger's file, made when missing");
   table.add("ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
   table.add("note", note, "A word about this run for the ledger");
-  table.add("replay-seed", replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments", WholeNumber{});
+  table.add("replay-seed", replay_seed, "Replay noise from this seed (format 2): NOT PRIVATE, for experiments", WholeNumber{});
 }
 
 void RunFields::write_to(WrittenPlan& written) const {

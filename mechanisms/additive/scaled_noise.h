@@ -37,7 +37,7 @@ class ScaledNormal {
   template <class Use>
   void for_each_block(std::size_t count, const std::array<double, 3>& scale, BitsRef bits, Use use) const {
     const NextWord next_word = words_of(bits);
-    std::array<std::int64_t, LatticeSampler::block> samples;
+    std::array<std::int64_t, LatticeNoise::block> samples;
     finest().for_each_block(count, bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
       const auto drawn = std::span{samples}.first(cells.size());
       round(cells, scale, drawn, next_word);

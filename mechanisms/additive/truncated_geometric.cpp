@@ -30,6 +30,7 @@ TruncatedGeometric::TruncatedGeometric(Options options)
 TruncatedGeometricNoise::TruncatedGeometricNoise(Rational scale, std::int64_t largest)
     : geometric_{scale},
       largest_{checked_largest(largest)},
+      reciprocal_{static_cast<std::uint64_t>((UnsignedWide{1} << 64) / static_cast<std::uint64_t>(largest_ + 1))},
       whole_periods_{LatticeNoise::saturation - LatticeNoise::saturation % (largest_ + 1)} {}
 
 std::vector<std::int64_t> TruncatedGeometric::release(std::span<const std::int64_t> query, BitsRef bits) const {

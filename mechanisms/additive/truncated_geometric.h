@@ -78,8 +78,8 @@ class TruncatedGeometric {
 
 /// P(k) = y^k (1 - y) / (1 - y^(n+1)) for k = 0, ..., n, y = e^(-1/b), exactly.
 ///
-/// The remainder of a geometric variable by n + 1 has this law, since its quotient is independent of it. Time: as of the geometric sampler
-/// (`GeometricNoise`), which depends on the whole geometric variable; one division more; and with probability below e^-16 another draw.
+/// The remainder of a geometric variable by n + 1 has this law, since its quotient is independent of it. Time: that of `GeometricNoise`, independent
+/// of the value; and with probability below e^-16, independent of the value too, another draw.
 class TruncatedGeometricNoise {
  public:
   /// \throws Error{invalid_argument} unless 0 < scale <= 2^58 and 1 <= largest <= 2^62.
@@ -102,11 +102,21 @@ class TruncatedGeometricNoise {
   template <ReleaseBits Bits>
   [[nodiscard]] std::int64_t remainder(std::int64_t sample, Bits& bits) const {
     while (sample >= whole_periods_) sample = geometric_(bits);
-    return sample % (largest_ + 1);
+    return remainder_of(sample);
+  }
+  /// sample modulo n + 1, without a division, whose time depends on the quotient.
+  [[nodiscard]] std::int64_t remainder_of(std::int64_t sample) const {
+    __extension__ using Wide = unsigned __int128;
+    const auto period = static_cast<std::uint64_t>(largest_ + 1);
+    // The quotient or one less: sample / 2^64 < 1/2 is what the rounded reciprocal can take away.
+    const auto quotient = static_cast<std::uint64_t>(Wide{static_cast<std::uint64_t>(sample)} * reciprocal_ >> 64);
+    const std::uint64_t rest = static_cast<std::uint64_t>(sample) - quotient * period;
+    return static_cast<std::int64_t>(rest - (period & (std::uint64_t{0} - std::uint64_t{rest >= period})));
   }
 
   GeometricNoise geometric_;
   std::int64_t largest_;
+  std::uint64_t reciprocal_;    ///< floor(2^64 / (n + 1))
   std::int64_t whole_periods_;  ///< the largest multiple of n + 1 that no saturated sample is below
 };
 

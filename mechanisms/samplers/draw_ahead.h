@@ -14,7 +14,6 @@
 
 #include <surety/base/system/drawn_ahead.h>
 #include <surety/mechanisms/bits/bits_ref.h>
-#include <surety/mechanisms/samplers/lattice_sampler.h>
 
 namespace surety::mechanisms {
 
@@ -89,7 +88,7 @@ concept BulkSampler = requires(const Sampler& sampler, std::span<std::int64_t> s
 template <BulkSampler Sampler>
 class DrawAhead {
  public:
-  static constexpr std::size_t default_size = 4 * LatticeSampler::block;
+  static constexpr std::size_t default_size = 1024;
 
   /// Draws nothing yet. \pre size >= 1; a size of 0 is taken for 1. \throws std::bad_alloc.
   explicit DrawAhead(Sampler sampler, std::size_t size = default_size) : sampler_{std::move(sampler)}, buffer_{size == 0 ? 1 : size} {}
@@ -98,8 +97,7 @@ class DrawAhead {
   /// Samples that are drawn at once.
   [[nodiscard]] std::size_t size() const noexcept { return buffer_.size(); }
 
-  /// The next sample. Every `size` calls are one `sampler().fill` of as many samples from the `bits` of the first of them. With a size that
-  /// is a multiple of LatticeSampler::block the calls together give what one `fill` gives.
+  /// The next sample. Every `size` calls are one `sampler().fill` of as many samples from the `bits` of the first of them.
   /// \throws what the bits throw; the buffer is then empty, and the next call tries again.
   [[nodiscard]] std::int64_t operator()(BitsRef bits) {
     return buffer_.take([&](std::span<std::int64_t> samples) { sampler_.fill(samples, bits); });

@@ -2,8 +2,7 @@
 //
 // A real random variable is defined by random bits that nobody has finished drawing; its nearest integer depends on finitely many of them.
 // So draw some, and more only where the rounding is still in doubt. The result has *exactly* the distribution of the rounded ideal
-// variable: nothing is approximated (lattice_sampler.h says how, docs/proofs/samplers.md why).
-// How time depends on what is drawn: lattice_noise.h.
+// variable: nothing is approximated (isochronous_sampler.h says how, docs/proofs/samplers.md why).
 #pragma once
 
 #include <cstdint>
@@ -35,10 +34,10 @@ namespace mechanisms {
 /// Samples the nearest integer to sigma * N for an ideal N ~ N(0, 1), saturating at +-saturation.
 ///
 /// Law: P(k) = Phi((k + 1/2) / sigma) - Phi((k - 1/2) / sigma), exactly, for uniform independent bits.
-/// Setting one up takes milliseconds, the longest (some 10) for sigma near 32; copies share their tables.
+/// Copies share their tables.
 class RoundedGaussian : public LatticeNoise {
  public:
-  explicit RoundedGaussian(StepSigma sigma) : LatticeNoise{LatticeSampler::rounded_gaussian(sigma.value())}, sigma_{sigma} {}
+  explicit RoundedGaussian(StepSigma sigma) : LatticeNoise{IsochronousSampler::rounded_gaussian(sigma.value())}, sigma_{sigma} {}
   [[nodiscard]] StepSigma sigma() const noexcept { return sigma_; }
 
  private:
@@ -48,7 +47,7 @@ class RoundedGaussian : public LatticeNoise {
 /// Samples the nearest integer to scale * L for an ideal L of density exp(-|x|) / 2, saturating at +-saturation.
 class RoundedLaplace : public LatticeNoise {
  public:
-  explicit RoundedLaplace(StepScale scale) : LatticeNoise{LatticeSampler::rounded_laplace(scale.value())}, scale_{scale} {}
+  explicit RoundedLaplace(StepScale scale) : LatticeNoise{IsochronousSampler::rounded_laplace(scale.value())}, scale_{scale} {}
   [[nodiscard]] StepScale scale() const noexcept { return scale_; }
 
  private:
@@ -57,7 +56,7 @@ class RoundedLaplace : public LatticeNoise {
 
 /// The same sample from the same bits as `RoundedGaussian{sigma}(bits)`, by interval arithmetic alone: slow, and an oracle.
 [[nodiscard]] inline std::int64_t rounded_gaussian_by_definition(BitsRef bits, StepSigma sigma) {
-  return LatticeSampler::rounded_gaussian(sigma.value()).by_definition(bits);
+  return IsochronousSampler::rounded_gaussian(sigma.value()).by_definition(bits);
 }
 
 }  // namespace mechanisms

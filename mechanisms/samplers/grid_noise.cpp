@@ -123,7 +123,7 @@ void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std:
   const StandardFloatingPoint environment;
   const double largest = largest_float_steps * grid.step();
   noise.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
-    std::array<double, LatticeSampler::block> exact;
+    std::array<double, LatticeNoise::block> exact;
     const auto block = std::span{exact}.first(drawn.size());
     const auto floats = values.subspan(first, drawn.size());
     std::copy(floats.begin(), floats.end(), block.begin());

@@ -1,17 +1,21 @@
 // What the noises on integers have in common: a sampler, one at a time or in bulk.
 //
-// Time depends on what is drawn: 4 to 10 nanoseconds where the first words decide a sample, some 40 (binomial and Skellam: more) where they do not (2 to 4 % of a wide
-// law, 1e-5 of a narrow one), microseconds to milliseconds in the tail beyond e^-17. Of a bulk draw only the time of whole blocks shows;
-// `DrawAhead` (draw_ahead.h) makes single calls say nothing either (docs/proofs/samplers.md#time).
+// The time of a draw is independent of its value (isochronous_sampler.h), except for binomial and Skellam noise: there it takes 4 to 10 nanoseconds
+// where the first words decide a sample, some 70 where they do not (2 to 4 % of a wide distribution, 1e-5 of a narrow one), and microseconds to
+// milliseconds in the tail beyond e^-17. Of a bulk draw only the time of whole blocks shows; `DrawAhead` (draw_ahead.h) makes single calls say
+// nothing either (docs/proofs/samplers.md#time).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/samplers/isochronous_sampler.h>
 #include <surety/mechanisms/samplers/lattice_sampler.h>
 
 namespace surety::mechanisms {
@@ -20,15 +24,19 @@ class LatticeNoise {
  public:
   /// Samples beyond are clamped to this. `saturating_add` (grid.h) turns them into a function of the ideal sum.
   static constexpr std::int64_t saturation = LatticeSampler::saturation;
+  /// No part of `for_each_block` is larger.
+  static constexpr std::size_t block = std::max(IsochronousSampler::block, LatticeSampler::block);
 
   template <ReleaseBits Bits>
   [[nodiscard]] std::int64_t operator()(Bits& bits) const {
-    return sampler_(bits);
+    return std::visit([&bits](const auto& sampler) { return sampler(bits); }, sampler_);
   }
 
   /// Fills `noise` with independent samples. Words are drawn by blocks: the samples differ from as many single ones where a sample needs
   /// more words than the first. \throws what the bits throw.
-  void fill(std::span<std::int64_t> noise, BitsRef bits) const { sampler_.fill(noise, bits); }
+  void fill(std::span<std::int64_t> noise, BitsRef bits) const {
+    std::visit([&](const auto& sampler) { sampler.fill(noise, bits); }, sampler_);
+  }
 
   /// The same samples in data units of `grid`: exact up to 2^53 steps and the nearest double beyond.
   void fill(std::span<double> noise, const Grid& grid, BitsRef bits) const;
@@ -36,20 +44,20 @@ class LatticeNoise {
   /// The same samples as `fill`, handed out block by block: `use(std::size_t first, std::span<const std::int64_t>)`.
   template <class Use>
   void for_each_block(std::size_t count, BitsRef bits, Use use) const {
-    sampler_.for_each_block(count, bits, use);
+    std::visit([&](const auto& sampler) { sampler.for_each_block(count, bits, use); }, sampler_);
   }
 
  protected:
-  explicit LatticeNoise(LatticeSampler sampler) : sampler_{std::move(sampler)} {}
+  explicit LatticeNoise(std::variant<IsochronousSampler, LatticeSampler> sampler) : sampler_{std::move(sampler)} {}
 
  private:
-  LatticeSampler sampler_;
+  std::variant<IsochronousSampler, LatticeSampler> sampler_;
 };
 
 /// P(k) proportional to exp(-k^2 / (2 variance)), exactly, for all integers k. \throws Error{invalid_argument} unless variance > 0.
 class DiscreteGaussianNoise : public LatticeNoise {
  public:
-  explicit DiscreteGaussianNoise(Rational variance) : LatticeNoise{LatticeSampler::discrete_gaussian(variance)}, variance_{variance} {}
+  explicit DiscreteGaussianNoise(Rational variance) : LatticeNoise{IsochronousSampler::discrete_gaussian(variance)}, variance_{variance} {}
   [[nodiscard]] Rational variance() const noexcept { return variance_; }
 
  private:
@@ -59,7 +67,7 @@ class DiscreteGaussianNoise : public LatticeNoise {
 /// P(k) proportional to exp(-|k| / scale), exactly, for all integers k. \throws Error{invalid_argument} unless 0 < scale <= 2^58.
 class DiscreteLaplaceNoise : public LatticeNoise {
  public:
-  explicit DiscreteLaplaceNoise(Rational scale) : LatticeNoise{LatticeSampler::discrete_laplace(scale)}, scale_{scale} {}
+  explicit DiscreteLaplaceNoise(Rational scale) : LatticeNoise{IsochronousSampler::discrete_laplace(scale)}, scale_{scale} {}
   [[nodiscard]] Rational scale() const noexcept { return scale_; }
 
  private:
@@ -69,7 +77,7 @@ class DiscreteLaplaceNoise : public LatticeNoise {
 /// P(k) proportional to exp(-k / scale), exactly, for k >= 0. \throws Error{invalid_argument} unless 0 < scale <= 2^58.
 class GeometricNoise : public LatticeNoise {
  public:
-  explicit GeometricNoise(Rational scale) : LatticeNoise{LatticeSampler::geometric(scale)}, scale_{scale} {}
+  explicit GeometricNoise(Rational scale) : LatticeNoise{IsochronousSampler::geometric(scale)}, scale_{scale} {}
   [[nodiscard]] Rational scale() const noexcept { return scale_; }
 
  private:

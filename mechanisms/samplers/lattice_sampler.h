@@ -1,12 +1,8 @@
-// The engine of all exact samplers of integers: a table decides nearly every sample by comparing integers, and what a table cannot decide
-// is decided by interval arithmetic and further bits. Nothing is approximated; docs/proofs/samplers.md has the proofs.
+// The exact sampler of two symmetric distributions on the integers, binomial and Skellam (integer_law.h): a table decides nearly every sample by
+// comparing integers, and what a table cannot decide is decided by interval arithmetic and further bits. Nothing is approximated;
+// docs/proofs/samplers.md#integers has the proofs.
 //
-// A law is a symmetric (or one-sided) law of integers k whose magnitude has decreasing weights, exp(-x^2 / (2 sigma^2)) or exp(-x / b),
-// taken at the integers themselves (discrete) or over the reals that round to an integer (rounded); or one of the symmetric laws of
-// integer_law.h, binomial and Skellam, whose probabilities have no such formula.
-//
-//   narrow, scale at most 128 (rounded Gaussian: 32)
-//                               one word per sample: bit 0 is the sign, the others are the first 63 binary digits of a uniform T, and the
+//   narrow, scale at most 128   one word per sample: bit 0 is the sign, the others are the first 63 binary digits of a uniform T, and the
 //                               magnitude is the largest j with T < P(|k| >= j).
 //   wide                        one word, or two where a block is wider than 2^18. From high to low the first has 28 digits of T, the
 //                               sign, 19 digits of a uniform V, and 16 digits of a uniform U; a second one continues V. T chooses one of
@@ -33,12 +29,7 @@
 
 namespace surety::mechanisms {
 
-/// num / den, exactly. A sampler refuses a zero.
-struct Rational {
-  std::uint64_t num = 0;
-  std::uint64_t den = 1;
-  friend bool operator==(const Rational&, const Rational&) = default;
-};
+class IntegerLaw;
 
 class LatticeSampler {
  public:
@@ -47,16 +38,8 @@ class LatticeSampler {
   /// Samples whose words are drawn together; what the undecided ones among them need further is drawn after that, in their order.
   static constexpr std::size_t block = 256;
 
-  // Every law throws Error{invalid_argument} naming the parameter that is out of its range.
+  // Each throws Error{invalid_argument} naming the parameter that is out of its range.
 
-  /// round(sigma N), N ~ N(0, 1). \pre 0 < sigma <= 2^60.
-  [[nodiscard]] static LatticeSampler rounded_gaussian(double sigma);
-  /// round(scale L), L of density exp(-|x|) / 2. \pre 0 < scale <= 2^58.
-  [[nodiscard]] static LatticeSampler rounded_laplace(double scale);
-  /// P(k) proportional to exp(-k^2 / (2 variance)), exp(-|k| / scale), and exp(-k / scale) for k >= 0. \pre positive; scale <= 2^58.
-  [[nodiscard]] static LatticeSampler discrete_gaussian(Rational variance);
-  [[nodiscard]] static LatticeSampler discrete_laplace(Rational scale);
-  [[nodiscard]] static LatticeSampler geometric(Rational scale);
   /// Heads among `flips` fair coin flips minus flips / 2. \pre even, 2 <= flips <= 2^52.
   [[nodiscard]] static LatticeSampler binomial(std::uint64_t flips);
   /// The difference of two Poisson variables of this mean each. \pre 0 < mean <= 2^50.
@@ -95,11 +78,9 @@ class LatticeSampler {
   [[nodiscard]] int log2_block_width() const noexcept;
   /// floor(2^63 S(j)) for j = 1, 2, ...
   [[nodiscard]] std::span<const std::uint64_t> thresholds() const noexcept;
-  /// floor(2^16 r) for the least ratio r of density to envelope, of each block before the tail, or a little less for binomial and Skellam laws;
-  /// wide only.
+  /// floor(2^16 r) for the least ratio r of density to envelope, of each block before the tail, or a little less; wide only.
   [[nodiscard]] std::span<const std::uint16_t> acceptances() const noexcept;
-  /// The envelope of a wide binomial or Skellam law on blocks 0, ..., tail, in units of the law times the greatest power of two that is at
-  /// most sigma; else empty.
+  /// The envelope on blocks 0, ..., tail, in units of the law times the greatest power of two that is at most sigma; wide only.
   [[nodiscard]] std::span<const double> heights() const noexcept;
   /// What the tail begins with: the number of blocks in the first piece, each further one of which has half the envelope; wide only.
   [[nodiscard]] int log2_tail_piece() const noexcept;
@@ -109,10 +90,9 @@ class LatticeSampler {
   void decode(const std::uint64_t* words, std::span<std::int64_t> samples, const NextWord& next) const;
 
  private:
-  struct Law;
   struct Tables;
 
-  explicit LatticeSampler(Law law);
+  explicit LatticeSampler(const IntegerLaw& law);
 
   /// Draws at most `block` samples together.
   void draw_block(std::span<std::int64_t> samples, BitsRef bits) const;

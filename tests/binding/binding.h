@@ -168,4 +168,12 @@ inline ScriptedBits words(std::vector<std::uint64_t> first) {
   return ScriptedBits{std::move(first)};
 }
 
+/// The tape of one trial of a narrow isochronous sampler, and of a block of trials of which it is the first. Its bits are T's digits, 63 of them, and
+/// in bit 0 the sign. Further words follow.
+inline ScriptedBits tape_of_one(std::uint64_t word) { return words(one_trial(word >> 1, (word & 1) != 0)); }
+inline ScriptedBits tape_of_block(std::uint64_t word) {
+  const auto trial = one_trial(word >> 1, (word & 1) != 0);
+  return words(block_of_trials({trial[0], std::uint64_t{1} << 63}, trial[1]));
+}
+
 }  // namespace surety::testing

@@ -56,10 +56,11 @@ SymmetricLaw discrete_laplace_law(double b) {
   return {[b, y](std::int64_t k) { return exp(-Real{static_cast<double>(k), law_bits} / b) / (1.0 + y); }, 2};
 }
 
+/// Of an isochronous sampler, or of a table, which reads the digits of T in one word.
 template <class Mechanism>
-auto release_of_zero(const Mechanism& mechanism) {
-  return [mechanism](std::uint64_t word) {
-    auto bits = testing::words({word});
+auto release_of_zero(const Mechanism& mechanism, bool by_table = false) {
+  return [mechanism, by_table](std::uint64_t word) {
+    auto bits = by_table ? testing::words({word}) : testing::tape_of_one(word);
     return static_cast<double>(mechanism.release(std::int64_t{0}, bits));
   };
 }
@@ -71,7 +72,7 @@ DiscreteGaussian discrete_gaussian(double sigma, std::uint64_t sensitivity) {
 }
 
 TEST(BindingDiscreteGaussian, DrawsTheNoiseThatItsEventNames) {
-  for (const double sigma : {0.5, 3.1, 20.0}) {
+  for (const double sigma : {0.5, 3.1, 3.9}) {
     const auto mechanism = discrete_gaussian(sigma, 1);
     const auto& said = std::get<Event::DiscreteGaussian>(mechanism.event().node());
     EXPECT_TRUE(draws(release_of_zero(mechanism), discrete_gaussian_law(said.sigma.value())));
@@ -128,7 +129,7 @@ DiscreteLaplace discrete_laplace(double scale, double sensitivity) {
 const Points laplace_points{{0, 0.1, 0.3}, {0, 1e-9, 1e-5, 1e-2}};
 
 TEST(BindingDiscreteLaplace, DrawsTheNoiseThatItsEventNames) {
-  for (const double b : {0.4, 2.5, 20.0}) {
+  for (const double b : {0.4, 2.5, 15.0}) {
     EXPECT_TRUE(draws(release_of_zero(discrete_laplace(b, 1)), discrete_laplace_law(b)));
     EXPECT_FALSE(draws(release_of_zero(discrete_laplace(b, 1)), discrete_laplace_law(b * (1 + 1e-12))));
   }
@@ -197,8 +198,8 @@ TEST(BindingBinomial, DrawsTheNoiseThatItsEventNames) {
   for (const std::uint64_t flips : {2U, 20U, 200U}) {
     const auto mechanism = binomial(flips, 1);
     const auto named = std::get<Event::Binomial>(mechanism.event().node()).flips.value();
-    EXPECT_TRUE(draws(release_of_zero(mechanism), binomial_law(named)));
-    EXPECT_FALSE(draws(release_of_zero(mechanism), binomial_law(named + 2)));
+    EXPECT_TRUE(draws(release_of_zero(mechanism, true), binomial_law(named)));
+    EXPECT_FALSE(draws(release_of_zero(mechanism, true), binomial_law(named + 2)));
   }
 }
 
@@ -216,9 +217,9 @@ TEST(BindingSkellam, DrawsTheNoiseThatItsEventNames) {
   for (const double mean : {0.2, 2.5, 30.0}) {
     const auto mechanism = skellam(mean, 1);
     const auto named = std::get<Event::Skellam>(mechanism.event().node()).mean.value();
-    EXPECT_TRUE(draws(release_of_zero(mechanism), skellam_law(named)));
-    EXPECT_FALSE(draws(release_of_zero(mechanism), skellam_law(named * (1 + 1e-12))));
-    EXPECT_FALSE(draws(release_of_zero(mechanism), skellam_law(named / 2)));
+    EXPECT_TRUE(draws(release_of_zero(mechanism, true), skellam_law(named)));
+    EXPECT_FALSE(draws(release_of_zero(mechanism, true), skellam_law(named * (1 + 1e-12))));
+    EXPECT_FALSE(draws(release_of_zero(mechanism, true), skellam_law(named / 2)));
   }
 }
 
@@ -237,7 +238,7 @@ TEST(BindingSkellam, CostsWhatItsEventSays) {
 std::vector<Real> law_in_range(const TruncatedGeometric& mechanism, std::int64_t query) {
   const auto range = mechanism.options().range;
   const auto release = [&](std::uint64_t word) {
-    auto bits = testing::words({word});
+    auto bits = testing::tape_of_one(word);
     return mechanism.release(query, bits);
   };
   std::vector<Real> law(static_cast<std::size_t>(range.highest() - range.lowest() + 1), Real{0, law_bits});

@@ -42,7 +42,7 @@ Laplace laplace_on(double scale, double sensitivity, Grid grid, Adjacency adjace
 template <class Mechanism>
 auto release_of_zero(const Mechanism& mechanism) {
   return [mechanism](std::uint64_t word) {
-    auto bits = testing::words({word});
+    auto bits = testing::tape_of_block(word);
     const Grid grid = mechanism.options().grid;
     return mechanism.release({grid, {0}}, bits)[0] * grid.steps_per_unit();
   };
@@ -53,7 +53,7 @@ auto release_of_zero(const Mechanism& mechanism) {
 // The law's sigma is written from the definition, multiplier x sensitivity / step, not asked from the mechanism.
 TEST(BindingGaussian, DrawsTheNoiseThatItsEventNames) {
   for (const auto& [multiplier, sensitivity, log2_step] :
-       {std::array{1.5, 3.0, 0.0}, std::array{0.25, 5.0, -4.0}, std::array{8.0, 40.0, 4.0}}) {
+       {std::array{1.25, 2.75, 0.0}, std::array{0.25, 0.875, -4.0}, std::array{1.25, 40.0, 4.0}}) {
     const auto mechanism = gaussian_on(multiplier, sensitivity, Grid{static_cast<int>(log2_step)});
     const double sigma = multiplier * sensitivity / std::exp2(log2_step);
     EXPECT_TRUE(draws(release_of_zero(mechanism), rounded_gaussian_law(sigma)));

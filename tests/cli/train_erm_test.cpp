@@ -380,10 +380,10 @@ TEST_F(TrainOnFile, TellsIntervalsOfCoefficientsWhereTheNoiseAllowsThem) {
   EXPECT_NE(in_columns.find("\n  y          in ["), std::string::npos) << in_columns;
   EXPECT_EQ(in_columns.find("(intercept)"), std::string::npos) << "which is a sum of all weights";
 
-  const auto none = report_of(run("0.1", "0.95"));
+  const auto none = report_of(run("0.001", "0.95"));
   EXPECT_TRUE(none["from"].is_null());
   EXPECT_TRUE(none["to"].is_null());
-  EXPECT_NE(surety(run("0.1", "0.95")).out.find("none of the coefficients"), std::string::npos);
+  EXPECT_NE(surety(run("0.001", "0.95")).out.find("none of the coefficients"), std::string::npos);
   expect_refused(run("1", "1"), 2, {"confidence is 1, must be greater than 0 and less than 1"});
 }
 

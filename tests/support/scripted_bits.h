@@ -30,6 +30,19 @@ class ScriptedBits {
   std::size_t used_ = 0;
 };
 
+// Of an isochronous sampler of a scale below its narrow limit: a trial has one word, with 52 digits of T and in bit 0 the sign, and a further one.
+
+/// One trial, whose T begins with these 63 digits.
+inline std::vector<std::uint64_t> one_trial(std::uint64_t digits, bool is_negative = false) {
+  return {digits >> 11 << 12 | (is_negative ? 1U : 0U), digits << 53};
+}
+/// A block of trials with these first words, filled with copies of the last one. Their further word is for the one in doubt.
+inline std::vector<std::uint64_t> block_of_trials(std::vector<std::uint64_t> first, std::uint64_t further = 0) {
+  first.resize((first.size() + 7) / 8 * 8, first.back());
+  first.push_back(further);
+  return first;
+}
+
 /// What a sampler makes of a script, and how much of it it reads.
 struct Outcome {
   std::int64_t sample;

@@ -482,14 +482,14 @@ SURETY_WATCHED(Solution, solve, "_ZN6surety5solveERKSt8functionIFNS_5EventEdEERK
 }
 
 // Tables of a sampler take a millisecond, and nothing is drawn from them here.
-SURETY_WATCHED(mechanisms::LatticeSampler, rounded_laplace, "_ZN6surety10mechanisms14LatticeSampler15rounded_laplaceEd", double scale) {
-  static std::map<double, mechanisms::LatticeSampler> made;
+SURETY_WATCHED(mechanisms::IsochronousSampler, rounded_laplace, "_ZN6surety10mechanisms18IsochronousSampler15rounded_laplaceEd", double scale) {
+  static std::map<double, mechanisms::IsochronousSampler> made;
   const auto found = made.find(scale);
   return found != made.end() ? found->second : made.emplace(scale, real_rounded_laplace(scale)).first->second;
 }
 
-SURETY_WATCHED(mechanisms::LatticeSampler, rounded_gaussian, "_ZN6surety10mechanisms14LatticeSampler16rounded_gaussianEd", double sigma) {
-  static std::map<double, mechanisms::LatticeSampler> made;
+SURETY_WATCHED(mechanisms::IsochronousSampler, rounded_gaussian, "_ZN6surety10mechanisms18IsochronousSampler16rounded_gaussianEd", double sigma) {
+  static std::map<double, mechanisms::IsochronousSampler> made;
   const auto found = made.find(sigma);
   return found != made.end() ? found->second : made.emplace(sigma, real_rounded_gaussian(sigma)).first->second;
 }

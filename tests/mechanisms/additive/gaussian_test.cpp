@@ -101,7 +101,7 @@ TEST(Gaussian, SaturatesAsAFunctionOfTheSum) {
       {.multiplier = NoiseMultiplier{1}, .sensitivity = L2Sensitivity{1}, .grid = {0}, .adjacency = Adjacency::zero_out}};
   const auto release = [&mechanism](std::int64_t steps) {
     // T near 1/4, positive: |noise| = 1.
-    ScriptedBits bits{{std::uint64_t{1} << 62}};
+    ScriptedBits bits{testing::block_of_trials({std::uint64_t{1} << 62})};
     return mechanism.release({Grid{0}, {steps}}, bits).front();
   };
   EXPECT_EQ(release(5), 6);

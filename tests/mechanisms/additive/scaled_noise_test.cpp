@@ -164,7 +164,8 @@ TEST(ScaledNormal, LiesBetweenTheEndsOfItsCell) {
     ReplayBits bits{seed};
     ReplayBits same{seed};
     sample = draw(sample.size(), scale, bits);
-    const auto cell = fine(same);
+    std::int64_t cell = 0;
+    fine.fill(std::span{&cell, 1}, same);
     const auto near = at_end(cell, scale, 0);
     const auto far = at_end(cell, scale, ~std::uint64_t{0});
     if (!near || !far) continue;
@@ -181,7 +182,12 @@ TEST(ScaledNormal, LeavesOpenWhatItsCellLeavesOpen) {
   std::mt19937_64 random{6};
   const Scale scale{0x1p46, 1.37, 1};
   const auto at = [&](std::uint64_t first, std::uint64_t second, std::uint64_t place) {
-    testing::ScriptedBits bits{{first, second, place, half, half, half, half, half}};
+    // Eight equal trials, which are accepted; their further words; and those of the cell.
+    std::vector<std::uint64_t> script(8, first);
+    script.insert(script.end(), 8, second);
+    script.insert(script.end(), 8 + 3, 0);
+    script.insert(script.end(), {place, half, half, half, half, half});
+    testing::ScriptedBits bits{script};
     std::int64_t result = 0;
     normal().for_each_block(1, scale, bits, [&](std::size_t, std::span<const std::int64_t> drawn) { result = drawn[0]; });
     return result;
@@ -221,7 +227,7 @@ TEST(ScaledNoise, FollowsTheSensitivityOfEachRelease) {
 // The noise in data units does not know of the grid: the same bits on other grids give the same values to within half a step of each, so
 // a grid may follow the sensitivity from release to release.
 TEST(ScaledNoise, FollowsTheGridOfEachRelease) {
-  constexpr std::size_t dimension = LatticeSampler::block;  // whose first words are drawn before any further ones
+  constexpr std::size_t dimension = 50;  // of one block of trials, whose words are drawn before any further ones
   const auto released = [&](int log2_step, double sensitivity) {
     const Grid grid{log2_step};
     const ScaledGaussian noise{{.multiplier = NoiseMultiplier{3}, .grid = grid, .adjacency = adjacency}};

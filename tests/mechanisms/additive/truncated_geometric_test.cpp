@@ -105,7 +105,7 @@ TEST(TruncatedGeometric, CostsWhatItsEventSays) {
 TEST(TruncatedGeometric, ClampsTheQueryBeforeTheNoiseAndTheResultAfter) {
   const auto mechanism = with(1, 1, {-5, 20});
   const auto release = [&](std::int64_t query, bool negative) {
-    ScriptedBits bits{{std::uint64_t{1} << 62 | (negative ? 1U : 0U)}};  // T = 1/4: 1
+    ScriptedBits bits{{std::uint64_t{1} << 62 | (negative ? 1U : 0U), 0}};  // T = 1/4: 1
     return mechanism.release(query, bits);
   };
   EXPECT_EQ(release(3, false), 4);
@@ -176,11 +176,10 @@ TEST(TruncatedGeometricNoise, DrawsAgainWhatIsBeyondTheWholePeriods) {
   const GeometricNoise geometric{scale};
   const TruncatedGeometricNoise noise{scale, largest};
   int again = 0;
-  for (std::uint64_t ones = 0; ones < 8; ++ones) {
-    // T = 0 is in the tail, beyond 17 scales; T = 3/8 is not.
-    std::vector<std::uint64_t> words{ones == 7 ? std::uint64_t{3} << 61 : 0, std::uint64_t{1} << 60,
-                                     ones == 0 ? 0 : ~std::uint64_t{0} << (64 - ones), 0};
-    words.insert(words.end(), {std::uint64_t{3} << 61, 0, std::uint64_t{3} << 61, 0, std::uint64_t{3} << 61, 0, 0, 0, 0, 0});
+  for (int exponent = 1; exponent < 30; ++exponent) {
+    // Trials of T, V and U with two further words: T = 2^-exponent, beyond 16 scales from 2^-24 on, and then T = 3/8.
+    std::vector<std::uint64_t> words{std::uint64_t{1} << (64 - exponent), 0, 0, 0, 0};
+    words.insert(words.end(), {std::uint64_t{3} << 61, 0, 0, 0, 0});
     ScriptedBits first{words};
     const auto drawn = geometric(first);
     ScriptedBits bits{words};
@@ -194,17 +193,24 @@ TEST(TruncatedGeometricNoise, DrawsAgainWhatIsBeyondTheWholePeriods) {
       ++again;
     }
   }
-  EXPECT_EQ(again, 7);
+  EXPECT_EQ(again, 6);
 }
 
-TEST(TruncatedGeometricNoise, OneByOneIsABlockOfOne) {
-  const TruncatedGeometricNoise noise{{7, 2}, 9};
-  ReplayBits bits{4};
-  ReplayBits same{4};
-  std::int64_t sample = 0;
-  for (int i = 0; i < 100; ++i) {
-    noise.fill({&sample, 1}, same);
-    EXPECT_EQ(noise(bits), sample);
+TEST(TruncatedGeometricNoise, IsTheRemainderOfAGeometricVariable) {
+  const Rational scale{std::uint64_t{1} << 57, 1};
+  const GeometricNoise geometric{scale};
+  for (const std::int64_t largest : {std::int64_t{1}, std::int64_t{2}, std::int64_t{9}, std::int64_t{1} << 30, (std::int64_t{1} << 40) - 1,
+                                     (std::int64_t{1} << 55) + 12345, std::int64_t{3} << 58, std::int64_t{1} << 61}) {
+    const TruncatedGeometricNoise noise{scale, largest};
+    ReplayBits bits{4};
+    ReplayBits same{4};
+    std::vector<std::int64_t> samples(500);
+    std::vector<std::int64_t> whole(500);
+    noise.fill(samples, bits);
+    geometric.fill(whole, same);
+    for (auto& value : whole) value %= largest + 1;
+    EXPECT_EQ(samples, whole) << largest;
+    EXPECT_EQ(noise(bits), geometric(same) % (largest + 1));
   }
 }
 

@@ -25,14 +25,14 @@ TEST(IntegerNoise, ClampsTheValueBeforeAndTheSumAfter) {
   const std::vector<std::uint64_t> words{plus_one, minus_one, plus_one, minus_one, plus_one, plus_one, minus_one};
   constexpr std::int64_t largest = largest_sum - 1;
   const std::vector<std::int64_t> expected{largest, largest, -largest, -largest, largest, largest, -1};
-  ScriptedBits bits{words};
+  ScriptedBits bits{testing::block_of_trials(words)};
   EXPECT_EQ(with_noise(noise, values, bits), expected);
-  ScriptedBits same{words};
+  ScriptedBits same{testing::block_of_trials(words)};
   auto in_place = values;
   add_noise(noise, in_place, same);
   EXPECT_EQ(in_place, expected);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    ScriptedBits one{{words[i]}};
+    ScriptedBits one{{words[i], 0}};
     EXPECT_EQ(with_noise(noise, values[i], one), expected[i]) << i;
   }
 }

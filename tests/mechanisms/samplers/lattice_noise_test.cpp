@@ -5,8 +5,8 @@
 namespace surety::mechanisms::lattice_noise_test {
 namespace {
 
-TEST(DiscreteNoise, IsTheLatticeSamplersLaw) {
-  const auto agree = [](const LatticeNoise& noise, const LatticeSampler& sampler) {
+TEST(DiscreteNoise, IsTheIsochronousSamplersLaw) {
+  const auto agree = [](const LatticeNoise& noise, const IsochronousSampler& sampler) {
     ReplayBits one{9};
     ReplayBits other{9};
     for (int i = 0; i < 1000; ++i) {
@@ -14,9 +14,9 @@ TEST(DiscreteNoise, IsTheLatticeSamplersLaw) {
     }
     return true;
   };
-  EXPECT_TRUE(agree(DiscreteGaussianNoise{{7, 2}}, LatticeSampler::discrete_gaussian({7, 2})));
-  EXPECT_TRUE(agree(DiscreteLaplaceNoise{{7, 2}}, LatticeSampler::discrete_laplace({7, 2})));
-  EXPECT_TRUE(agree(GeometricNoise{{7, 2}}, LatticeSampler::geometric({7, 2})));
+  EXPECT_TRUE(agree(DiscreteGaussianNoise{{7, 2}}, IsochronousSampler::discrete_gaussian({7, 2})));
+  EXPECT_TRUE(agree(DiscreteLaplaceNoise{{7, 2}}, IsochronousSampler::discrete_laplace({7, 2})));
+  EXPECT_TRUE(agree(GeometricNoise{{7, 2}}, IsochronousSampler::geometric({7, 2})));
 }
 
 }  // namespace

@@ -275,7 +275,7 @@ TEST(OutputPerturbation, SpendsItsPlanAndNoMore) {
 // A lower bound on epsilon from releases for the worst pair; the minimisers are computed once.
 TEST(OutputPerturbation, LosesNoMoreThanItIsCharged) {
   constexpr double delta = 1e-3;
-  constexpr std::uint64_t runs = 20'000;
+  constexpr std::uint64_t runs = 40'000;
   auto options = some_options();
   options.clip = ClippingNorm{0.05};
   options.noise = NoiseMultiplier{1};

@@ -1,0 +1,79 @@
+// Reals of which the first binary digits are known, and decisions about them by interval arithmetic, for what samplers decide exactly.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <surety/base/numbers/interval.h>
+#include <surety/mechanisms/samplers/trial.h>
+
+namespace surety::mechanisms {
+
+inline constexpr mpfr_prec_t first_precision = 128;
+
+/// `value` as a point: both halves and their sum are exact.
+[[nodiscard]] inline Interval exact_interval(std::uint64_t value, mpfr_prec_t precision) {
+  const Interval high{static_cast<double>(value >> 32), precision};
+  const Interval low{static_cast<double>(value & 0xffffffff), precision};
+  return high * Interval{0x1p32, precision} + low;
+}
+
+/// floor(2^bits x) of a number, below 2^128.
+[[nodiscard]] inline UnsignedWide floor_digits(const mpfr_t& x, unsigned bits) {
+  mpfr_t scaled;
+  mpfr_init2(scaled, mpfr_get_prec(x));
+  mpfr_mul_2ui(scaled, x, bits, MPFR_RNDD);
+  mpz_t integer;
+  mpz_init(integer);
+  mpfr_get_z(integer, scaled, MPFR_RNDD);
+  std::array<std::uint64_t, 2> words{};
+  mpz_export(words.data(), nullptr, -1, sizeof words[0], 0, 0, integer);
+  mpz_clear(integer);
+  mpfr_clear(scaled);
+  return UnsignedWide{words[1]} << 64 | words[0];
+}
+
+/// The same of a real number, where the two ends of x agree on it. \pre 0 <= x.
+[[nodiscard]] inline std::optional<UnsignedWide> leading_digits(const Interval& x, unsigned bits) {
+  const UnsignedWide low = floor_digits(x.lower(), bits);
+  if (low != floor_digits(x.upper(), bits)) return std::nullopt;
+  return low;
+}
+
+/// A real number in [0, 1) whose first binary digits are known.
+class LazyReal {
+ public:
+  LazyReal(std::uint64_t digits, int count) : first_{digits}, count_{count} {}
+
+  void extend(std::uint64_t word) { more_.push_back(word); }
+  /// Enough for `low` and `high` to be exact.
+  [[nodiscard]] mpfr_prec_t precision() const { return first_precision + 64 * static_cast<mpfr_prec_t>(more_.size()); }
+  [[nodiscard]] Interval low(mpfr_prec_t precision) const { return end(0, precision); }
+  [[nodiscard]] Interval high(mpfr_prec_t precision) const { return end(1, precision); }
+  [[nodiscard]] bool is_extended() const { return !more_.empty(); }
+  /// Its first 63 digits. \pre They are known, and not all from the start.
+  [[nodiscard]] std::uint64_t first_63() const { return first_ << (63 - count_) | more_.front() >> (count_ + 1); }
+
+ private:
+  [[nodiscard]] Interval end(double last_place, mpfr_prec_t precision) const {
+    const Interval word_size{0x1p64, precision};
+    Interval digits = exact_interval(first_, precision);
+    Interval units{std::ldexp(1.0, count_), precision};
+    for (const auto word : more_) {
+      digits = digits * word_size + exact_interval(word, precision);
+      units = units * word_size;
+    }
+    return (digits + Interval{last_place, precision}) / units;
+  }
+
+  std::uint64_t first_;
+  int count_;
+  std::vector<std::uint64_t> more_;
+};
+
+[[nodiscard]] inline bool surely_below(const Interval& a, const Interval& b) { return mpfr_lessequal_p(a.upper(), b.lower()) != 0; }
+
+}  // namespace surety::mechanisms

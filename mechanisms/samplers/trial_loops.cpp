@@ -1,0 +1,121 @@
+#include <surety/mechanisms/samplers/trial_loops.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <type_traits>
+
+// Vectors are arguments of functions that are always part of their caller.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define SURETY_INLINE [[gnu::always_inline]] inline
+
+namespace surety::mechanisms {
+namespace {
+
+namespace baseline {
+constexpr std::size_t lanes = 2;
+typedef std::uint64_t LaneWords __attribute__((vector_size(8 * lanes)));
+/// Stores the lanes whose mask is set one after the other, and perhaps one more. Returns how many they are.
+SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::int64_t* to) {
+  std::size_t gathered = 0;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    to[gathered] = static_cast<std::int64_t>(values[lane]);
+    gathered -= masks[lane];
+  }
+  return gathered;
+}
+#include <surety/mechanisms/samplers/trial_loops.inc>
+}  // namespace baseline
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+namespace avx2 {
+constexpr std::size_t lanes = 4;
+typedef std::uint64_t LaneWords __attribute__((vector_size(8 * lanes)));
+SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::int64_t* to) {
+  std::size_t gathered = 0;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    to[gathered] = static_cast<std::int64_t>(values[lane]);
+    gathered -= masks[lane];
+  }
+  return gathered;
+}
+#include <surety/mechanisms/samplers/trial_loops.inc>
+}  // namespace avx2
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq")
+#endif
+namespace avx512 {
+constexpr std::size_t lanes = 8;
+typedef std::uint64_t LaneWords __attribute__((vector_size(8 * lanes)));
+/// The same by one instruction.
+SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::int64_t* to) {
+  const __mmask8 chosen = _mm512_movepi64_mask(reinterpret_cast<__m512i>(masks));
+  const __m512i gathered = _mm512_maskz_compress_epi64(chosen, reinterpret_cast<__m512i>(values));
+  __builtin_memcpy(to, &gathered, sizeof gathered);
+  return static_cast<std::size_t>(__builtin_popcount(chosen));
+}
+#include <surety/mechanisms/samplers/trial_loops.inc>
+}  // namespace avx512
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+}  // namespace
+
+std::span<const TrialPath> available_paths() {
+  static constexpr std::array all{TrialPath::baseline, TrialPath::avx2, TrialPath::avx512};
+  static const std::size_t count = [] {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return 3;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 2;
+#endif
+    return 1;
+  }();
+  return std::span{all}.first(count);
+}
+
+TrialPath fastest_path() { return available_paths().back(); }
+
+std::string_view name_of(TrialPath path) {
+  switch (path) {
+    case TrialPath::baseline: return "baseline";
+    case TrialPath::avx2: return "avx2";
+    case TrialPath::avx512: return "avx512";
+  }
+  return {};
+}
+
+void decide_trials(TrialPath path, const TrialConstants& constants, std::size_t count, const std::uint64_t* words, DecidedTrials& trials) {
+#if defined(__x86_64__)
+  if (path == TrialPath::avx512) return avx512::decide(constants, count, words, trials);
+  if (path == TrialPath::avx2) return avx2::decide(constants, count, words, trials);
+#endif
+  baseline::decide(constants, count, words, trials);
+}
+
+std::size_t gather_accepted(TrialPath path, const DecidedTrials& trials, std::size_t count, const DecidedTrial& doubtful,
+                            std::int64_t* samples) {
+#if defined(__x86_64__)
+  if (path == TrialPath::avx512) return avx512::gather(trials, count, doubtful, samples);
+  if (path == TrialPath::avx2) return avx2::gather(trials, count, doubtful, samples);
+#endif
+  return baseline::gather(trials, count, doubtful, samples);
+}
+
+}  // namespace surety::mechanisms
