@@ -60,9 +60,8 @@ Interval last_steps(double n, double c, double diameter, mpfr_prec_t precision) 
 double best_last_steps(double most, double c, double diameter) {
   const double left = 1 - diameter * (1 - c);
   const double best = c == 1 ? diameter : left > 0 ? std::log1p(-diameter * (1 - c)) / std::log(c) : most;
-  return std::clamp(std::isnan(best) ? 1.0 : std::floor(best), 1.0, most);
+  return std::clamp(std::floor(best), 1.0, most);
 }
-// Proved so far.
 
 }  // namespace
 
@@ -85,7 +84,6 @@ Interval last_iterate_within_squared(Diameter diameter, Count steps, LipschitzCo
   return least;
 }
 
-// Proved: docs/proofs/last-iterate.md#computed
 Interval last_iterate_of_passes_squared(Count passes, Count batches, LipschitzConstant constant, mpfr_prec_t precision) {
   const StandardFloatingPoint environment;
   const double c = constant.value();

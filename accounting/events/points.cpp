@@ -116,9 +116,8 @@ void BatchSizesRule::check(const std::vector<NumberPair>& sizes) {
         refuse("batches: {} is {}, must be an integer from 1 to 2^53", what, value);
       }
     }
-    // Exact up to 2^53; a sum that rounds is above it.
-    sum += steps;
-    if (!(sum <= largest)) refuse("batches: the steps sum to more than 2^53, must sum to at most 2^53");
+    if (steps > largest - sum) refuse("batches: the steps sum to more than 2^53, must sum to at most 2^53");
+    sum += steps;  // exact
   }
 }
 
