@@ -178,7 +178,7 @@ class Notes {
   }
   void last_iterate(std::string line) {
     add(std::move(line));
-    add("last iterate: only x_T is published, from a public start; steps, noise, set and batches are fixed beforehand, and every map has the Lipschitz constant for all data sets (Bok, Su, Altschuler 2024).");
+    add("last iterate: only x_T is published, from a public start; steps, noise (the same in each), set and batches are fixed beforehand, and every map has the Lipschitz constant for all data sets (Bok, Su, Altschuler 2024).");
   }
   void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {
     add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed number of runs is a composition.");

@@ -360,7 +360,7 @@ struct Event::ShuffledResponses {
 
 // ---- Noisy descent of which the last iterate alone is published ----
 // x_k = projection(map_k(x_{k-1}) + noise), from a public x_0 in a closed convex set; x_T is released, and nothing else. Steps, noise, set and batches are
-// fixed beforehand, and noise is added before each projection. `event` is one Gaussian or RecordSum: the noise of a step over how far one record moves its
+// fixed beforehand, the noise is the same in all steps, and it is added before each projection. `event` is one Gaussian or RecordSum: the noise of a step over how far one record moves its
 // map, or over the most that one record contributes to it. Each map is Lipschitz of the constant on the set, for all data sets. Under replace-one and
 // zero-out; no batch holds these. docs/proofs/last-iterate.md states the hypotheses.
 
