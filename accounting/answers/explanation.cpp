@@ -15,6 +15,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/normal_form.h>
 
 namespace surety::accounting {
@@ -24,7 +25,7 @@ bool has_gaussian(const Event& event) {
   if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return has_gaussian(repeated->event);
   if (const auto* composed = std::get_if<Event::Composed>(&event.node())) return has_gaussian(composed->events.front());
   if (const auto* batch = std::get_if<Event::PoissonSampled>(&event.node())) return has_gaussian(batch->event);
-  return std::holds_alternative<Event::Gaussian>(event.node());
+  return std::holds_alternative<Event::Gaussian>(event.node()) || last_iterate_cost(event, 64);
 }
 
 constexpr std::string_view theorem_without_gaussians =
@@ -160,6 +161,24 @@ class Notes {
   }
   void visit(const Event::ShuffledResponses& /*node*/, Adjacency /*adjacency*/) {
     add("shuffled_responses(n, p, k): all n records answer honestly by k-ary randomized response, and nobody sees whose an answer is.");
+  }
+  void visit(const Event::LastIterate& /*node*/, Adjacency /*adjacency*/) {
+    last_iterate("last_iterate(T, c, e): each step uses all data.");
+  }
+  void visit(const Event::LastIterateWithin& /*node*/, Adjacency /*adjacency*/) {
+    last_iterate(
+        "last_iterate_within(d, T, c, e): each step uses all data; the set is d times as wide as one record moves the map of a step.");
+  }
+  void visit(const Event::LastIterateOfPasses& /*node*/, Adjacency /*adjacency*/) {
+    last_iterate("last_iterate_of_passes(E, l, c, e): a record is in one of the l public batches, the same one in each pass.");
+  }
+  void visit(const Event::LastIterateOfBatches& /*node*/, Adjacency /*adjacency*/) {
+    last_iterate(
+        "last_iterate_of_batches(n, B, ..., e): a record is in one public batch of the pass, of mean gradients; e is a step on one record.");
+  }
+  void last_iterate(std::string line) {
+    add(std::move(line));
+    add("last iterate: only x_T is published, from a public start; steps, noise (the same in each), set and batches are fixed beforehand, and every map has the Lipschitz constant for all data sets (Bok, Su, Altschuler 2024).");
   }
   void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {
     add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed number of runs is a composition.");

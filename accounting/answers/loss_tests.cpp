@@ -7,6 +7,7 @@
 
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
@@ -278,6 +279,14 @@ class KnownOf {
     Known one = of(*one_report(event));
     for (auto& test : one.tests) test.loss = moved(test.loss, -log(Upper{Exact{static_cast<double>(reports.value())}}));
     return only(std::move(one.tests));
+  }
+  [[nodiscard]] Known operator()(const Event::LastIterate& /*e*/, const Event& event) const { return last_iterate(event); }
+  [[nodiscard]] Known operator()(const Event::LastIterateOfPasses& /*e*/, const Event& event) const { return last_iterate(event); }
+  [[nodiscard]] Known operator()(const Event::LastIterateOfBatches& /*e*/, const Event& event) const { return last_iterate(event); }
+  [[nodiscard]] Known operator()(const Event::LastIterateWithin& /*e*/, const Event& event) const { return last_iterate(event); }
+  /// The Gaussian release that it costs at least.
+  [[nodiscard]] Known last_iterate(const Event& event) const {
+    return gaussian(Lower{records_} / Upper{Exact{last_iterate_multipliers(event)->upper}});
   }
   [[nodiscard]] Known operator()(const Event::Users& e, const Event& /*event*/) const {
     return KnownOf{terms_, Exact{static_cast<double>(e.records.value())}, inside_}.of(e.event);

@@ -38,25 +38,34 @@ bool holds_sampled_users(const Event& event) {
 
 bool holds_shuffled_reports(const Event& event) { return holds<Event::ShuffledReports>(event) || holds<Event::ShuffledResponses>(event); }
 
-constexpr Basis closed_form_rests_on[]{{"closed-form", any},
-                                       {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"}};
+bool holds_last_iterate(const Event& event) {
+  return holds<Event::LastIterate>(event) || holds<Event::LastIterateWithin>(event) || holds<Event::LastIterateOfPasses>(event) ||
+         holds<Event::LastIterateOfBatches>(event);
+}
+/// The Gaussian release that each accountant takes in its place.
+constexpr Basis last_iterate{"last-iterate", holds_last_iterate, "last_iterate, ..."};
+
+constexpr Basis closed_form_rests_on[]{
+    {"closed-form", any}, last_iterate, {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"}};
 constexpr Basis choices_rests_on[]{{"choice-game", any}};
-constexpr Basis contour_rests_on[]{{"contour", any}, {"never-full", holds<Event::TruncatedPoisson>, "truncated_poisson"}};
+constexpr Basis contour_rests_on[]{{"contour", any}, last_iterate, {"never-full", holds<Event::TruncatedPoisson>, "truncated_poisson"}};
 constexpr Basis grid_rests_on[]{{"grid", any},
+                                last_iterate,
                                 {"truncated-batch", holds<Event::TruncatedPoisson>, "truncated_poisson"},
                                 {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"},
                                 {"choice-game", holds<Event::Exponential>, "exponential"},
                                 {"zcdp", holds<Event::Concentrated>, "zcdp"},
                                 {"renyi", holds<Event::RenyiCurve>, "renyi"},
                                 {"search-bounds", holds<Event::BestOf>, "best_of"}};
-constexpr Basis participation_rests_on[]{{"participation", any}, {"closed-form", any}};
+constexpr Basis participation_rests_on[]{{"participation", any}, {"closed-form", any}, last_iterate};
 /// Moments of the cells of a user's mixture are those of a grid.
 constexpr Basis renyi_rests_on[]{{"renyi", any},
+                                 last_iterate,
                                  {"truncated-batch", holds<Event::TruncatedPoisson>, "truncated_poisson"},
                                  {"grid", holds_sampled_users, "users(k, poisson)"}};
-constexpr Basis zcdp_rests_on[]{{"zcdp", any}};
+constexpr Basis zcdp_rests_on[]{{"zcdp", any}, last_iterate};
 constexpr Basis tuning_rests_on[]{{"search-bounds", any}};
-constexpr Basis composition_rests_on[]{{"promises", any}};
+constexpr Basis composition_rests_on[]{{"promises", any}, last_iterate};
 
 template <class A>
 constexpr AccountantRow row;

@@ -10,6 +10,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
@@ -127,6 +128,10 @@ class MuOfParts {
                                                                   : std::nullopt;
                                     }
                                     return largest;
+                                  },
+                                  [&](const Event::LastIterateWithin& e) {
+                                    const Interval step = *gaussian_mu_squared(e.event, digits);
+                                    return Parts{step, last_iterate_cost(leaf, digits)->squared * step};
                                   },
                                   [&](const auto&) { return of_release(leaf); }};
     return std::visit(of_node, leaf.node());

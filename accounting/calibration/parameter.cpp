@@ -84,14 +84,15 @@ Parameter parameter_of(const EventOfNumber& event) {
       // Beyond these no accountant adds the probabilities up.
       Field{"flips", false, 1, 0x1p34}, Field{"poisson_mean", false, tiny, 0x1p31}, Field{"records", false, 1, largest_count},
       Field{"sampling_rate", true, tiny, 1}, Field{"epsilon", true, tiny, huge}, Field{"epsilon0", true, tiny, huge},
-      Field{"reports", false, 1, largest_count}, Field{"rho", true, tiny, huge}, Field{"delta", true, tiny, 1},
-      Field{"count", true, 1, largest_count}, Field{"batch_size", true, 1, largest_count}, Field{"sensitivity", true, 1, largest_count}};
+      Field{"steps", true, 1, largest_count}, Field{"passes", true, 1, largest_count}, Field{"reports", false, 1, largest_count},
+      Field{"rho", true, tiny, huge}, Field{"delta", true, tiny, 1}, Field{"count", true, 1, largest_count},
+      Field{"batch_size", true, 1, largest_count}, Field{"sensitivity", true, 1, largest_count}};
   std::optional<Parameter> found;
   for (const auto& use : event.uses()) {
     const auto* const field = std::find_if(fields.begin(), fields.end(), [&](const Field& known) { return known.field == use.field; });
     std::string said = use.field;
     std::replace(said.begin(), said.end(), '_', ' ');
-    for (const auto* many : {"flips", "reports", "categories"}) {
+    for (const auto* many : {"flips", "reports", "categories", "steps", "passes"}) {
       if (said == many) said = fmt::format("number of {}", many);
     }
     if (said == "epsilon0") said = "local epsilon";

@@ -58,12 +58,16 @@ class Event {
   struct Users;
   struct ShuffledReports;
   struct ShuffledResponses;
+  struct LastIterate;
+  struct LastIterateWithin;
+  struct LastIterateOfPasses;
+  struct LastIterateOfBatches;
 
-  using Node =
-      std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure, Approximate,
-                   Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled, SampledWithoutReplacement,
-                   Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile, Law, RenyiCurve, Mixture,
-                   SampledWithReplacement, Binomial, Skellam, LaplaceRecordSum, ShuffledReports, ShuffledResponses>;
+  using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
+                            Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
+                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf, Profile,
+                            Law, RenyiCurve, Mixture, SampledWithReplacement, Binomial, Skellam, LaplaceRecordSum, ShuffledReports,
+                            ShuffledResponses, LastIterate, LastIterateWithin, LastIterateOfPasses, LastIterateOfBatches>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -96,7 +100,7 @@ class Event {
   const Shared* shared_;  // null when moved from
 };
 
-// ---- Events by kind, each with the arguments of its text and a release with its adjacency; curve, law, renyi, mixture and best_of: event_kinds.h ----
+// ---- Events by kind, each with the arguments of its text and a release with its adjacency; curve, law, renyi, mixture, best_of and last_iterate_of_batches: event_kinds.h ----
 
 [[nodiscard]] Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency);
 /// \throws Error{invalid_argument} when half of the multiplier is not a double.
@@ -151,6 +155,11 @@ class Event {
 /// \throws Error{invalid_argument} under any adjacency but replace-one; shuffled_responses also for fewer than two categories.
 [[nodiscard]] Event shuffled_reports(Count reports, Epsilon epsilon0, Adjacency adjacency);
 [[nodiscard]] Event shuffled_responses(Count reports, Probability truth, Count categories, Adjacency adjacency);
+/// \throws Error{invalid_argument} under add-or-remove-one, and for anything but one gaussian or record_sum; so do the others below.
+[[nodiscard]] Event last_iterate(Count steps, LipschitzConstant constant, Event event);
+[[nodiscard]] Event last_iterate_within(Diameter diameter, Count steps, LipschitzConstant constant, Event event);
+/// \throws also for more than 2^53 steps.
+[[nodiscard]] Event last_iterate_of_passes(Count passes, Count batches, LipschitzConstant constant, Event event);
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);

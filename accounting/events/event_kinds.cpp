@@ -95,6 +95,8 @@ struct UnknownOfUsers {
   const Event* operator()(const Event::Users&) const { return &event; }
   const Event* operator()(const Event::ShuffledReports&) const { return &event; }
   const Event* operator()(const Event::ShuffledResponses&) const { return &event; }
+  const Event* operator()(const Event::LastIterateWithin&) const { return &event; }
+  const Event* operator()(const Event::LastIterateOfBatches&) const { return &event; }
   /// Single releases of every other kind: event_of_group.h has a bound for each.
   template <class Release>
   const Event* operator()(const Release&) const {
@@ -108,8 +110,8 @@ void require_known_of_users(const Event& event, std::string_view what) {
   throw Error{
       ErrorCode::invalid_argument,
       fmt::format(
-          "{} holds {}, must hold single releases but law, renyi and shuffled reports, or repeat, compose and best_of of them; batches (poisson, "
-          "cyclic, allocated) and parallel only of gaussian and record_sum releases",
+          "{} holds {}, must hold single releases but law, renyi, shuffled reports, last_iterate_within and last_iterate_of_batches, or repeat, "
+          "compose and best_of of them; batches (poisson, cyclic, allocated) and parallel only of gaussian and record_sum releases",
           what, describe(*unknown))};
 }
 
@@ -204,10 +206,42 @@ struct Require {
     reports(e.word);
     if (e.categories < Count{2}) throw Error{ErrorCode::invalid_argument, "categories is 1, must be at least 2"};
   }
+  void operator()(const Event::LastIterate& e) const { last_iterate(e); }
+  void operator()(const Event::LastIterateWithin& e) const { last_iterate(e); }
+  void operator()(const Event::LastIterateOfPasses& e) const {
+    constexpr std::uint64_t largest = std::uint64_t{1} << 53;
+    if (e.passes.value() > largest / e.batches.value()) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("{} passes over {} batches are more than 2^53 steps, must be at most 2^53",
+                                                           e.passes.value(), e.batches.value())};
+    }
+    last_iterate(e);
+  }
+  void operator()(const Event::LastIterateOfBatches& e) const { last_iterate(e); }
   template <class Kind>
   void operator()(const Kind&) const {}
 
  private:
+  /// Maps of Lipschitz constants and sensitivities that are public, and one Gaussian release for each step.
+  template <class Kind>
+  void last_iterate(const Kind& e) const {
+    if (adjacency == Adjacency::add_or_remove_one) {
+      throw Error{
+          ErrorCode::invalid_argument,
+          fmt::format(
+              "adjacency is add-or-remove-one, must be replace-one or zero-out for {}: where the number of records is private, a step has no public Lipschitz constant",
+              e.word)};
+    }
+    if (!std::holds_alternative<Event::Gaussian>(e.event.node()) && !std::holds_alternative<Event::RecordSum>(e.event.node())) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("{} holds {}, must hold one gaussian or record_sum: the noise of a step", e.word, describe(e.event))};
+    }
+    // The multiplier of a last iterate is less by a factor of at most 2^27, or more by one of at most 2^80.
+    const double multiplier = pairwise_multiplier(e.event)->value();
+    if (!(multiplier >= 0x1p-900 && multiplier <= 0x1p900)) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("noise multiplier is {}, must be from 2^-900 to 2^900 in {}", multiplier, e.word)};
+    }
+  }
   template <class Kind>
   static void some(const Kind& e) {
     if (!e.events.empty()) return;
@@ -417,6 +451,17 @@ Event shuffled_reports(Count reports, Epsilon epsilon0, Adjacency adjacency) {
 Event shuffled_responses(Count reports, Probability truth, Count categories, Adjacency adjacency) {
   return {Event::ShuffledResponses{reports, truth, categories}, adjacency};
 }
+
+Event last_iterate(Count steps, LipschitzConstant constant, Event event) {
+  return around<Event::LastIterate>(std::move(event), steps, constant);
+}
+Event last_iterate_within(Diameter diameter, Count steps, LipschitzConstant constant, Event event) {
+  return around<Event::LastIterateWithin>(std::move(event), diameter, steps, constant);
+}
+Event last_iterate_of_passes(Count passes, Count batches, LipschitzConstant constant, Event event) {
+  return around<Event::LastIterateOfPasses>(std::move(event), passes, batches, constant);
+}
+Event last_iterate_of_batches(BatchSizes sizes, Event event) { return around<Event::LastIterateOfBatches>(std::move(event), sizes); }
 
 Event best_of(const Runs& runs, Event event) { return around<Event::BestOf>(std::move(event), runs); }
 Event best_of(RunsLaw law, double mean, Event event) { return best_of(Runs{law, mean}, std::move(event)); }

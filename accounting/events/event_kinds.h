@@ -358,6 +358,58 @@ struct Event::ShuffledResponses {
   }
 };
 
+// ---- Noisy descent of which the last iterate alone is published ----
+// x_k = projection(map_k(x_{k-1}) + noise), from a public x_0 in a closed convex set; x_T is released, and nothing else. Steps, noise, set and batches are
+// fixed beforehand, the noise is the same in all steps, and it is added before each projection. `event` is one Gaussian or RecordSum: the noise of a step over how far one record moves its
+// map, or over the most that one record contributes to it. Each map is Lipschitz of the constant on the set, for all data sets. Under replace-one and
+// zero-out; no batch holds these. docs/proofs/last-iterate.md states the hypotheses.
+
+/// Each step uses all data.
+struct Event::LastIterate {
+  Count steps;
+  LipschitzConstant constant;
+  Event event;
+  static constexpr std::string_view word = "last_iterate";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&LastIterate::steps, "steps"), argument(&LastIterate::constant, "lipschitz_constant"),
+                      argument(&LastIterate::event, "event")};
+  }
+};
+/// The same in a set whose diameter is `diameter` times as long as how far one record moves a step's map under the adjacency, also of a record_sum.
+struct Event::LastIterateWithin {
+  Diameter diameter;
+  Count steps;
+  LipschitzConstant constant;
+  Event event;
+  static constexpr std::string_view word = "last_iterate_within";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&LastIterateWithin::diameter, "diameter"), argument(&LastIterateWithin::steps, "steps"),
+                      argument(&LastIterateWithin::constant, "lipschitz_constant"), argument(&LastIterateWithin::event, "event")};
+  }
+};
+/// `passes` passes over `batches` public batches, in the same order: a record is in one batch of each pass.
+struct Event::LastIterateOfPasses {
+  Count passes;
+  Count batches;
+  LipschitzConstant constant;
+  Event event;
+  static constexpr std::string_view word = "last_iterate_of_passes";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&LastIterateOfPasses::passes, "passes"), argument(&LastIterateOfPasses::batches, "batches"),
+                      argument(&LastIterateOfPasses::constant, "lipschitz_constant"), argument(&LastIterateOfPasses::event, "event")};
+  }
+};
+/// One pass over public batches of these sizes, in this order, by maps of constant 1: a record is in one of them. `event` is a step on a batch of one
+/// record, and in a batch of B records a record moves the map 1 / B times as far.
+struct Event::LastIterateOfBatches {
+  BatchSizes sizes;
+  Event event;
+  static constexpr std::string_view word = "last_iterate_of_batches";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&LastIterateOfBatches::sizes, "sizes"), argument(&LastIterateOfBatches::event, "event")};
+  }
+};
+
 // ---- Functions that make the kinds whose arguments are in points.h and runs.h ----
 
 /// curve({{0.5, 1e-3}, {1, 1e-6}}, adjacency); of the pairs of these see points.h.
@@ -366,6 +418,9 @@ struct Event::ShuffledResponses {
 [[nodiscard]] Event renyi(RenyiBounds bounds, Adjacency adjacency);
 /// mixture({{0.9, 0}, {0.1, 1}}, e): weights and shifts. \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases.
 [[nodiscard]] Event mixture(MixtureParts components, Event event);
+/// last_iterate_of_batches({{10, 32}, {5, 64}}, e): 10 steps on batches of 32 records, then 5 on batches of 64. \throws Error{invalid_argument} as
+/// `last_iterate`.
+[[nodiscard]] Event last_iterate_of_batches(BatchSizes sizes, Event event);
 /// A batch may not hold it. The law of a number of runs with what it is written with: best_of(RunsLaw::poisson, 10, e), with a shape
 /// best_of(RunsLaw::negative_binomial, 10, 0.5, e), with a cap best_of(RunsLaw::capped_geometric, 10, Count{50}, e).
 /// \throws Error{invalid_argument} as Runs, also for a shape or a cap of a law that has none.

@@ -128,6 +128,19 @@ struct GroupOf {
   }
   /// What holds of any two data sets holds of those that differ in the group: each run costs the group's event.
   Event operator()(const Event::BestOf& e) const { return best_of(e.runs, event_of_group(e.event, records)); }
+  /// A chain of k neighbours, also of records in different batches: docs/proofs/last-iterate.md#groups.
+  Event operator()(const Event::LastIterate& e) const { return last_iterate(e.steps, e.constant, event_of_group(e.event, records)); }
+  Event operator()(const Event::LastIterateOfPasses& e) const {
+    return last_iterate_of_passes(e.passes, e.batches, e.constant, event_of_group(e.event, records));
+  }
+  Event operator()(const Event::LastIterateOfBatches& e) const {
+    return last_iterate_of_batches(e.sizes, event_of_group(e.event, records));
+  }
+  /// The diameter is over the sensitivity, which is k times as large.
+  Event operator()(const Event::LastIterateWithin& e) const {
+    const double share = std::nextafter(e.diameter.value() / k(), std::numeric_limits<double>::infinity());
+    return last_iterate_within(Diameter{share}, e.steps, e.constant, event_of_group(e.event, records));
+  }
   Event operator()(const Event::ShuffledReports&) const { reports(); }
   Event operator()(const Event::ShuffledResponses&) const { reports(); }
   template <class Sampled>

@@ -51,6 +51,10 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::BestOf&) const { return false; }
   bool operator()(const Event::ShuffledReports&) const { return false; }
   bool operator()(const Event::ShuffledResponses&) const { return false; }
+  bool operator()(const Event::LastIterate&) const { return false; }
+  bool operator()(const Event::LastIterateWithin&) const { return false; }
+  bool operator()(const Event::LastIterateOfPasses&) const { return false; }
+  bool operator()(const Event::LastIterateOfBatches&) const { return false; }
 };
 
 }  // namespace

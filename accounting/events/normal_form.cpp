@@ -11,6 +11,7 @@
 #include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/kept_with_event.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/text/error.h>
@@ -138,6 +139,15 @@ struct Plainest {
     if (mpfr_cmp_d(expected.lower(), 1) == 0 && mpfr_cmp_d(expected.upper(), 1) == 0) return pure(Epsilon{0}, event.adjacency());
     return e.reports == Count{1} ? *one_report(event) : event;
   }
+  /// One step, or a last step that forgets all earlier ones.
+  Event operator()(const Event::LastIterate& e) const { return e.steps == Count{1} || e.constant.value() == 0 ? plainest(e.event) : event; }
+  Event operator()(const Event::LastIterateWithin& e) const {
+    return e.steps == Count{1} || e.constant.value() == 0 ? plainest(e.event) : event;
+  }
+  Event operator()(const Event::LastIterateOfPasses& e) const {
+    if (e.batches == Count{1}) return plainest(last_iterate(e.passes, e.constant, e.event));
+    return e.passes == Count{1} || e.constant.value() == 0 ? plainest(e.event) : event;
+  }
   template <class Leaf>
   Event operator()(const Leaf&) const {
     return event;
@@ -261,6 +271,9 @@ std::optional<Interval> gaussian_mu_squared(const Event& event, mpfr_prec_t bits
     const Interval records{static_cast<double>(e->records.value()), bits};
     return once ? std::optional{records * records * *once} : std::nullopt;
   }
+  if (const auto cost = last_iterate_cost(event, bits); cost && cost->is_attained) {
+    return cost->squared * *gaussian_mu_squared(cost->step, bits);
+  }
   const auto* composed = std::get_if<Event::Composed>(&node);
   const auto* parallel = std::get_if<Event::Parallel>(&node);
   if (composed == nullptr && parallel == nullptr) {
@@ -281,6 +294,7 @@ std::optional<Event> first_not_gaussian(const Event& event) {
   if (const auto* e = std::get_if<Event::Repeated>(&node)) return first_not_gaussian(e->event);
   if (const auto* e = std::get_if<Event::Deterministic>(&node)) return first_not_gaussian(e->event);
   if (const auto* e = std::get_if<Event::Users>(&node)) return first_not_gaussian(e->event) ? std::optional{event} : std::nullopt;
+  if (const auto cost = last_iterate_cost(event, working_bits); cost && cost->is_attained) return std::nullopt;
   const auto* composed = std::get_if<Event::Composed>(&node);
   const auto* parallel = std::get_if<Event::Parallel>(&node);
   if (composed == nullptr && parallel == nullptr) {

@@ -106,4 +106,19 @@ void MixtureRule::check(const std::vector<NumberPair>& components) {
   require_whole(sum, "mixture: weights");
 }
 
+void BatchSizesRule::check(const std::vector<NumberPair>& sizes) {
+  constexpr double largest = 0x1p53;
+  require_size(sizes, 10'000, "batches");
+  double sum = 0;
+  for (const auto& [steps, size] : sizes) {
+    for (const auto& [what, value] : {std::pair{"steps", steps}, {"size", size}}) {
+      if (!(value >= 1 && value <= largest && value == std::floor(value))) {
+        refuse("batches: {} is {}, must be an integer from 1 to 2^53", what, value);
+      }
+    }
+    if (steps > largest - sum) refuse("batches: the steps sum to more than 2^53, must sum to at most 2^53");
+    sum += steps;  // exact
+  }
+}
+
 }  // namespace surety

@@ -49,10 +49,15 @@ struct RenyiRule {
 struct MixtureRule {
   static void check(const std::vector<NumberPair>& components);
 };
+/// (steps, size): so many steps, each on a batch of so many records; integers from 1 to 2^53, as are the steps of all together. At most 10,000.
+struct BatchSizesRule {
+  static void check(const std::vector<NumberPair>& sizes);
+};
 
 using CurvePoints = Pairs<CurveRule>;
 using LawAtoms = Pairs<LawRule>;
 using RenyiBounds = Pairs<RenyiRule>;
 using MixtureParts = Pairs<MixtureRule>;
+using BatchSizes = Pairs<BatchSizesRule>;
 
 }  // namespace surety

@@ -83,6 +83,14 @@ struct SamplingRateRule {
   static constexpr std::string_view constraint = "greater than 0 and at most 1";
   static bool holds(double x) { return x > 0 && x <= 1; }
 };
+struct LipschitzConstantRule {
+  static constexpr std::string_view name = "Lipschitz constant";
+  static constexpr std::string_view constraint = "at least 0 and at most 1";
+  static bool holds(double x) { return x >= 0 && x <= 1; }
+};
+struct DiameterRule : Positive {
+  static constexpr std::string_view name = "diameter";
+};
 struct NormExponentRule {
   static constexpr std::string_view name = "norm exponent";
   static constexpr std::string_view constraint = "finite and at least 2";
@@ -105,6 +113,10 @@ using NoiseScale = Quantity<NoiseScaleRule>;
 using PoissonMean = Quantity<PoissonMeanRule>;
 using Probability = Quantity<ProbabilityRule>;
 using SamplingRate = Quantity<SamplingRateRule>;
+/// Of a map: |phi(x) - phi(y)| <= c |x - y|.
+using LipschitzConstant = Quantity<LipschitzConstantRule>;
+/// Of a domain, over the sensitivity of one step.
+using Diameter = Quantity<DiameterRule>;
 /// r of an l_r norm that is smooth.
 using NormExponent = Quantity<NormExponentRule>;
 

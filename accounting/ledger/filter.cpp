@@ -75,6 +75,11 @@ struct HasRule {
   /// By what a record's own report costs.
   bool operator()(const Event::ShuffledReports&) const { return pure(); }
   bool operator()(const Event::ShuffledResponses&) const { return pure(); }
+  bool operator()(const Event::LastIterate&) const { return kind != FilterKind::basic; }
+  bool operator()(const Event::LastIterateOfPasses&) const { return kind != FilterKind::basic; }
+  bool operator()(const Event::LastIterateOfBatches&) const { return kind != FilterKind::basic; }
+  /// It has a rho, but it is no Gaussian release.
+  bool operator()(const Event::LastIterateWithin&) const { return concentrated(); }
   bool operator()(const Event::Users& e) const { return kind == FilterKind::renyi || of_users(users(e.records, e.event)); }
 
   /// Releases without a batch, which cost a user what the normal form says, or what a chain of neighbours does.

@@ -122,6 +122,21 @@ inline std::vector<Kind> every_kind() {
        R"({"shuffled_responses": {"reports": 7, "truth": 0.75, "categories": 3}})",
        {Adjacency::replace_one},
        [](Adjacency a) { return shuffled_responses(Count{7}, Probability{0.75}, Count{3}, a); }},
+      {"last_iterate(7, 0.25, gaussian(3.5))", R"({"last_iterate": {"steps": 7, "lipschitz_constant": 0.25, "event": )" + inner + "}}",
+       fixed_number, [](Adjacency a) { return last_iterate(Count{7}, LipschitzConstant{0.25}, gaussian(NoiseMultiplier{3.5}, a)); }},
+      {"last_iterate_within(1.5, 7, 0.25, gaussian(3.5))",
+       R"({"last_iterate_within": {"diameter": 1.5, "steps": 7, "lipschitz_constant": 0.25, "event": )" + inner + "}}", fixed_number,
+       [](Adjacency a) {
+         return last_iterate_within(Diameter{1.5}, Count{7}, LipschitzConstant{0.25}, gaussian(NoiseMultiplier{3.5}, a));
+       }},
+      {"last_iterate_of_passes(9, 7, 0.25, gaussian(3.5))",
+       R"({"last_iterate_of_passes": {"passes": 9, "batches": 7, "lipschitz_constant": 0.25, "event": )" + inner + "}}", fixed_number,
+       [](Adjacency a) { return last_iterate_of_passes(Count{9}, Count{7}, LipschitzConstant{0.25}, gaussian(NoiseMultiplier{3.5}, a)); }},
+      {"last_iterate_of_batches(9, 7, 5, 11, gaussian(3.5))",
+       R"({"last_iterate_of_batches": {"sizes": [[9, 7], [5, 11]], "event": )" + inner + "}}", fixed_number,
+       [](Adjacency a) {
+         return last_iterate_of_batches({{9, 7}, {5, 11}}, gaussian(NoiseMultiplier{3.5}, a));
+       }},
   };
 }
 

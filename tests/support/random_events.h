@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 35 : 12);
+    const auto kind = below(depth > 0 ? 39 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -108,6 +108,11 @@ class Source {
       case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
       case 33: return "shuffled_reports(" + whole() + ", " + number() + ")";
       case 34: return "shuffled_responses(" + whole() + ", " + number() + ", " + whole() + ")";
+      case 35: return "last_iterate(" + whole() + ", " + number() + ", " + text(depth - 1) + ")";
+      case 36: return "last_iterate_within(" + number() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
+      case 37: return "last_iterate_of_passes(" + whole() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
+      case 38:
+        return "last_iterate_of_batches(" + whole() + ", " + whole() + ", " + whole() + ", " + whole() + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
   }
@@ -294,6 +299,7 @@ class WildEvents {
       return source_.one_in(2) ? fmt::format("shuffled_reports({}, {})", whole(), positive())
                                : fmt::format("shuffled_responses({}, {}, {})", whole(), probability(), 1 + whole());
     }
+    if (!in_batch && adjacency_ != Adjacency::add_or_remove_one && source_.one_in(16)) return last_iterate();
     if (depth == 0 || source_.one_in(8)) return leaf();
     switch (source_.below(in_batch ? 4 : 9)) {
       case 0: return fmt::format("repeat({}, {})", whole(), tree(depth - 1, in_batch));
@@ -332,6 +338,19 @@ class WildEvents {
       case 1: return fmt::format("truncated_poisson({}, {}, {}, {})", probability(), 1 + source_.below(20), 21 + source_.below(200), sum);
       case 2: return fmt::format("users({}, repeat({}, {}))", whole(), whole(), batch);
       default: return fmt::format("users({}, compose({}, {}))", whole(), sum, batch);
+    }
+  }
+  std::string last_iterate() {
+    const std::string step = source_.one_in(2) ? "gaussian(" + positive() + ")" : "record_sum(" + positive() + ")";
+    const std::string constant = spelled(source_.one_in(3) ? 1 : source_.unit());
+    switch (source_.below(4)) {
+      case 0: return fmt::format("last_iterate({}, {}, {})", whole(), constant, step);
+      case 1: return fmt::format("last_iterate_within({}, {}, {}, {})", positive(), whole(), constant, step);
+      case 2:
+        return fmt::format("last_iterate_of_passes({}, {}, {}, {})", 1 + source_.below(1000), 1 + source_.below(1000), constant, step);
+      default:
+        return fmt::format("last_iterate_of_batches({}, {}, {}, {}, {})", 1 + source_.below(1000), whole(), 1 + source_.below(9), whole(),
+                           step);
     }
   }
   /// Of releases that all accountants are quick with.

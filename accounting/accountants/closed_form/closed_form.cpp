@@ -17,6 +17,7 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/laws/shuffled/shuffled_curve.h>
 #include <surety/base/numbers/ball.h>
@@ -521,25 +522,55 @@ bool is_known_alone(const Event& part) {
          laws::is_shuffle(part);
 }
 
-/// Users of one release, several times, where its noise is no double: what costs at most as much, and what costs at least as much.
-/// \source docs/proofs/users.md#releases.
-struct AroundUsers {
+/// Two events: the first costs at least as much as a given one, the second at most as much.
+struct Around {
   Event above;
   Event below;
 };
-std::optional<AroundUsers> around_users(const Event& plain) {
+
+/// Of users of one release, several times, where its noise is no double.
+/// \source docs/proofs/users.md#releases.
+std::optional<Around> around_users(const Event& plain) {
   const auto repeated = repetition(plain);
   const auto* users = repeated ? std::get_if<Event::Users>(&repeated->leaf.node()) : nullptr;
   if (users == nullptr || users->event.has_sampling() || !(repeated->count <= 0x1p53)) return std::nullopt;
   const auto bounds = group_bounds(users->event, users->records);
   if (!bounds || !bounds->lower) return std::nullopt;
   const Count times{static_cast<std::uint64_t>(repeated->count)};
-  AroundUsers found{plainest(repeat(times, bounds->upper)), plainest(repeat(times, *bounds->lower))};
+  Around found{plainest(repeat(times, bounds->upper)), plainest(repeat(times, *bounds->lower))};
   const auto knows = [](const Event& event) {
     const auto known = ask_repetition(event, [](const auto&) { return Enclosure{0, 0}; });
     return known && !known->why_not();
   };
   return knows(found.above) && knows(found.below) ? std::optional{std::move(found)} : std::nullopt;
+}
+
+/// With a Gaussian release in place of each last iterate within a domain.
+Event with_gaussians(const Event& event, double Enclosure::*bound) {
+  if (const auto* e = std::get_if<Event::Repeated>(&event.node())) return repeat(e->count, with_gaussians(e->event, bound));
+  if (std::holds_alternative<Event::LastIterateWithin>(event.node())) {
+    return gaussian(NoiseMultiplier{(*last_iterate_multipliers(event)).*bound}, event.adjacency());
+  }
+  const auto* composed = std::get_if<Event::Composed>(&event.node());
+  const auto* parallel = std::get_if<Event::Parallel>(&event.node());
+  if (composed == nullptr && parallel == nullptr) return event;
+  std::vector<Event> parts;
+  for (const auto& part : composed != nullptr ? composed->events : parallel->events) parts.push_back(with_gaussians(part, bound));
+  return composed != nullptr ? compose(std::move(parts)) : surety::parallel(std::move(parts));
+}
+
+/// Of Gaussian releases and last iterates within a domain.
+/// \source docs/proofs/last-iterate.md#closed-forms.
+std::optional<Around> around_last_iterates(const Event& plain) {
+  if (!first_not_gaussian(plain)) return std::nullopt;
+  Event above = with_gaussians(plain, &Enclosure::lower);
+  if (first_not_gaussian(above)) return std::nullopt;
+  return Around{std::move(above), with_gaussians(plain, &Enclosure::upper)};
+}
+
+std::optional<Around> around(const Event& plain) {
+  auto found = around_users(plain);
+  return found ? std::move(found) : around_last_iterates(plain);
 }
 
 std::optional<Refusal> why_no_mu(const Event& event) {
@@ -558,7 +589,7 @@ Real mu_of(const Event& event) {
 
 std::optional<Refusal> why_not(const ClosedForm&, const Event& event) {
   const Event plain = plainest(event);
-  if (one_batch(plain) || around_users(plain)) return std::nullopt;
+  if (one_batch(plain) || around(plain)) return std::nullopt;
   const auto repeated = ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; });
   return repeated ? repeated->why_not() : why_no_mu(plain);
 }
@@ -566,8 +597,8 @@ std::optional<Refusal> why_not(const ClosedForm&, const Event& event) {
 Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
-  if (const auto around = around_users(plain)) {
-    return {delta(ClosedForm{}, around->below, epsilon).lower, delta(ClosedForm{}, around->above, epsilon).upper};
+  if (const auto both = around(plain)) {
+    return {delta(ClosedForm{}, both->below, epsilon).lower, delta(ClosedForm{}, both->above, epsilon).upper};
   }
   if (const auto batch = one_batch(plain)) return delta_of(batch_curve(mu_of(batch->used), batch->rate), epsilon.value());
   auto found = ask_repetition(plain, [&](const auto& releases) { return releases.delta(epsilon.value()); });
@@ -576,8 +607,8 @@ Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
 Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
   const Event plain = plainest(event);
-  if (const auto around = around_users(plain)) {
-    return {epsilon(ClosedForm{}, around->below, delta).lower, epsilon(ClosedForm{}, around->above, delta).upper};
+  if (const auto both = around(plain)) {
+    return {epsilon(ClosedForm{}, both->below, delta).lower, epsilon(ClosedForm{}, both->above, delta).upper};
   }
   if (delta.value() == 0) {
     if (const auto largest = sum_of_largest_losses(plain)) return *largest;

@@ -19,6 +19,7 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/event_of_group.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
 #include <surety/base/numbers/bound.h>
@@ -432,10 +433,7 @@ struct CurveOf {
     const auto multiplier = gaussian_multiplier(event);
     if (!multiplier && e.event.has_sampling()) return no_theorem_for(event, "privacy-loss answers");
     if (!multiplier) return group_curve(e);
-    // The multiplier is rounded: a bound, but not the cost itself.
-    return Curve{[bound = *(*this)(Event::Gaussian{NoiseMultiplier{multiplier->lower}})](At at) {
-      return OrderBound{bound(at).divergence, false};
-    }};
+    return rounded_gaussian_curve(multiplier->lower);
   }
   Result operator()(const Event::SampledWithoutReplacement& e) const {
     const auto records = static_cast<double>(e.batches.records().value());
@@ -453,6 +451,10 @@ struct CurveOf {
     if (!inner) return inner;
     return Curve{[inner = *std::move(inner)](At at) { return OrderBound{inner(at).divergence, false}; }};
   }
+  Result operator()(const Event::LastIterate&) const { return last_iterate_curve(); }
+  Result operator()(const Event::LastIterateWithin&) const { return last_iterate_curve(); }
+  Result operator()(const Event::LastIterateOfPasses&) const { return last_iterate_curve(); }
+  Result operator()(const Event::LastIterateOfBatches&) const { return last_iterate_curve(); }
   /// What a record's own report costs by itself.
   Result operator()(const Event::ShuffledReports&) const { return one_report_curve(); }
   Result operator()(const Event::ShuffledResponses&) const { return one_report_curve(); }
@@ -463,6 +465,12 @@ struct CurveOf {
   Result operator()(const Release&) const {
     return Curve{[release = event](At at) { return release_bound(release, at.order); }};
   }
+
+  /// The multiplier is rounded down: a bound, but not the cost itself.
+  [[nodiscard]] Curve rounded_gaussian_curve(double multiplier) const {
+    return [bound = *(*this)(Event::Gaussian{NoiseMultiplier{multiplier}})](At at) { return OrderBound{bound(at).divergence, false}; };
+  }
+  [[nodiscard]] Curve last_iterate_curve() const { return rounded_gaussian_curve(last_iterate_multipliers(event)->lower); }
 
   /// From above alone.
   static Result group_curve(const Event::Users& e) {

@@ -6,6 +6,7 @@
 
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/event_of_group.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
@@ -95,6 +96,15 @@ struct RhoOf {
     if (const auto mu_squared = gaussian_mu_squared(event, bits)) return *mu_squared / number(2);
     const auto above = above_users(event);
     return above ? rho_or_refusal(*above, bits) : no_theorem();
+  }
+  Result operator()(const Event::LastIterate&) const { return last_iterate(); }
+  Result operator()(const Event::LastIterateWithin&) const { return last_iterate(); }
+  Result operator()(const Event::LastIterateOfPasses&) const { return last_iterate(); }
+  Result operator()(const Event::LastIterateOfBatches&) const { return last_iterate(); }
+  /// That of the Gaussian release which it costs at most.
+  [[nodiscard]] Result last_iterate() const {
+    const auto cost = *last_iterate_cost(event, bits);
+    return cost.squared * *rho_or_refusal(cost.step, bits);
   }
   Result operator()(const Event::ShuffledReports&) const { return rho_or_refusal(*one_report(event), bits); }
   Result operator()(const Event::ShuffledResponses&) const { return rho_or_refusal(*one_report(event), bits); }

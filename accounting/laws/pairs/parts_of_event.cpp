@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/refusal.h>
 #include <surety/accounting/events/releases.h>
@@ -74,6 +75,11 @@ void PartsOfEvent::visit(const Event& event, std::uint64_t times) {
     count_ = times * count.value();
     std::visit(*this, leaf.node());
   }
+}
+
+void PartsOfEvent::last_iterate() {
+  const Enclosure multiplier = *last_iterate_multipliers(*leaf_);
+  gaussian(multiplier.lower, multiplier.upper, 1);
 }
 
 void PartsOfEvent::operator()(const Event::BestOf&) {

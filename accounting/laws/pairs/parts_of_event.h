@@ -71,6 +71,11 @@ class PartsOfEvent {
   void operator()(const Event::ShuffledReports&) { shuffled(); }
   void operator()(const Event::ShuffledResponses&) { shuffled(); }
   void operator()(const Event::GeneralizedGaussian& e);
+  /// From above the Gaussian release that it costs at most, from below the one that it costs at least.
+  void operator()(const Event::LastIterate&) { last_iterate(); }
+  void operator()(const Event::LastIterateWithin&) { last_iterate(); }
+  void operator()(const Event::LastIterateOfPasses&) { last_iterate(); }
+  void operator()(const Event::LastIterateOfBatches&) { last_iterate(); }
   void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
   void operator()(const Event::SampledWithoutReplacement& e);
   /// A record is in some slots of the batch, and nobody knows whether in any.
@@ -145,6 +150,7 @@ class PartsOfEvent {
   static bool is_slow(const LossLaw& law);
   void add(ReleaseLaws removed, ReleaseLaws added);
   void both(const LossLaw& law) { add({law, law, true, count_}, {law, law, true, count_}); }
+  void last_iterate();
   /// Gaussian releases whose multiplier lies between the two, on batches of rate `rate`.
   void gaussian(double least, double most, double rate);
   /// Fixed size is a theorem under replace-one (event_kinds.cpp) for any release, since the record, the one in its place, and the one that

@@ -229,9 +229,9 @@ TEST(SecondOpinion, EveryAccountantNamesWhatItRestsOn) {
                            "compose(zcdp(0.1), exponential(1))"}) {
     for (const auto accountant : accountant_names()) EXPECT_FALSE(rests_on(accountant, event(text)).empty()) << accountant << text;
   }
-  const auto meet = [](const char* one, const char* other, const char* text) {
-    const auto a = rests_on(one, event(text));
-    const auto b = rests_on(other, event(text));
+  const auto meet = [](const char* one, const char* other, const char* text, Adjacency adjacency = Adjacency::add_or_remove_one) {
+    const auto a = rests_on(one, event(text, adjacency));
+    const auto b = rests_on(other, event(text, adjacency));
     return std::any_of(a.begin(), a.end(), [&](std::string_view name) { return std::find(b.begin(), b.end(), name) != b.end(); });
   };
   EXPECT_FALSE(meet("contour", "privacy-loss", "repeat(10, poisson(0.1, gaussian(2)))"));
@@ -242,6 +242,8 @@ TEST(SecondOpinion, EveryAccountantNamesWhatItRestsOn) {
   EXPECT_TRUE(meet("tuning", "privacy-loss", "best_of(geometric_runs, 3, gaussian(2))"));
   EXPECT_TRUE(meet("tuning", "contour", "best_of(geometric_runs, 3, repeat(10, poisson(0.1, gaussian(2))))"));
   EXPECT_TRUE(meet("participation", "closed-form", "gaussian(2)"));
+  EXPECT_FALSE(meet("contour", "closed-form", "repeat(2, gaussian(2))"));
+  EXPECT_TRUE(meet("contour", "closed-form", "repeat(2, last_iterate(9, 1, gaussian(2)))", Adjacency::zero_out));
   EXPECT_THROW(static_cast<void>(rests_on("nobody", event("gaussian(2)"))), Error);
 }
 

@@ -150,6 +150,10 @@ std::vector<Case> cases() {
       {"allocated(2, gaussian(0.2))", add, in_one_of_two(5)},
       {"shuffled(6, 3, gaussian(0.2))", replace, in_one_of_two(5)},
       {"shuffled(6, 3, record_sum(0.2))", zero, in_one_of_two(5)},
+      // Four steps are one of half of the noise; in so small a domain there is hardly more than the last step.
+      {"last_iterate(4, 1, gaussian(1))", replace, shifted(40, 200, [](int k) { return std::exp(-k * k / 800.0); })},
+      {"last_iterate_of_batches(9, 2, gaussian(0.25))", replace, shifted(40, 200, [](int k) { return std::exp(-k * k / 800.0); })},
+      {"last_iterate_within(0.00001, 9, 1, gaussian(0.5))", replace, shifted(40, 200, [](int k) { return std::exp(-k * k / 800.0); })},
       {"poisson(0.3, gaussian(0.5))", add, drawn(0.3, shifted(40, 200, [](int k) { return std::exp(-k * k / 800.0); }))},
   };
 }

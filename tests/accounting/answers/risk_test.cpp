@@ -162,6 +162,16 @@ TEST(Risk, OfSampledTrainingIsKnownToTenDigits) {
 }
 
 // Whoever is in the batch at all is as exposed as without sampling: far out no smaller mu covers that.
+TEST(LeastMu, OfALastIterateIsThatOfItsGaussianRelease) {
+  const auto mu = [](const char* text) { return risk(parse_event(text, Adjacency::replace_one)).mu; };
+  EXPECT_TRUE(mu("last_iterate(4, 1, gaussian(5))").contains(0.4));
+  EXPECT_LE(mu("last_iterate(4, 1, gaussian(5))").width(), 1e-15);
+  // Above the last step alone, below (4 + 4)^2 / 4 of it.
+  const auto within = mu("last_iterate_within(4, 99, 1, gaussian(5))");
+  EXPECT_NEAR(within.lower, 0.2, 1e-9);
+  EXPECT_NEAR(within.upper, 0.8, 1e-9);
+}
+
 TEST(LeastMu, OfRareBatchesIsThatOfTheWholeData) {
   for (const auto neighbours : {Adjacency::add_or_remove_one, Adjacency::zero_out}) {
     const auto found = least_mu(compose({sampled(9, 0.01, 3, neighbours), sampled(16, 1e-5, 4, neighbours)}));

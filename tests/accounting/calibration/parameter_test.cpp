@@ -55,6 +55,19 @@ TEST(ParameterOf, KnowsTheNumbersOfShuffledReports) {
   EXPECT_EQ(parameter_of("shuffled_responses(100, x, 4)", replaced, "x").lowest, 0.25);
 }
 
+TEST(ParameterOf, KnowsTheLengthOfARunOfWhichTheLastIterateIsPublished) {
+  constexpr auto replaced = Adjacency::replace_one;
+  for (const auto* text : {"last_iterate(x, 0.9, gaussian(2))", "last_iterate_within(3, x, 0.9, gaussian(2))",
+                           "last_iterate_of_passes(x, 3, 0.9, gaussian(2))"}) {
+    const auto steps = parameter_of(text, replaced, "x");
+    EXPECT_TRUE(steps.cost_rises && steps.whole) << text;
+  }
+  EXPECT_FALSE(parameter_of("last_iterate(9, 0.9, gaussian(x))", replaced, "x").cost_rises);
+  EXPECT_TRUE(refusal_of([&] {
+                return parameter_of("last_iterate(9, x, gaussian(2))", replaced, "x");
+              }).says(ErrorCode::invalid_argument, "stands for a lipschitz constant, which cannot be solved for"));
+}
+
 TEST(ParameterOf, KeepsToWhatAllItsPlacesAllow) {
   const auto rate = parameter_of("compose(poisson(x, gaussian(2)), poisson(x, gaussian(3)))", adjacency, "x");
   EXPECT_EQ(rate.name, "sampling rate");

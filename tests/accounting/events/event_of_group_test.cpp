@@ -81,6 +81,16 @@ TEST(EventOfGroup, OfNoiseOnIntegersIsAttainedByASum) {
   }
 }
 
+// Each record moves the map of a step by the sensitivity, so k of them move it k times as far; a domain is as much narrower in that unit.
+TEST(EventOfGroup, OfALastIterateMovesItsMapsTogether) {
+  const auto group = [](const char* text) { return describe(event_of_group(parse_event(text, Adjacency::replace_one), Count{4})); };
+  EXPECT_EQ(group("last_iterate(9, 0.5, gaussian(8))"), "last_iterate(9, 0.5, gaussian(2))");
+  EXPECT_EQ(group("last_iterate_of_passes(3, 5, 0.5, record_sum(8))"), "last_iterate_of_passes(3, 5, 0.5, record_sum(2))");
+  EXPECT_EQ(group("last_iterate_of_batches(3, 5, 2, 7, gaussian(8))"), "last_iterate_of_batches(3, 5, 2, 7, gaussian(2))");
+  EXPECT_EQ(group("repeat(3, last_iterate_within(8, 9, 0.5, gaussian(8)))"),
+            "repeat(3, last_iterate_within(2.0000000000000004, 9, 0.5, gaussian(2)))");
+}
+
 // Each answers for itself: of data set i the first i records say 1.
 TEST(EventOfGroup, OfRandomizedResponseIsAttainedByAnswersOfEach) {
   for (const int records : {1, 2, 4}) {

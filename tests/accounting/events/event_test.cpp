@@ -227,7 +227,7 @@ TEST(EventAdjacency, MixingIsRefused) {
 TEST(EventComposition, OfNothingIsRefused) {
   EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
-  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "shuffled_responses) at position 9"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "last_iterate_of_batches) at position 9"));
 }
 
 Event nested(int depth) {
@@ -546,6 +546,41 @@ TEST(EventShuffledReports, OfOneReportAreThatReport) {
   EXPECT_EQ(plain("shuffled_reports(2, 2.5)"), "shuffled_reports(2, 2.5)");
 }
 
+TEST(EventLastIterate, HoldsOneGaussianReleaseAndIsInNoBatch) {
+  for (const std::string begin : {"last_iterate(7, 0.5, ", "last_iterate_within(2, 7, 0.5, ", "last_iterate_of_passes(3, 4, 0.5, ",
+                                  "last_iterate_of_batches(3, 4, 5, 6, "}) {
+    const std::string word = begin.substr(0, begin.find('('));
+    for (const std::string inside : {"laplace(2)", "repeat(2, gaussian(1))", "compose(gaussian(1), gaussian(2))", "pure(1)",
+                                     "discrete_gaussian(3, 1)", "last_iterate(7, 0.5, gaussian(1))"}) {
+      const auto refusal = refusal_of([&] { return parse_event(begin + inside + ")", replace_one); });
+      EXPECT_TRUE(refusal.says(invalid, word + " holds " + inside + ", must hold one gaussian or record_sum: the noise of a step"))
+          << refusal;
+    }
+    const std::string text = begin + "gaussian(2))";
+    for (const std::string batch : {"poisson(0.5, ", "without_replacement(9, 7, ", "with_replacement(7, 9, ", "shuffled(9, 7, ",
+                                    "deterministic(9, 7, ", "cyclic(9, 7, 0.5, ", "allocated(3, ", "mixture(1, 1, "}) {
+      const auto refusal = refusal_of([&] { return parse_event(batch + text + ")", replace_one); });
+      EXPECT_TRUE(refusal.refused) << batch + text;
+      EXPECT_NE(refusal.message.find(text), std::string::npos) << refusal;
+    }
+    for (const std::string around : {"repeat(3, ", "compose(gaussian(2), ", "parallel(gaussian(2), ", "best_of(poisson_runs, 2, "}) {
+      EXPECT_EQ(describe(parse_event(around + text + ")", replace_one)), around + text + ")");
+    }
+    const bool may_be_of_users = word == "last_iterate" || word == "last_iterate_of_passes";
+    EXPECT_EQ(refusal_of([&] { return parse_event("users(2, " + text + ")", replace_one); }).refused, !may_be_of_users) << word;
+    EXPECT_TRUE(refusal_of([&] {
+                  return parse_event(begin + "gaussian(1e-290))", replace_one);
+                }).says(invalid, "noise multiplier is 1e-290, must be from 2^-900 to 2^900 in " + word));
+  }
+  EXPECT_TRUE(refusal_of([] {
+                return parse_event("last_iterate_of_passes(9007199254740992, 2, 1, gaussian(1))", replace_one);
+              }).says(invalid, "9007199254740992 passes over 2 batches are more than 2^53 steps"));
+  // The sum of these rounds to 2^53.
+  EXPECT_TRUE(refusal_of([] {
+                return parse_event("last_iterate_of_batches(9007199254740992, 2, 1, 1, gaussian(1))", replace_one);
+              }).says(invalid, "the steps sum to more than 2^53"));
+}
+
 TEST(EventBatch, WithinABatchIsRefused) {
   const std::vector<std::pair<std::string, Adjacency>> batches = {
       {"poisson(0.5, ", Adjacency::zero_out},        {"shuffled(9, 7, ", Adjacency::zero_out},
@@ -589,6 +624,16 @@ TEST(EventRange, OfEveryParameterIsNamed) {
   const std::vector<Parameter> parameters = {
       {"laplace(", ")", "scale is {}, " + finite, not_positive},
       {"discrete_gaussian(", ", 1)", "scale is {}, " + finite, not_positive},
+      {"last_iterate(", ", 1, gaussian(1))", "steps is {}, " + whole, not_whole},
+      {"last_iterate(2, ",
+       ", gaussian(1))",
+       "Lipschitz constant is {}, must be at least 0 and at most 1",
+       {"-0.1", "1.0000001", "nan", "inf"}},
+      {"last_iterate_within(", ", 2, 1, gaussian(1))", "diameter is {}, " + finite, not_positive},
+      {"last_iterate_of_passes(", ", 2, 1, gaussian(1))", "passes is {}, " + whole, not_whole},
+      {"last_iterate_of_passes(2, ", ", 1, gaussian(1))", "batches is {}, " + whole, not_whole},
+      {"last_iterate_of_batches(", ", 2, gaussian(1))", "batches: steps is {}, " + whole, {"0", "-1", "1.5", "nan", "inf"}},
+      {"last_iterate_of_batches(2, ", ", gaussian(1))", "batches: size is {}, " + whole, {"0", "-1", "1.5", "nan", "inf"}},
       {"discrete_gaussian(1, ", ")", "sensitivity is {}, " + whole, not_whole},
       {"discrete_laplace(", ", 1)", "scale is {}, " + finite, not_positive},
       {"discrete_laplace(1, ", ")", "sensitivity is {}, " + whole, not_whole},
@@ -724,15 +769,15 @@ TEST(EventRange, HasItsEnds) {
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
-      {"", "shuffled_responses) at position 1"},
+      {"", "last_iterate_of_batches) at position 1"},
       {"exponentiel(2)", "unknown event type 'exponentiel' at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
-      {"parallel()", "shuffled_responses) at position 10"},
+      {"parallel()", "last_iterate_of_batches) at position 10"},
       {"Gaussian(2)", "unknown event type 'Gaussian' at position 1"},
-      {"repeat(3, 4)", "shuffled_responses) at position 11"},
+      {"repeat(3, 4)", "last_iterate_of_batches) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
       {"gaussian(2", "')' is expected at position 11"},
@@ -743,7 +788,7 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
       {"gaussian(2))", "the end of the event is expected at position 12"},
       {"repeat(3 gaussian(2))", "',' is expected at position 10"},
       {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
-      {"compose(gaussian(2),)", "shuffled_responses) at position 21"},
+      {"compose(gaussian(2),)", "last_iterate_of_batches) at position 21"},
   };
   for (const auto& [text, expected] : cases) {
     const auto refusal = refusal_of_text(text);

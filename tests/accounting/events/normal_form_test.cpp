@@ -22,6 +22,14 @@ TEST(Plainest, WritesEveryLeafUnderTheNameWhoseCurveIsKnown) {
         {"parallel(generalized_gaussian(2, 5, 3), laplace(1))", "parallel(gaussian(3), laplace(1))"},
         {"poisson(0.1, compose(gaussian(2), generalized_gaussian(2, 5, 3)))", "poisson(0.1, compose(gaussian(2), gaussian(3)))"},
         {"shuffled(100, 10, k_norm(l1, 7, 2))", "shuffled(100, 10, laplace(2))"},
+        {"last_iterate(1, 0.5, record_sum(2))", "record_sum(2)"},
+        {"last_iterate(7, 0, gaussian(2))", "gaussian(2)"},
+        {"last_iterate_within(3, 7, 0, gaussian(2))", "gaussian(2)"},
+        {"last_iterate_within(3, 1, 1, gaussian(2))", "gaussian(2)"},
+        {"last_iterate_of_passes(1, 7, 1, gaussian(2))", "gaussian(2)"},
+        {"last_iterate_of_passes(7, 2, 0, gaussian(2))", "gaussian(2)"},
+        {"last_iterate_of_passes(7, 1, 0.5, gaussian(2))", "last_iterate(7, 0.5, gaussian(2))"},
+        {"repeat(2, last_iterate_of_passes(7, 1, 0.5, gaussian(2)))", "repeat(2, last_iterate(7, 0.5, gaussian(2)))"},
         {"deterministic(100, 10, k_norm(l1, 7, 2))", "deterministic(100, 10, laplace(2))"}}) {
     EXPECT_EQ(describe(plainest(event_of(written))), plain);
     EXPECT_EQ(plainest(event_of(written)).adjacency(), adjacency);
@@ -46,6 +54,10 @@ TEST(GaussianMuSquared, AddsUpOverReleasesAndIsTheLargestOfParts) {
                                       {"compose(gaussian(2), repeat(3, gaussian(1)))", 3.25},
                                       {"parallel(gaussian(2), gaussian(1), repeat(2, gaussian(2)))", 1.0},
                                       {"repeat(3, parallel(gaussian(2), gaussian(4)))", 0.75},
+                                      {"last_iterate(8, 1, gaussian(2))", 2.0},
+                                      {"users(3, last_iterate(4, 1, gaussian(4)))", 2.25},
+                                      {"last_iterate_of_passes(5, 4, 1, gaussian(2))", 0.5},
+                                      {"compose(last_iterate_of_batches(3, 1, 4, 2, gaussian(2)), gaussian(2))", 0.3125},
                                       {"deterministic(100, 10, compose(gaussian(2), gaussian(2)))", 0.5},
                                       {"compose(gaussian(2), deterministic(100, 10, parallel(gaussian(1), gaussian(2))))", 1.25}}) {
     for (const mpfr_prec_t precision : {64, 200}) {

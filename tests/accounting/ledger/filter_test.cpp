@@ -294,6 +294,11 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
                            "poisson(0.1, record_sum(9))",
                            "poisson(0.1, repeat(2, record_sum(9)))",
                            "zcdp(0.01, 0.001)",
+                           "last_iterate(100, 0.9, gaussian(40))",
+                           "last_iterate_within(2, 100, 0.9, gaussian(40))",
+                           "last_iterate_of_passes(10, 3, 0.9, gaussian(40))",
+                           "last_iterate_of_batches(10, 3, gaussian(40))",
+                           "users(2, last_iterate(100, 0.9, gaussian(80)))",
                            "renyi(8, 0.01, 64, 0.05)",
                            "law(0.1, 0.52497918747894, -0.1, 0.47502081252106)"}) {
     EXPECT_TRUE(renyi(1, 1e-6, {}, adjacency).admits(all_of(text, adjacency))) << text;
@@ -304,6 +309,22 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
         "truncated_poisson(0.1, 5, 100, gaussian(9))", "users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
     EXPECT_TRUE(renyi(1, 1e-6).admits(all_of(text))) << text;
   }
+}
+
+// mu^2 is 4 / 20^2 for each of the first three, of which sum and limit are known.
+TEST(GaussianFilter, CountsALastIterateAsItsGaussianRelease) {
+  const Filter gaussian{{.target = renyi(1, 1e-6, {}, Adjacency::replace_one).budget().target, .filter = FilterKind::gaussian}};
+  const auto spent = [&](const char* text) { return gaussian.spent(all_of(text, Adjacency::replace_one)); };
+  const double one = 4.0 / 400;
+  for (const char* text : {"last_iterate(4, 1, gaussian(20))", "last_iterate_of_passes(10, 3, 1, gaussian(20))",
+                           "users(4, last_iterate(4, 1, gaussian(80)))"}) {
+    EXPECT_NEAR(spent(text).upper, one, 1e-15) << text;
+  }
+  EXPECT_NEAR(spent("compose(last_iterate_of_batches(3, 2, gaussian(5)), gaussian(10))").upper, 0.01 + 0.01, 1e-15);
+  EXPECT_THROW((void)spent("last_iterate_within(2, 9, 1, gaussian(20))"), Error);
+  const Filter concentrated{{.target = gaussian.budget().target, .filter = FilterKind::zcdp}};
+  // (4 + 4)^2 / 4 / (2 20^2).
+  EXPECT_NEAR(concentrated.spent(all_of("last_iterate_within(4, 99, 1, gaussian(20))", Adjacency::replace_one)).upper, 0.02, 1e-15);
 }
 
 TEST(RenyiFilter, RefusesWhatHasNoCurveOrNoneAtItsOrder) {

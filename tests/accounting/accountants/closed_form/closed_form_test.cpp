@@ -349,6 +349,21 @@ TEST(ClosedFormComposition, IsOneGaussianOfTheRootOfTheSumOfSquares) {
   }
 }
 
+// (4 + 4)^2 / 4 = 16 of four last steps is the least; the last step alone has 1.
+TEST(ClosedFormComposition, OfALastIterateWithinADomainLiesBetweenTwoGaussians) {
+  const auto of = [](const char* text) { return parse_event(text, Adjacency::replace_one); };
+  for (const auto& [event, above, below] :
+       {std::tuple{"last_iterate_within(4, 99, 1, gaussian(6))", "gaussian(1.5)", "gaussian(6)"},
+        {"compose(gaussian(5), repeat(3, last_iterate_within(4, 99, 1, gaussian(6))))", "compose(gaussian(5), repeat(3, gaussian(1.5)))",
+         "compose(gaussian(5), repeat(3, gaussian(6)))"},
+        {"parallel(gaussian(2), last_iterate_within(4, 99, 1, gaussian(6)))", "gaussian(1.5)", "gaussian(2)"}}) {
+    ASSERT_FALSE(why_not(ClosedForm{}, of(event))) << event;
+    EXPECT_EQ(delta_at(of(event), 0.5), (Enclosure{delta_at(of(below), 0.5).lower, delta_at(of(above), 0.5).upper})) << event;
+    EXPECT_EQ(epsilon_at(of(event), 1e-6), (Enclosure{epsilon_at(of(below), 1e-6).lower, epsilon_at(of(above), 1e-6).upper})) << event;
+  }
+  EXPECT_TRUE(why_not(ClosedForm{}, of("compose(laplace(1), last_iterate_within(4, 99, 1, gaussian(6)))")));
+}
+
 TEST(ClosedFormComposition, MuSquaredIsTheSumAtEveryPrecision) {
   for (const auto& composition : compositions()) {
     for (const mpfr_prec_t precision : {64, 300}) {

@@ -271,5 +271,16 @@ TEST(Refusals, AreNotBests) {
   }
 }
 
+// (4 + 4)^2 / 4 = 16 of four last steps is the least; the last step alone has 1.
+TEST(PrivacyLossOfALastIterate, IsThatOfTheGaussiansAroundIt) {
+  const auto exact = epsilon_of("last_iterate(4, 1, gaussian(6))", 1e-6, replace);
+  const auto noise = epsilon_of("gaussian(3)", 1e-6, replace);
+  EXPECT_NEAR(exact.lower, noise.lower, 1e-9);
+  EXPECT_NEAR(exact.upper, noise.upper, 1e-9);
+  const auto within = epsilon_of("compose(laplace(9), last_iterate_within(4, 99, 1, gaussian(6)))", 1e-6, replace);
+  EXPECT_NEAR(within.lower, epsilon_of("compose(laplace(9), gaussian(6))", 1e-6, replace).lower, 1e-3);
+  EXPECT_NEAR(within.upper, epsilon_of("compose(laplace(9), gaussian(1.5))", 1e-6, replace).upper, 1e-3);
+}
+
 }  // namespace
 }  // namespace surety::accounting::privacy_loss_releases_test

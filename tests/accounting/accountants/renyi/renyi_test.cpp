@@ -488,6 +488,16 @@ TEST(RenyiStructure, ParallelCostsItsLargestPart) {
   }
 }
 
+TEST(RenyiStructure, ALastIterateCostsItsGaussianRelease) {
+  const auto at = [](const char* text) { return upper_at(event_of(text, replace_one), 3); };
+  EXPECT_NEAR(at("last_iterate(4, 1, gaussian(6))"), 3 / 18.0, 1e-14);
+  EXPECT_NEAR(at("last_iterate_of_passes(10, 3, 1, record_sum(12))"), 3 / 18.0, 1e-14);
+  EXPECT_NEAR(at("last_iterate_of_batches(3, 2, gaussian(1.5))"), 3 / 18.0, 1e-14);
+  EXPECT_NEAR(at("users(2, last_iterate(4, 1, gaussian(12)))"), 3 / 18.0, 1e-14);
+  EXPECT_NEAR(at("last_iterate_within(4, 99, 1, gaussian(12))"), 3 / 18.0, 1e-14);
+  EXPECT_FALSE(at_order(event_of("last_iterate_within(4, 99, 1, gaussian(12))", replace_one), 3).exact);
+}
+
 TEST(RenyiStructure, EpochsCostOneBatch) {
   for (const std::string text : {"shuffled(100, 10, gaussian(1.5))", "deterministic(100, 10, gaussian(1.5))"}) {
     EXPECT_EQ(upper_at(event_of(text, replace_one), 4), upper_at(event_of("gaussian(1.5)", replace_one), 4));
