@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/rare_batches.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
@@ -93,7 +94,8 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
   leader = tightest;
   last_is_wide_ = said.together && !is_exact(*said.together) &&
                   (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation> || tightest == place_of<Choices>);
-  return said.together ? *said.together : best_of(event, std::move(said.opinions)).value;  // which says why there is none
+  if (!said.together) return best_of(event, std::move(said.opinions)).value;  // which says why there is none
+  return with_rare_batches(event, question, *said.together);
 }
 
 Enclosure BestCost::delta(const Event& event, Epsilon at) {
