@@ -99,6 +99,12 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
 }
 
 Enclosure BestCost::delta(const Event& event, Epsilon at) {
+  // Delta is 0 exactly where no loss is larger, which may be known without the curve.
+  if (target_.delta == Delta{0} && at == target_.epsilon) {
+    const auto largest = epsilon(event, Delta{0});
+    if (largest.upper <= at.value()) return {0, 0};
+    if (largest.lower > at.value()) return {0, 1};
+  }
   const double level = at == target_.epsilon ? target_.delta.value() : infinity;
   return settled(event, at, level, delta_leader_);
 }

@@ -74,7 +74,9 @@ class Search {
   /// No accountant can show that x meets the goal.
   [[nodiscard]] bool is_proved_to_miss(double x) const {
     const auto found = allowed_cost_at(x);
-    return !found || found->lower > goal_.level;
+    if (!found || found->lower > goal_.level) return true;
+    // Of delta 0 the largest loss decides.
+    return goal_.level == 0 && found->upper > 0 && second_at(x).lower > goal_.second_level;
   }
   /// Somebody bounds its cost from below.
   [[nodiscard]] bool is_bounded_below(double x) const {
@@ -433,6 +435,7 @@ Solution solve(const std::function<Event(double)>& event, const Target& target, 
                   .said = fmt::format("epsilon = {} at delta = {}", target.epsilon, target.delta),
                   .is_still_at =
                       [&](const Event& at) {
+                        if (target.delta == Delta{0}) return fmt::format("epsilon is still {}", cost.epsilon(at, target.delta).upper);
                         return fmt::format("epsilon is still {}, and delta {}", cost.epsilon(at, target.delta).upper,
                                            cost.delta(at, target.epsilon).upper);
                       }};

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/answers/asked.h>
 #include <surety/accounting/answers/asking.h>
@@ -93,6 +95,16 @@ TEST(Best, OfAPureEventIsFiniteAtDeltaZero) {
   EXPECT_LT(best.value.width(), 1e-15);
 }
 
+// Of events whose curve the closed form does not know.
+TEST(Best, IsTheSumOfLargestLossesAtDeltaZero) {
+  for (const auto& [text, adjacency, sum] : {std::tuple{"repeat(3, k_norm(l2, 3, 2))", Adjacency::zero_out, 1.5},
+                                             {"compose(laplace(1), k_norm(l1, 4, 2))", Adjacency::add_or_remove_one, 1.5},
+                                             {"repeat(8, shuffled_reports(1000, 0.25))", Adjacency::replace_one, 2}}) {
+    const auto found = best_epsilon(parse_event(text, adjacency), Delta{0});
+    EXPECT_EQ(found.value, (Enclosure{sum, sum})) << text;
+    EXPECT_EQ(found.accountant, ClosedForm::name) << text;
+  }
+}
 TEST(Best, OfAGaussianIsInfiniteAtDeltaZero) {
   EXPECT_EQ(best_epsilon(event("gaussian(3)"), Delta{0}).value.upper, std::numeric_limits<double>::infinity());
 }

@@ -86,6 +86,25 @@ TEST(Solve, WhatNoCountReachesIsRefusedWithWhatIsReachable) {
   EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "with a count of 1 epsilon is still")) << refusal;
 }
 
+// At delta 0 the largest loss decides, and it does not depend on the number of reports. A law on a grid for each number took a minute.
+TEST(Solve, OfDeltaZeroAsksForTheLargestLoss) {
+  const Target pure{.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one};
+  const auto solved = [&](const std::string& text) {
+    return solve(
+        [&](double x) {
+          return parse_event(text, pure.adjacency, {{"x", x}});
+        },
+        pure, parameter_of(text, pure.adjacency, "x"), accounting::best_cost(pure));
+  };
+  const auto refusal = refusal_of([&] { return solved("repeat(10, shuffled_responses(x, 0.5, 4))"); });
+  EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "epsilon is still 10.98612")) << refusal;
+  const auto found = solved("repeat(10, shuffled_responses(1000, x, 4))");
+  const double odds = std::exp(0.1) / 3;
+  EXPECT_NEAR(found.value, odds / (1 + odds), 1e-12);
+  EXPECT_EQ(found.delta, (Enclosure{0, 0}));
+  EXPECT_TRUE(found.failing && found.failing_is_proved);
+}
+
 /// The cost of one gaussian(x), of which nobody knows anything below `least`; counts the questions there.
 CostFunctions known_from(double least, int& unanswered) {
   const auto require_known = [least, &unanswered](const Event& event) {
