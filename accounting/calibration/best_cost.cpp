@@ -17,6 +17,9 @@
 namespace surety::accounting {
 namespace {
 
+/// Up to it a grid of the usual width is quick.
+constexpr double largest_quick_epsilon = 16;
+
 /// The leader first. Participation before privacy-loss even then.
 std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
   auto asked = asking_order;
@@ -121,7 +124,7 @@ double BestCost::resolution() const {
 
 Opinion BestCost::reported_by_grid(const Event& event, const Question& question, const Opinion& by_draws) const {
   const double widest = beside(by_draws).widest;
-  const bool is_quick = target_.epsilon.value() <= 16;
+  const bool is_quick = target_.epsilon.value() <= largest_quick_epsilon;
   const bool is_known = by_grid_ && by_grid_->question == question && by_grid_->event == event;
   Opinion above{.accountant = PrivacyLoss::name, .value = std::nullopt, .refusal = {}};
   if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
@@ -143,9 +146,14 @@ BestAnswer BestCost::report(const Event& event) const {
 }
 
 CostFunctions BestCost::functions() {
-  return {.delta = [this](const Event& event, Epsilon at) { return delta(event, at); },
-          .epsilon = [this](const Event& event, Delta at) { return epsilon(event, at); },
-          .resolution = [this] { return resolution(); }};
+  CostFunctions functions{.delta = [this](const Event& event, Epsilon at) { return delta(event, at); },
+                          .epsilon = [this](const Event& event, Delta at) { return epsilon(event, at); },
+                          .resolution = [this] { return resolution(); }};
+  // Above it grids of the usual width take long.
+  if (target_.epsilon.value() <= largest_quick_epsilon) {
+    functions.account = [this](const Event& event) { return best_epsilon(event, target_.delta, asked_, Bounds::needed).value; };
+  }
+  return functions;
 }
 
 CostFunctions best_cost(const Target& target, const Effort& effort) {

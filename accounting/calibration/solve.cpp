@@ -421,6 +421,25 @@ Found found_by(const Search& search, const Parameter& parameter) {
   return parameter.whole ? solve_whole(search, parameter) : OnTheLine{search, parameter}.solve();
 }
 
+/// The value found, or one a little farther out, whose cost meets the target as an account returns it, too.
+Found met_by_an_account(const Search& search, Found found, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
+  if (!cost.account || parameter.whole) return found;
+  constexpr int most_steps = 3;
+  constexpr double farthest = 1e-2;
+  const double start = found.value;
+  const auto excess_at = [&](double x) { return cost.account(search.at(x)).upper / target.epsilon.value() - 1; };
+  double value = start;
+  double excess = excess_at(value);
+  for (int i = 0; i < most_steps && excess > 0; ++i) {
+    const double share = std::ldexp(excess, i + 1);
+    value *= parameter.cost_rises ? 1 - share : 1 + share;
+    if (!(std::abs(value / start - 1) <= farthest && value >= parameter.lowest && value <= parameter.highest && search.meets(value))) break;
+    excess = excess_at(value);
+    if (!(excess > 0)) found.value = value;
+  }
+  return found;
+}
+
 }  // namespace
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
@@ -440,7 +459,7 @@ Solution solve(const std::function<Event(double)>& event, const Target& target, 
                                            cost.delta(at, target.epsilon).upper);
                       }};
   const Search search{event, goal, parameter};
-  const Found found = found_by(search, parameter);
+  const Found found = met_by_an_account(search, found_by(search, parameter), target, parameter, cost);
   const auto& [value, failing, nearest] = found;
   const Event made = search.at(value);
   auto epsilon = search.second_at(value);

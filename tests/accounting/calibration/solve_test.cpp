@@ -105,6 +105,21 @@ TEST(Solve, OfDeltaZeroAsksForTheLargestLoss) {
   EXPECT_TRUE(found.failing && found.failing_is_proved);
 }
 
+// The search compares upper ends of grids of its own; an account looks at both ends.
+TEST(Solve, IsMetByAnAccountToo) {
+  const Target wanted = target(1, 1e-6);
+  for (const std::string text :
+       {"compose(gaussian(x), repeat(3, laplace(5)))", "repeat(3, allocated(10, gaussian(x)))", "repeat(10, zcdp(x))"}) {
+    accounting::BestCost cost{wanted};
+    auto functions = cost.functions();
+    const auto event = [&](double x) { return parse_event(text, adjacency, {{"x", x}}); };
+    const auto found = solve(event, wanted, parameter_of(text, adjacency, "x"), functions);
+    EXPECT_LE(accounting::best_epsilon(found.event, wanted.delta).value.upper, wanted.epsilon.value()) << text;
+    EXPECT_LE(found.gap, 2e-4) << text;
+    EXPECT_EQ(found.event, event(found.value)) << text;
+  }
+}
+
 /// The cost of one gaussian(x), of which nobody knows anything below `least`; counts the questions there.
 CostFunctions known_from(double least, int& unanswered) {
   const auto require_known = [least, &unanswered](const Event& event) {
