@@ -226,6 +226,12 @@ TEST(LeastMu, OfPartsIsAtMostTheirSum) {
 }
 
 // The chord between two points of a curve lies above it: what is between them is covered, too. A cell that trusts its ends alone misses it.
+TEST(Risk, OfNothingIsNoNegativeZero) {
+  const auto found = true_positive_rate(parse_event("gaussian(1)", Adjacency::add_or_remove_one), Probability{1e-300});
+  EXPECT_EQ(found.lower, 0);
+  EXPECT_FALSE(std::signbit(found.lower));
+}
+
 // Slopes of chords are far below the range of double there. A batch that shows all but e^-1000 of a record: true positives 0.01 (1 - s) at false positives of
 // about 0.01 s e^-1000, so mu is about Phi^-1(0.01) - Phi^-1(e^-1005).
 TEST(CoveringMu, IsOfSecondOrderAtHugeLosses) {
