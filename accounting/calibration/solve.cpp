@@ -60,6 +60,9 @@ class Search {
     return made;
   }
 
+  /// Whether the event takes x.
+  [[nodiscard]] bool is_allowed(double x) const { return allowed(x).has_value(); }
+
   /// log(certified cost / level), positive where the goal is missed; bounded, since both may be 0.
   [[nodiscard]] double excess(double x) const {
     const auto found = allowed_cost_at(x);
@@ -181,10 +184,27 @@ class Search {
   mutable std::optional<Error> refusal_;  ///< the first one
 };
 
+/// The least whole number that the event takes, by doubling, then bisection: a data set has at least as many records as a batch.
+/// \throws what the event says of the lowest number, where it takes none.
+double least_allowed(const Search& search, const Parameter& parameter) {
+  double refused = parameter.lowest;
+  if (search.is_allowed(refused)) return refused;
+  double allowed = refused;
+  for (double step = 1; !search.is_allowed(allowed); step *= 2) {
+    if (allowed == parameter.highest) static_cast<void>(search.at(parameter.lowest));
+    refused = allowed;
+    allowed = std::min(allowed + step, parameter.highest);
+  }
+  while (allowed - refused > 1) {
+    const double middle = std::floor(refused + (allowed - refused) / 2);
+    (search.is_allowed(middle) ? allowed : refused) = middle;
+  }
+  return allowed;
+}
+
 /// Over whole numbers: doubling, then bisection.
 Found solve_whole(const Search& search, const Parameter& parameter) {
-  const double start = parameter.lowest;
-  static_cast<void>(search.at(start));
+  const double start = least_allowed(search, parameter);
   if (parameter.cost_rises) {
     if (!search.meets(start)) search.refuse_out_of_reach(start);
     double meeting = start;

@@ -105,6 +105,36 @@ TEST(Solve, OfDeltaZeroAsksForTheLargestLoss) {
   EXPECT_TRUE(found.failing && found.failing_is_proved);
 }
 
+TEST(Solve, StartsAtTheLeastNumberThatTheEventTakes) {
+  const Target wanted{.epsilon = Epsilon{0.5}, .delta = Delta{1e-5}, .adjacency = Adjacency::replace_one};
+  const auto solved = [&](const std::string& text) {
+    return solve(
+        [&](double x) {
+          return parse_event(text, wanted.adjacency, {{"x", x}});
+        },
+        wanted, parameter_of(text, wanted.adjacency, "x"), accounting::best_cost(wanted));
+  };
+  const auto all = solved("without_replacement(x, 20, gaussian(100))");
+  EXPECT_EQ(all.value, 20);
+  EXPECT_FALSE(all.failing);
+  const auto some = solved("without_replacement(x, 20, gaussian(1))");
+  EXPECT_EQ(some.failing, some.value - 1);
+  EXPECT_GT(some.value, 20);
+}
+
+TEST(Solve, FindsEveryRhoOfDouble) {
+  for (const double rho : {1e308, 1e-308}) {
+    const auto found = solve(
+        [&](double x) {
+          return parse_event("zcdp(x)", adjacency, {{"x", x}});
+        },
+        RhoTarget{.most = Rho{rho}, .adjacency = adjacency}, parameter_of("zcdp(x)", adjacency, "x"));
+    EXPECT_LE(found.value, rho);
+    EXPECT_GE(found.value, rho * (1 - 1e-9));
+    EXPECT_TRUE(found.failing) << rho;
+  }
+}
+
 // The search compares upper ends of grids of its own; an account looks at both ends.
 TEST(Solve, IsMetByAnAccountToo) {
   const Target wanted = target(1, 1e-6);
