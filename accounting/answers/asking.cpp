@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -284,7 +285,9 @@ bool is_known_without_a_law(const Event& event, const Question& question, const 
 
 Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
 
-bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
+bool is_exact(const Enclosure& value) {
+  return value.upper - value.lower <= 1e-6 * value.upper || value.upper < std::numeric_limits<double>::min();
+}
 
 Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
                    const OtherCurves& others, const GridRequest& request) {
@@ -322,6 +325,9 @@ std::vector<Opinion> everybody(const Event& event, const Question& question, con
       opinions[accountant] = *std::move(known[accountant]);
     } else if (accountant != place_of<PrivacyLoss>) {
       opinions[accountant] = opinion_of(accountant, event, question, effort, others);
+    } else if (by_contour.value && by_contour.value->upper < std::numeric_limits<double>::min()) {
+      opinions[accountant] = {PrivacyLoss::name, std::nullopt,
+                              "left out: contour says that the cost is less than any number of full precision"};
     } else if (is_known_without_a_law(event, question, opinions[place_of<ClosedForm>], others)) {
       opinions[accountant] = {PrivacyLoss::name, std::nullopt, "left out: it would make a law of what closed-form knows at delta 0"};
     } else {

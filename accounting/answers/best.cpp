@@ -177,6 +177,7 @@ BestAnswer with_draws(const Event& event, const Question& question, BestAnswer f
 
 /// Where all that is known is wide, with basic composition of the event's parts.
 BestAnswer with_parts(const Event& event, const Question& question, const Effort& effort, BestAnswer found) {
+  if (is_exact(found.value)) return found;
   const auto parts = few_parts(event);
   if (!parts || !may_add_up_to_less(*parts, question, found.value)) return found;
   // Of an epsilon whose ends are that far apart a few digits are enough.
@@ -249,7 +250,8 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
       [&](AccountantPlace, const Enclosure& together) { return is_settled = is_exact(together); });
   if (is_settled) return *said.together;
   look_closer(event, question, effort, said.grid, said.opinions);
-  return with_rare_batches(event, question, with_lower_end(event, question, answer_of(event, std::move(said.opinions)).value));
+  const auto found = with_lower_end(event, question, answer_of(event, std::move(said.opinions)).value);
+  return with_rare_batches(event, question, std::holds_alternative<Delta>(question) ? with_two_outcomes(event, question, found) : found);
 }
 
 /// The curve of a run by all accountants.

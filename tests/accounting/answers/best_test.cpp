@@ -105,6 +105,15 @@ TEST(Best, IsTheSumOfLargestLossesAtDeltaZero) {
     EXPECT_EQ(found.accountant, ClosedForm::name) << text;
   }
 }
+// Wide grids took six seconds to say less.
+TEST(Best, LeavesOutTheGridWhereDeltaIsBelowAllNumbers) {
+  const auto found = best_delta(event("compose(discrete_gaussian(1e9, 1), discrete_gaussian(1.5e9, 1))"), Epsilon{1e-7});
+  EXPECT_LE(found.value.upper, 1e-323);
+  const auto& grid = found.opinions.at(place_of<PrivacyLoss>);
+  EXPECT_FALSE(grid.value);
+  EXPECT_NE(grid.refusal.find("left out"), std::string::npos) << grid.refusal;
+}
+
 TEST(Best, OfAGaussianIsInfiniteAtDeltaZero) {
   EXPECT_EQ(best_epsilon(event("gaussian(3)"), Delta{0}).value.upper, std::numeric_limits<double>::infinity());
 }
