@@ -5,8 +5,11 @@ MECHANISMS = {
     "gaussian": ("noise_multiplier",),
     "record_sum": ("noise_multiplier",),
     "laplace": ("scale",),
+    "laplace_record_sum": ("scale",),
     "discrete_gaussian": ("sigma", "sensitivity"),
     "discrete_laplace": ("scale", "sensitivity"),
+    "binomial": ("flips", "sensitivity"),
+    "skellam": ("poisson_mean", "sensitivity"),
     "randomized_response": ("truth", "categories"),
     "exponential": ("epsilon",),
     "pure": ("epsilon",),
@@ -22,6 +25,8 @@ MECHANISMS = {
     "allocated": ("rounds", "of"),
     "users": ("records", "of"),
     "best_of": ("runs", "mean", "of"),
+    "shuffled_reports": ("reports", "epsilon0"),
+    "shuffled_responses": ("reports", "truth", "categories"),
 }
 
 
