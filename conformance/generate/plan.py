@@ -189,6 +189,26 @@ def plan():
     ask("reports", repeat(10, of("shuffled_responses", 1000, "0.5", 4)), REPLACE, deltas=("0", "1e-6"), tags=("count-dropped",))
     ask("reports", repeat(10, of("shuffled_reports", 1000, "1")), REPLACE, deltas=("1e-6",), tags=("count-dropped",))
 
+    # What is known by its Renyi divergences, at most xi + rho a at every order a.
+    for xi, rho in (("0", "0.1"), ("0", "2.63"), ("0.5", "0.1"), ("3", "0.01")):
+        ask("zcdp", of("zcdp", xi, rho), ZERO, deltas=usual, epsilons=("1",))
+    ask("zcdp", repeat(5, of("zcdp", "0", "0.1")), ADD, deltas=usual, epsilons=("1",), tags=("count-dropped",))
+
+    # Vectors with noise of other shapes.
+    for norm, d, b in (("l2", 3, "2"), ("linf", 10, "1"), ("l1", 4, "0.5")):
+        e = of("k_norm", norm, d, b)
+        ask("vector-noise", e, ADD, deltas=("0", "1e-6"), epsilons=("0.2",))
+        ask("vector-noise", repeat(3, e), ADD, deltas=("0", "1e-6"), tags=("count-dropped",))
+    for r, d, z in (("3", 5, "2"), ("4", 100, "3")):
+        ask("vector-noise", of("generalized_gaussian", r, d, z), ADD, deltas=usual, epsilons=("0.2",))
+
+    # Slots that may hold one record several times, and batches in a fixed order.
+    for n, m in ((1000, 10), (50, 50), (60000, 600)):
+        ask("with-replacement", of("with_replacement", n, m, g("1")), REPLACE, deltas=usual, epsilons=("0.2",), tags=("fixed-size",))
+    ask("with-replacement", of("with_replacement", 1000, 10, lap("1")), REPLACE, deltas=("1e-5",), tags=("fixed-size",))
+    ask("deterministic", of("deterministic", 1000, 100, g("2")), REPLACE, deltas=("1e-5",), epsilons=("0.5",))
+    ask("deterministic", repeat(3, of("deterministic", 1000, 100, g("2"))), ZERO, deltas=("1e-5",), tags=("count-dropped",))
+
     # Users of several records.
     ask("users", of("users", 4, g("8")), ADD, deltas=usual, epsilons=("0.5",), tags=("users",))
     ask("users", of("users", 3, s("8")), REPLACE, deltas=usual, tags=("users", "replace-one-sensitivity"))

@@ -6,7 +6,8 @@ class NotAsked(Exception):
 
 
 #: Mechanisms that came after the others were asked: their runners do not say yet what a library answers.
-NOT_ASKED_YET = ("laplace_record_sum", "binomial", "skellam", "shuffled_reports", "shuffled_responses")
+NOT_ASKED_YET = ("laplace_record_sum", "binomial", "skellam", "shuffled_reports", "shuffled_responses", "zcdp", "k_norm",
+                 "generalized_gaussian", "with_replacement", "deterministic")
 
 
 def unknown(kind, otherwise):
@@ -19,7 +20,7 @@ def real(text):
     return repr(float(text))
 
 
-REAL = ("noise_multiplier", "scale", "sigma", "truth", "epsilon", "epsilon0", "delta", "sampling_rate", "mean", "poisson_mean")
+REAL = ("noise_multiplier", "scale", "sigma", "truth", "epsilon", "epsilon0", "delta", "sampling_rate", "mean", "poisson_mean", "xi", "rho", "norm_exponent")
 
 
 def spelled(value):
