@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -78,9 +79,11 @@ std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
   }
 }
 
-/// Whether `refused` takes microseconds. For a search, tuning calls every accountant on the run, so its refusal comes with its answer.
+/// Whether `refused` takes microseconds and holds for this question. For a search, tuning calls every accountant on the run, so its refusal comes with
+/// its answer. At delta 0 the closed form knows the largest loss also of events whose curve it does not know.
 template <class A>
-bool is_refused_at_once(const Event& event) {
+bool is_refused_at_once(const Event& event, const Question& question) {
+  if (std::is_same_v<A, ClosedForm> && question == Question{Delta{0}}) return false;
   return !std::is_same_v<A, Tuning> || !std::holds_alternative<Event::BestOf>(event.node());
 }
 
@@ -88,7 +91,7 @@ template <class A>
 Opinion asked(const A& accountant, const Event& event, const Question& question, const OtherCurves& others) {
   try {
     // Most accountants refuse most events: as a value, not by an exception.
-    if (is_refused_at_once<A>(event)) {
+    if (is_refused_at_once<A>(event, question)) {
       if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
     }
     return {A::name, ask(accountant, event, question, others), {}};
@@ -282,7 +285,9 @@ bool is_known_without_a_law(const Event& event, const Question& question, const 
 
 Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
 
-bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
+bool is_exact(const Enclosure& value) {
+  return value.upper - value.lower <= 1e-6 * value.upper || value.upper < std::numeric_limits<double>::min();
+}
 
 Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
                    const OtherCurves& others, const GridRequest& request) {
@@ -320,6 +325,9 @@ std::vector<Opinion> everybody(const Event& event, const Question& question, con
       opinions[accountant] = *std::move(known[accountant]);
     } else if (accountant != place_of<PrivacyLoss>) {
       opinions[accountant] = opinion_of(accountant, event, question, effort, others);
+    } else if (by_contour.value && by_contour.value->upper < std::numeric_limits<double>::min()) {
+      opinions[accountant] = {PrivacyLoss::name, std::nullopt,
+                              "left out: contour says that the cost is less than any number of full precision"};
     } else if (is_known_without_a_law(event, question, opinions[place_of<ClosedForm>], others)) {
       opinions[accountant] = {PrivacyLoss::name, std::nullopt, "left out: it would make a law of what closed-form knows at delta 0"};
     } else {

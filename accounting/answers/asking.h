@@ -97,7 +97,7 @@ struct InTurn {
 };
 [[nodiscard]] InTurn in_turn(const Event& event, std::span<const AccountantPlace> order, const AskOne& ask, const IsEnough& is_enough);
 
-/// The enclosure is so narrow that nobody could move its upper end by anything that counts.
+/// The enclosure is so narrow that nobody could move its upper end by anything that counts, or its upper end is below the normal numbers of double.
 [[nodiscard]] bool is_exact(const Enclosure& value);
 
 }  // namespace surety::accounting

@@ -14,6 +14,7 @@
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/by_parts.h>
 #include <surety/accounting/answers/loss_tests.h>
+#include <surety/accounting/answers/rare_batches.h>
 #include <surety/accounting/answers/two_outcomes.h>
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/event_text.h>
@@ -154,8 +155,29 @@ std::vector<std::string_view> rest_on(const std::vector<Event>& parts) {
   return all;
 }
 
+/// With an upper bound of basic composition.
+BestAnswer with_basic_composition(const Event& event, BestAnswer found, double upper, std::vector<std::string_view> basis) {
+  found.opinions.at(place_of<Composition::Basic>) = {Composition::Basic::name, Enclosure{0, upper}, {}, std::move(basis)};
+  const double lower = found.value.lower;
+  found = best_of(event, std::move(found.opinions));
+  if (lower > found.value.upper) {
+    throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: it costs at least {}, its parts together at most {}",
+                                                 describe(event), lower, found.value.upper)};
+  }
+  found.value.lower = std::max(lower, found.value.lower);
+  return found;
+}
+
+/// Where that is not narrow, with what the draws of batches alone prove.
+BestAnswer with_draws(const Event& event, const Question& question, BestAnswer found) {
+  const double upper = with_rare_batches(event, question, found.value).upper;
+  if (!(upper < found.value.upper)) return found;
+  return with_basic_composition(event, std::move(found), upper, rests_on(Composition::Basic::name, event));
+}
+
 /// Where all that is known is wide, with basic composition of the event's parts.
 BestAnswer with_parts(const Event& event, const Question& question, const Effort& effort, BestAnswer found) {
+  if (is_exact(found.value)) return found;
   const auto parts = few_parts(event);
   if (!parts || !may_add_up_to_less(*parts, question, found.value)) return found;
   // Of an epsilon whose ends are that far apart a few digits are enough.
@@ -165,15 +187,7 @@ BestAnswer with_parts(const Event& event, const Question& question, const Effort
   const auto ask = [&](const Event& part, const Question& at) { return quick(part, at, rough); };
   const auto upper = by_parts(*parts, question, ask, found.value.upper);
   if (!upper) return found;
-  found.opinions.at(place_of<Composition::Basic>) = {Composition::Basic::name, Enclosure{0, *upper}, {}, rest_on(*parts)};
-  const double lower = found.value.lower;
-  found = best_of(event, std::move(found.opinions));
-  if (lower > found.value.upper) {
-    throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: it costs at least {}, its parts together at most {}",
-                                                 describe(event), lower, found.value.upper)};
-  }
-  found.value.lower = std::max(lower, found.value.lower);
-  return found;
+  return with_basic_composition(event, std::move(found), *upper, rest_on(*parts));
 }
 
 /// What the inexpensive accountants return, in the order of requests, until one is exact and as narrow as requested.
@@ -223,7 +237,7 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
   auto found = answer_of(event, std::move(opinions));
   found.value = with_lower_end(event, question, with_one_record(event, question, effort, found.value));
   found.value = with_two_outcomes(event, question, found.value);
-  return with_parts(event, question, effort, std::move(found));
+  return with_parts(event, question, effort, with_draws(event, question, std::move(found)));
 }
 
 /// The same bounds, but nobody is asked once they are as narrow as could matter.
@@ -236,7 +250,8 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
       [&](AccountantPlace, const Enclosure& together) { return is_settled = is_exact(together); });
   if (is_settled) return *said.together;
   look_closer(event, question, effort, said.grid, said.opinions);
-  return with_lower_end(event, question, answer_of(event, std::move(said.opinions)).value);
+  const auto found = with_lower_end(event, question, answer_of(event, std::move(said.opinions)).value);
+  return with_rare_batches(event, question, std::holds_alternative<Delta>(question) ? with_two_outcomes(event, question, found) : found);
 }
 
 /// The curve of a run by all accountants.

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include <surety/accounting/answers/loss_tests.h>
-#include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/answers/rare_batches.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/rounding.h>
@@ -25,24 +25,6 @@ constexpr double wide_delta = 100;
 using Spending = std::vector<double>;
 
 // Proved: docs/proofs/composition.md#by-parts
-/// At least the probability that a batch of the part holds the record: nothing differs where none does.
-double most_joined(const Event& part) {
-  Upper sum{0};
-  for (const auto& [leaf, count] : Releases::of(part).entries()) {
-    Upper each{1};
-    if (const auto* poisson = std::get_if<Event::PoissonSampled>(&leaf.node())) each = Exact{poisson->rate.value()};
-    if (const auto* drawn = std::get_if<Event::SampledWithoutReplacement>(&leaf.node())) {
-      each =
-          Upper{Exact{static_cast<double>(drawn->batches.size().value())}} / Exact{static_cast<double>(drawn->batches.records().value())};
-    }
-    if (const auto* drawn = std::get_if<Event::SampledWithReplacement>(&leaf.node())) {
-      each = Upper{Exact{static_cast<double>(drawn->batch_size.value())}} / Exact{static_cast<double>(drawn->records.value())};
-    }
-    sum += each * Exact{static_cast<double>(count.value())};
-  }
-  return sum.value();
-}
-
 /// The sum of what the parts cost, which spend no more than is given; or a part of it that is no less than `below`.
 double sum_at(const Spending& spending, double given, double below, const std::function<double(std::size_t part, double spent)>& cost) {
   Upper sum{0};

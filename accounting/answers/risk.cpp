@@ -34,6 +34,12 @@ PrivacyCurve curve_of(const Event& event, const Effort& effort) {
   };
 }
 
+/// Whether formulas give the curve: where grids do, it is exact at some points by chance.
+bool is_exact_curve(const PrivacyCurve& curve) {
+  constexpr double anywhere = 0.25;
+  return is_exact(curve(Epsilon{0})) && is_exact(curve(Epsilon{anywhere}));
+}
+
 /// Encloses the largest loss, that is the least epsilon at which delta is 0; up to infinity where nobody knows.
 Enclosure largest_loss(const Event& event, const Effort& effort) {
   try {
@@ -42,6 +48,15 @@ Enclosure largest_loss(const Event& event, const Effort& effort) {
     if (error.code() != ErrorCode::unsupported) throw;
     return {0, infinity};
   }
+}
+
+/// Of huge losses a curve is wanted to a share of them: grids of the usual width have so many points that their rounding is what is wide. Whoever
+/// requests less than the usual width gets it.
+Effort effort_of_curve(const Event& event, const Effort& effort) {
+  constexpr double share = 1e-6;
+  const double last = largest_loss(event, effort).upper;
+  const bool is_usual = effort.width >= Effort{}.width;
+  return {.width = last < infinity && is_usual ? std::max(effort.width, share * last) : effort.width};
 }
 
 /// Bounds on the least mu from what an event is made of: `lower` from the far tail, `upper` from composition.
@@ -206,7 +221,7 @@ Enclosure advantage(const PrivacyCurve& curve) {
 
 Enclosure true_positive_rate(const PrivacyCurve& curve, Probability false_positive_rate) {
   const StandardFloatingPoint environment;
-  const double nearness = is_exact(curve(Epsilon{0})) ? 1e-6 : 1e-3;
+  const double nearness = is_exact_curve(curve) ? 1e-6 : 1e-3;
   return clamp(exactly(1) - between(tradeoff(curve, false_positive_rate, nearness)), 0, 1).enclosure();
 }
 
@@ -242,13 +257,13 @@ Enclosure least_mu_above_floor(const Event& event, Delta floor, const Effort& ef
 
 Risk risk(const Event& event, const RiskQuestions& questions, const Effort& effort) {
   const StandardFloatingPoint environment;
-  const auto curve = curve_of(event, effort);
+  const auto curve = curve_of(event, effort_of_curve(event, effort));
   std::vector<Risk::Rate> rates;
   for (const auto at : questions.false_positive_rates) rates.push_back({at, true_positive_rate(curve, at)});
   const auto by_parts = mu_by_parts(event, effort);
   const auto most = advantage(curve);
   // No chord is narrower than what the curve leaves open.
-  const CoverEffort cover = is_exact(most) ? CoverEffort{} : CoverEffort{.width = 1e-4, .evaluations = 48};
+  const CoverEffort cover = is_exact_curve(curve) ? CoverEffort{} : CoverEffort{.width = 1e-4, .evaluations = 48};
   const auto above_floor = least_mu_above(event, curve, questions.floor, by_parts, effort, cover);
   auto everywhere = least_mu_of(event, curve, by_parts, effort, cover);
   // What covers everywhere covers there.

@@ -173,16 +173,31 @@ Enclosure concave_supremum(const Concave& g, double first, double last, double n
   return {lower, bound_above(points, last == infinity ? infinity : std::exp(last))};
 }
 
-/// Encloses Phi^-1(p).
-Interval normal_quantile(double p) {
-  const double near = boost::math::quantile(boost::math::normal_distribution<double>{}, p);
+/// A double near Phi^-1(p), also where p is below the range of double: there it solves log p = -z^2 / 2 - log(z sqrt(2 pi)). \pre p is below 1
+double near_quantile(const Interval& p) {
+  constexpr double least = 1e-300;
+  if (const double nearest = p.enclosure().lower; nearest > least) {
+    return boost::math::quantile(boost::math::normal_distribution<double>{}, nearest);
+  }
+  constexpr double log_root = 0.91893853320467274;  // log sqrt(2 pi)
+  const double far = -p.approximate_log();
+  double z = std::sqrt(2 * far);
+  for (int i = 0; i < 4; ++i) z = std::sqrt(2 * (far - log_root - std::log(z)));
+  return -z;
+}
+
+/// Encloses Phi^-1(p) for all p of an interval. \pre it lies between 0 and 1
+Interval normal_quantile(const Interval& p) {
+  const double near = near_quantile(p);
   const double unit = share_of_units(std::max(std::abs(near), 1e-3));
+  const auto distance = [&](double z) { return normal_cdf(number(z)) - p; };
   double low = near;
   double high = near;
-  for (double margin = unit; normal_cdf(number(low)).compare(p) >= 0; margin *= 2) low = near - margin;
-  for (double margin = unit; normal_cdf(number(high)).compare(p) <= 0; margin *= 2) high = near + margin;
+  for (double margin = unit; mpfr_sgn(distance(low).upper()) >= 0; margin *= 2) low = near - margin;
+  for (double margin = unit; mpfr_sgn(distance(high).lower()) <= 0; margin *= 2) high = near + margin;
   return hull(number(low), number(high));
 }
+Interval normal_quantile(double p) { return normal_quantile(number(p)); }
 
 /// mu* at a delta that may be 1.
 Enclosure mu_at(double epsilon, double delta) {
@@ -194,13 +209,13 @@ Enclosure mu_at(double epsilon, double delta) {
 /// too near 0 or 1 for that.
 double mu_of_rates(const Interval& fpr, const Interval& tpr) {
   constexpr double least = 1e-300;
-  const double alpha = fpr.enclosure().lower;
+  constexpr double farthest = 1e8;  // -log(fpr); beyond it quantiles take long
   const double beta = (number(1) - tpr).enclosure().lower;
   const double power = tpr.enclosure().upper;
-  if (!(alpha > least && alpha < 1 && beta > 0 && power > least)) return infinity;
+  if (!(fpr.compare(0) > 0 && fpr.compare(1) < 0 && fpr.approximate_log() > -farthest && beta > 0 && power > least)) return infinity;
   // Of tpr and 1 - tpr the smaller one has the digits.
   const Interval quantile = power < 0.5 ? normal_quantile(power) : -normal_quantile(beta);
-  return std::max(0.0, (quantile - normal_quantile(alpha)).enclosure().upper);
+  return std::max(0.0, (quantile - normal_quantile(fpr)).enclosure().upper);
 }
 
 /// A point of a curve that is to be covered.

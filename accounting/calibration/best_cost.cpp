@@ -9,12 +9,16 @@
 #include <vector>
 
 #include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/rare_batches.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/last_few.h>
 #include <surety/base/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
+
+/// Up to it a grid of the usual width is quick.
+constexpr double largest_quick_epsilon = 16;
 
 /// The leader first. Participation before privacy-loss even then.
 std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
@@ -93,10 +97,17 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
   leader = tightest;
   last_is_wide_ = said.together && !is_exact(*said.together) &&
                   (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation> || tightest == place_of<Choices>);
-  return said.together ? *said.together : best_of(event, std::move(said.opinions)).value;  // which says why there is none
+  if (!said.together) return best_of(event, std::move(said.opinions)).value;  // which says why there is none
+  return with_rare_batches(event, question, *said.together);
 }
 
 Enclosure BestCost::delta(const Event& event, Epsilon at) {
+  // Delta is 0 exactly where no loss is larger, which may be known without the curve.
+  if (target_.delta == Delta{0} && at == target_.epsilon) {
+    const auto largest = epsilon(event, Delta{0});
+    if (largest.upper <= at.value()) return {0, 0};
+    if (largest.lower > at.value()) return {0, 1};
+  }
   const double level = at == target_.epsilon ? target_.delta.value() : infinity;
   return settled(event, at, level, delta_leader_);
 }
@@ -113,7 +124,7 @@ double BestCost::resolution() const {
 
 Opinion BestCost::reported_by_grid(const Event& event, const Question& question, const Opinion& by_draws) const {
   const double widest = beside(by_draws).widest;
-  const bool is_quick = target_.epsilon.value() <= 16;
+  const bool is_quick = target_.epsilon.value() <= largest_quick_epsilon;
   const bool is_known = by_grid_ && by_grid_->question == question && by_grid_->event == event;
   Opinion above{.accountant = PrivacyLoss::name, .value = std::nullopt, .refusal = {}};
   if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
@@ -135,9 +146,14 @@ BestAnswer BestCost::report(const Event& event) const {
 }
 
 CostFunctions BestCost::functions() {
-  return {.delta = [this](const Event& event, Epsilon at) { return delta(event, at); },
-          .epsilon = [this](const Event& event, Delta at) { return epsilon(event, at); },
-          .resolution = [this] { return resolution(); }};
+  CostFunctions functions{.delta = [this](const Event& event, Epsilon at) { return delta(event, at); },
+                          .epsilon = [this](const Event& event, Delta at) { return epsilon(event, at); },
+                          .resolution = [this] { return resolution(); }};
+  // Above it grids of the usual width take long.
+  if (target_.epsilon.value() <= largest_quick_epsilon) {
+    functions.account = [this](const Event& event) { return best_epsilon(event, target_.delta, asked_, Bounds::needed).value; };
+  }
+  return functions;
 }
 
 CostFunctions best_cost(const Target& target, const Effort& effort) {

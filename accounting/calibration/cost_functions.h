@@ -17,6 +17,9 @@ struct CostFunctions {
   std::function<double()> resolution = nullptr;
   /// The cost to be told of at the end, at the target's delta; `epsilon` where there is no such function.
   std::function<Enclosure(const Event&)> report = nullptr;
+  /// epsilon at the target's delta as an account of the event returns it. A search over real numbers moves its value outward by at most a hundredth until
+  /// this upper bound meets the target, too, in at most three steps. Nothing where that is expensive.
+  std::function<Enclosure(const Event&)> account = nullptr;
 };
 
 }  // namespace surety

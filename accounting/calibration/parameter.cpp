@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <variant>
 
@@ -81,12 +82,12 @@ Parameter parameter_of(const EventOfNumber& event) {
   static constexpr std::array fields{
       Field{"truth", true, tiny, below_one}, Field{"noise_multiplier", false, tiny, huge}, Field{"scale", false, tiny, huge},
       Field{"sigma", false, tiny, huge},
-      // Beyond these no accountant adds the probabilities up.
+      // Beyond these no accountant adds the probabilities up, and more reports are bounded as so many.
       Field{"flips", false, 1, 0x1p34}, Field{"poisson_mean", false, tiny, 0x1p31}, Field{"records", false, 1, largest_count},
       Field{"sampling_rate", true, tiny, 1}, Field{"epsilon", true, tiny, huge}, Field{"epsilon0", true, tiny, huge},
-      Field{"steps", true, 1, largest_count}, Field{"passes", true, 1, largest_count}, Field{"reports", false, 1, largest_count},
-      Field{"rho", true, tiny, huge}, Field{"delta", true, tiny, 1}, Field{"count", true, 1, largest_count},
-      Field{"batch_size", true, 1, largest_count}, Field{"sensitivity", true, 1, largest_count}};
+      Field{"steps", true, 1, largest_count}, Field{"passes", true, 1, largest_count}, Field{"reports", false, 1, 0x1p27},
+      Field{"rho", true, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()}, Field{"delta", true, tiny, 1},
+      Field{"count", true, 1, largest_count}, Field{"batch_size", true, 1, largest_count}, Field{"sensitivity", true, 1, largest_count}};
   std::optional<Parameter> found;
   for (const auto& use : event.uses()) {
     const auto* const field = std::find_if(fields.begin(), fields.end(), [&](const Field& known) { return known.field == use.field; });

@@ -60,6 +60,9 @@ class Search {
     return made;
   }
 
+  /// Whether the event takes x.
+  [[nodiscard]] bool is_allowed(double x) const { return allowed(x).has_value(); }
+
   /// log(certified cost / level), positive where the goal is missed; bounded, since both may be 0.
   [[nodiscard]] double excess(double x) const {
     const auto found = allowed_cost_at(x);
@@ -74,7 +77,9 @@ class Search {
   /// No accountant can show that x meets the goal.
   [[nodiscard]] bool is_proved_to_miss(double x) const {
     const auto found = allowed_cost_at(x);
-    return !found || found->lower > goal_.level;
+    if (!found || found->lower > goal_.level) return true;
+    // Of delta 0 the largest loss decides.
+    return goal_.level == 0 && found->upper > 0 && second_at(x).lower > goal_.second_level;
   }
   /// Somebody bounds its cost from below.
   [[nodiscard]] bool is_bounded_below(double x) const {
@@ -179,10 +184,27 @@ class Search {
   mutable std::optional<Error> refusal_;  ///< the first one
 };
 
+/// The least whole number that the event takes, by doubling, then bisection: a data set has at least as many records as a batch.
+/// \throws what the event says of the lowest number, where it takes none.
+double least_allowed(const Search& search, const Parameter& parameter) {
+  double refused = parameter.lowest;
+  if (search.is_allowed(refused)) return refused;
+  double allowed = refused;
+  for (double step = 1; !search.is_allowed(allowed); step *= 2) {
+    if (allowed == parameter.highest) static_cast<void>(search.at(parameter.lowest));
+    refused = allowed;
+    allowed = std::min(allowed + step, parameter.highest);
+  }
+  while (allowed - refused > 1) {
+    const double middle = std::floor(refused + (allowed - refused) / 2);
+    (search.is_allowed(middle) ? allowed : refused) = middle;
+  }
+  return allowed;
+}
+
 /// Over whole numbers: doubling, then bisection.
 Found solve_whole(const Search& search, const Parameter& parameter) {
-  const double start = parameter.lowest;
-  static_cast<void>(search.at(start));
+  const double start = least_allowed(search, parameter);
   if (parameter.cost_rises) {
     if (!search.meets(start)) search.refuse_out_of_reach(start);
     double meeting = start;
@@ -419,6 +441,25 @@ Found found_by(const Search& search, const Parameter& parameter) {
   return parameter.whole ? solve_whole(search, parameter) : OnTheLine{search, parameter}.solve();
 }
 
+/// The value found, or one a little farther out, whose cost meets the target as an account returns it, too.
+Found met_by_an_account(const Search& search, Found found, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
+  if (!cost.account || parameter.whole) return found;
+  constexpr int most_steps = 3;
+  constexpr double farthest = 1e-2;
+  const double start = found.value;
+  const auto excess_at = [&](double x) { return cost.account(search.at(x)).upper / target.epsilon.value() - 1; };
+  double value = start;
+  double excess = excess_at(value);
+  for (int i = 0; i < most_steps && excess > 0; ++i) {
+    const double share = std::ldexp(excess, i + 1);
+    value *= parameter.cost_rises ? 1 - share : 1 + share;
+    if (!(std::abs(value / start - 1) <= farthest && value >= parameter.lowest && value <= parameter.highest && search.meets(value))) break;
+    excess = excess_at(value);
+    if (!(excess > 0)) found.value = value;
+  }
+  return found;
+}
+
 }  // namespace
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
@@ -433,11 +474,12 @@ Solution solve(const std::function<Event(double)>& event, const Target& target, 
                   .said = fmt::format("epsilon = {} at delta = {}", target.epsilon, target.delta),
                   .is_still_at =
                       [&](const Event& at) {
+                        if (target.delta == Delta{0}) return fmt::format("epsilon is still {}", cost.epsilon(at, target.delta).upper);
                         return fmt::format("epsilon is still {}, and delta {}", cost.epsilon(at, target.delta).upper,
                                            cost.delta(at, target.epsilon).upper);
                       }};
   const Search search{event, goal, parameter};
-  const Found found = found_by(search, parameter);
+  const Found found = met_by_an_account(search, found_by(search, parameter), target, parameter, cost);
   const auto& [value, failing, nearest] = found;
   const Event made = search.at(value);
   auto epsilon = search.second_at(value);

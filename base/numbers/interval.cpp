@@ -102,7 +102,8 @@ Interval::~Interval() {
 
 Enclosure Interval::enclosure() const {
   const StandardFloatingPoint environment;
-  return {mpfr_get_d(lower_, MPFR_RNDD), mpfr_get_d(upper_, MPFR_RNDU)};
+  // A difference of 0 is -0 where it is rounded down; plus 0 it is 0.
+  return {mpfr_get_d(lower_, MPFR_RNDD) + 0.0, mpfr_get_d(upper_, MPFR_RNDU) + 0.0};
 }
 
 bool Interval::agrees_to(int bits) const {

@@ -123,6 +123,40 @@ def lattice(event, adjacency):
     return None
 
 
+# --- One release of integer noise, by its masses ---------------------------------------------------------------------------------------
+
+
+class Shifted:
+    """Symmetric noise on the integers against itself moved by `far`; `beyond` is at least the mass that is left out."""
+
+    def __init__(self, masses, far, beyond):
+        self.masses, self.far, self.beyond = masses, far, beyond
+
+    def delta(self, epsilon):
+        odds, total = epsilon.exp(), arb(0, 1) * self.beyond
+        for x, mass in enumerate(self.masses):
+            moved = self.masses[x - self.far] if x >= self.far else arb(0)
+            total += largest([mass - odds * moved])
+        return total
+
+
+def integers(event):
+    if event["mechanism"] == "binomial":
+        flips, mass, masses = int(event["flips"]), arb(1) / arb(2) ** int(event["flips"]), []
+        for heads in range(flips + 1):
+            masses.append(mass)
+            mass = mass * (flips - heads) / (heads + 1)
+        return Shifted(masses, int(event["sensitivity"]), arb(0))
+    if event["mechanism"] == "skellam":
+        mean, far = number(event["poisson_mean"]), int(event["sensitivity"])
+        # The first mass that is left out has no mass beyond it either, far from the mean: their ratio is below mean / x.
+        reach = int(30 * float(event["poisson_mean"]) ** 0.5 + 4 * float(event["poisson_mean"])) + 120
+        side = [(-2 * mean).exp() * (2 * mean).bessel_i(arb(x)) for x in range(reach + 1)]
+        beyond = 4 * side[reach]
+        return Shifted(side[:0:-1] + side, far, beyond + far * side[reach - far])
+    return None
+
+
 # --- Laplace, composed: the transform of the loss is (e^(ts) (s+1) + e^(-ts) e^(-t) s) / (2s+1); residues at 0, -1/2 and -1 -------------
 
 
@@ -168,12 +202,12 @@ class Laplace:
         return total
 
 
-def laplace(event):
-    if event["mechanism"] == "laplace":
-        return Laplace(number(event["scale"]), 1)
-    if event["mechanism"] == "repeat" and event["of"]["mechanism"] == "laplace":
-        return Laplace(number(event["of"]["scale"]), int(event["count"]))
-    return None
+def laplace(event, adjacency):
+    """A record sum moves by twice what one record contributes where one is replaced."""
+    one, count = (event["of"], int(event["count"])) if event["mechanism"] == "repeat" else (event, 1)
+    if one["mechanism"] not in ("laplace", "laplace_record_sum"):
+        return None
+    return Laplace(number(one["scale"]) / (2 if one["mechanism"] == "laplace_record_sum" and adjacency == "replace-one" else 1), count)
 
 
 # --- Mixtures of Gaussians on a line, whose likelihood ratio rises: a threshold decides ------------------------------------------------
@@ -282,10 +316,13 @@ def curve(event, adjacency):
     if squared is not None:
         mu = squared.sqrt()
         return (lambda epsilon: gaussian_delta(mu, epsilon)), "closed form of the Gaussian mechanism in ball arithmetic"
+    whole = integers(event)
+    if whole is not None:
+        return whole.delta, "sum over the integers in ball arithmetic"
     finite = lattice(event, adjacency)
     if finite is not None:
         return finite.delta, "exact sum over the loss of all releases in ball arithmetic"
-    lap = laplace(event)
+    lap = laplace(event, adjacency)
     if lap is not None:
         return lap.delta, "residues of the transform of the Laplace loss in ball arithmetic"
     mixed = mixtures(event, adjacency)

@@ -164,6 +164,51 @@ def plan():
     ask("truncated", repeat(100, of("truncated_poisson", "0.02", 50, 2000, g("1"))), ZERO, deltas=("1e-5",), epsilons=("1",), tags=("truncated",))
     ask("truncated", of("truncated_poisson", "0.02", 50, 2000, g("1")), ZERO, deltas=("1e-5",), epsilons=("1",), tags=("truncated",))
 
+    # Sums of records of bounded l1 norm, also in Poisson batches.
+    for b in ("0.5", "3"):
+        for adjacency, tags in ((ADD, ()), (ZERO, ()), (REPLACE, ("replace-one-sensitivity",))):
+            ask("laplace-record-sum", of("laplace_record_sum", b), adjacency, deltas=("1e-5",), epsilons=("0.3",), tags=tags)
+    ask("laplace-record-sum", repeat(10, of("laplace_record_sum", "5")), REPLACE, deltas=usual, epsilons=("1",), tags=("replace-one-sensitivity", "count-dropped"))
+    ask("laplace-record-sum", of("poisson", "0.3", of("laplace_record_sum", "1")), REPLACE, deltas=("1e-4",), epsilons=("0.005",), tags=("replace-one-sensitivity",))
+
+    # Coin flips, and differences of Poisson variables.
+    for flips, far in ((64, 3), (100, 1), (1000, 10)):
+        e = of("binomial", flips, far)
+        ask("binomial", e, REPLACE, deltas=("1e-3", "1e-6"), epsilons=("0", "0.2"))
+    for mean, far in (("0.5", 1), ("2", 1), ("50", 3)):
+        e = of("skellam", mean, far)
+        ask("skellam", e, ADD, deltas=("1e-3", "1e-6"), epsilons=("0", "0.2"))
+        if far == 1:
+            ask("skellam", repeat(5, e), ADD, deltas=("1e-3",), tags=("count-dropped",))
+
+    # Reports in a secret order.
+    for n, e0 in ((100, "0.5"), (1000, "1"), (100000, "2")):
+        ask("reports", of("shuffled_reports", n, e0), REPLACE, deltas=usual, epsilons=("0.05",))
+    for n, p, k in ((100, "0.75", 2), (1000, "0.5", 4), (50000, "0.3", 10)):
+        ask("reports", of("shuffled_responses", n, p, k), REPLACE, deltas=("0", *usual), epsilons=("0.05",))
+    ask("reports", repeat(10, of("shuffled_responses", 1000, "0.5", 4)), REPLACE, deltas=("0", "1e-6"), tags=("count-dropped",))
+    ask("reports", repeat(10, of("shuffled_reports", 1000, "1")), REPLACE, deltas=("1e-6",), tags=("count-dropped",))
+
+    # What is known by its Renyi divergences, at most xi + rho a at every order a.
+    for xi, rho in (("0", "0.1"), ("0", "2.63"), ("0.5", "0.1"), ("3", "0.01")):
+        ask("zcdp", of("zcdp", xi, rho), ZERO, deltas=usual, epsilons=("1",))
+    ask("zcdp", repeat(5, of("zcdp", "0", "0.1")), ADD, deltas=usual, epsilons=("1",), tags=("count-dropped",))
+
+    # Vectors with noise of other shapes.
+    for norm, d, b in (("l2", 3, "2"), ("linf", 10, "1"), ("l1", 4, "0.5")):
+        e = of("k_norm", norm, d, b)
+        ask("vector-noise", e, ADD, deltas=("0", "1e-6"), epsilons=("0.2",))
+        ask("vector-noise", repeat(3, e), ADD, deltas=("0", "1e-6"), tags=("count-dropped",))
+    for r, d, z in (("3", 5, "2"), ("4", 100, "3")):
+        ask("vector-noise", of("generalized_gaussian", r, d, z), ADD, deltas=usual, epsilons=("0.2",))
+
+    # Slots that may hold one record several times, and batches in a fixed order.
+    for n, m in ((1000, 10), (50, 50), (60000, 600)):
+        ask("with-replacement", of("with_replacement", n, m, g("1")), REPLACE, deltas=usual, epsilons=("0.2",), tags=("fixed-size",))
+    ask("with-replacement", of("with_replacement", 1000, 10, lap("1")), REPLACE, deltas=("1e-5",), tags=("fixed-size",))
+    ask("deterministic", of("deterministic", 1000, 100, g("2")), REPLACE, deltas=("1e-5",), epsilons=("0.5",))
+    ask("deterministic", repeat(3, of("deterministic", 1000, 100, g("2"))), ZERO, deltas=("1e-5",), tags=("count-dropped",))
+
     # Users of several records.
     ask("users", of("users", 4, g("8")), ADD, deltas=usual, epsilons=("0.5",), tags=("users",))
     ask("users", of("users", 3, s("8")), REPLACE, deltas=usual, tags=("users", "replace-one-sensitivity"))

@@ -1,6 +1,6 @@
 """Vectors as trees of dp_accounting's DpEvent."""
 
-from common import NotAsked, at, gaussian
+from common import NotAsked, at, gaussian, unknown
 
 RELATION = {"add-or-remove-one": "ADD_OR_REMOVE_ONE", "replace-one": "REPLACE_ONE", "zero-out": "REPLACE_SPECIAL"}
 
@@ -37,7 +37,7 @@ def tree(event, adjacency, over_sensitivity=False):
     if kind == "best_of":
         shape = {"poisson_runs": "math.inf", "geometric_runs": "1.0", "logarithmic_runs": "0.0"}[event["runs"]]
         return "dp.dp_event.RepeatAndSelectDpEvent(%s, %s, %s)" % (tree(event["of"], adjacency, over_sensitivity), event["mean"], shape)
-    raise NotAsked("it has no event for %s" % kind)
+    raise unknown(kind, "it has no event for %s" % kind)
 
 
 def program(vector, accountant, over_sensitivity=False):

@@ -1,4 +1,4 @@
-// What noise shaped like a norm costs at delta = 0.
+// What noise shaped like a norm and shuffled reports cost at delta = 0.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace surety::accounting {
 
-/// epsilon at delta = 0 of Laplace noise and noise shaped like a norm in any dimension, repeated and composed: the sum of their largest losses, 1 / scale each,
+/// epsilon at delta = 0 of Laplace noise, noise shaped like a norm in any dimension and shuffled reports, repeated and composed: the sum of their largest losses,
 /// within a rounding. Nothing where there is another kind. \pre the plainest form of an event. \complexity O(different releases).
 /// \source docs/proofs/closed-form.md#largest-loss.
 [[nodiscard]] std::optional<Enclosure> sum_of_largest_losses(const Event& plain);

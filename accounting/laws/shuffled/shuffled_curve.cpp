@@ -123,8 +123,7 @@ double ShuffledCurve::lower(double epsilon) const {
 
 Enclosure ShuffledCurve::delta(double epsilon) const { return {lower(epsilon), upper(epsilon)}; }
 
-Enclosure ShuffledCurve::largest_loss() const {
-  const auto& loss = randomizer_.loss;
+Enclosure LocalRandomizer::largest_loss() const {
   if (loss.radius() == 0) return {static_cast<double>(loss.value()), static_cast<double>(loss.value())};
   return {rounded_down(loss.lower()), rounded_up(loss.upper())};
 }

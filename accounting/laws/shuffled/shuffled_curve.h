@@ -35,6 +35,8 @@ struct LocalRandomizer {
   [[nodiscard]] static LocalRandomizer of(const Event& event);
 
   [[nodiscard]] bool is_known() const { return categories > 0; }
+  /// The largest loss of one report and of any shuffle of reports, which some outcome attains.
+  [[nodiscard]] Enclosure largest_loss() const;
 };
 
 /// The curve of `reports` shuffled reports under replace-one, in either order of the neighbours.
@@ -62,8 +64,7 @@ class ShuffledCurve {
   [[nodiscard]] double lower(double epsilon) const;
   /// Encloses inf {epsilon >= 0 : delta(epsilon) <= delta}. \complexity some twenty deltas.
   [[nodiscard]] Enclosure epsilon(double delta) const;
-  /// The largest loss, which some outcome attains.
-  [[nodiscard]] Enclosure largest_loss() const;
+  [[nodiscard]] Enclosure largest_loss() const { return randomizer_.largest_loss(); }
   /// Encloses a curve that costs no more, and is that of one pair which is its own reverse; nothing where none is known.
   [[nodiscard]] std::optional<Enclosure> attained(double epsilon) const;
 

@@ -236,6 +236,22 @@ TEST(LeastMu, OfPartsIsAtMostTheirSum) {
 }
 
 // The chord between two points of a curve lies above it: what is between them is covered, too. A cell that trusts its ends alone misses it.
+TEST(Risk, OfNothingIsNoNegativeZero) {
+  const auto found = true_positive_rate(parse_event("gaussian(1)", Adjacency::add_or_remove_one), Probability{1e-300});
+  EXPECT_EQ(found.lower, 0);
+  EXPECT_FALSE(std::signbit(found.lower));
+}
+
+// Slopes of chords are far below the range of double there. A batch that shows all but e^-1000 of a record: true positives 0.01 (1 - s) at false positives of
+// about 0.01 s e^-1000, so mu is about Phi^-1(0.01) - Phi^-1(e^-1005).
+TEST(CoveringMu, IsOfSecondOrderAtHugeLosses) {
+  const Event event = parse_event("poisson(0.01, laplace(0.001))", Adjacency::add_or_remove_one);
+  const auto found =
+      covering_mu([&](Epsilon at) { return quick_delta(event, at, {.width = 1e-3}); }, Epsilon{1000}, {.width = 1e-6, .evaluations = 40});
+  EXPECT_NEAR(found.lower, -2.3263 + 44.72, 0.2);
+  EXPECT_LE(found.width(), 1e-3);
+}
+
 TEST(CoveringMu, CoversBetweenItsPoints) {
   const PrivacyCurve curve = [](Epsilon at) {
     const double x = std::exp(at.value());

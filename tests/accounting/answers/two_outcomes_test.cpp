@@ -132,5 +132,12 @@ TEST(TwoOutcomes, MeetTheUpperBoundsOfWhatStatesDivergences) {
   EXPECT_TRUE(two_outcomes(event_of("repeat(1, zcdp(0.1))"), Delta{1e-6}));
 }
 
+TEST(TwoOutcomes, BoundQuickEpsilonsToo) {
+  const Event event = parse_event("zcdp(1)", Adjacency::zero_out);
+  const auto quick = quick_epsilon(event, Delta{1e-6});
+  EXPECT_GT(quick.lower, 7.76);
+  EXPECT_LT(quick.upper, 7.77);
+}
+
 }  // namespace
 }  // namespace surety::accounting::two_outcomes_test

@@ -86,6 +86,70 @@ TEST(Solve, WhatNoCountReachesIsRefusedWithWhatIsReachable) {
   EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "with a count of 1 epsilon is still")) << refusal;
 }
 
+// At delta 0 the largest loss decides, and it does not depend on the number of reports. A law on a grid for each number took a minute.
+TEST(Solve, OfDeltaZeroAsksForTheLargestLoss) {
+  const Target pure{.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one};
+  const auto solved = [&](const std::string& text) {
+    return solve(
+        [&](double x) {
+          return parse_event(text, pure.adjacency, {{"x", x}});
+        },
+        pure, parameter_of(text, pure.adjacency, "x"), accounting::best_cost(pure));
+  };
+  const auto refusal = refusal_of([&] { return solved("repeat(10, shuffled_responses(x, 0.5, 4))"); });
+  EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "epsilon is still 10.98612")) << refusal;
+  const auto found = solved("repeat(10, shuffled_responses(1000, x, 4))");
+  const double odds = std::exp(0.1) / 3;
+  EXPECT_NEAR(found.value, odds / (1 + odds), 1e-12);
+  EXPECT_EQ(found.delta, (Enclosure{0, 0}));
+  EXPECT_TRUE(found.failing && found.failing_is_proved);
+}
+
+TEST(Solve, StartsAtTheLeastNumberThatTheEventTakes) {
+  const Target wanted{.epsilon = Epsilon{0.5}, .delta = Delta{1e-5}, .adjacency = Adjacency::replace_one};
+  const auto solved = [&](const std::string& text) {
+    return solve(
+        [&](double x) {
+          return parse_event(text, wanted.adjacency, {{"x", x}});
+        },
+        wanted, parameter_of(text, wanted.adjacency, "x"), accounting::best_cost(wanted));
+  };
+  const auto all = solved("without_replacement(x, 20, gaussian(100))");
+  EXPECT_EQ(all.value, 20);
+  EXPECT_FALSE(all.failing);
+  const auto some = solved("without_replacement(x, 20, gaussian(1))");
+  EXPECT_EQ(some.failing, some.value - 1);
+  EXPECT_GT(some.value, 20);
+}
+
+TEST(Solve, FindsEveryRhoOfDouble) {
+  for (const double rho : {1e308, 1e-308}) {
+    const auto found = solve(
+        [&](double x) {
+          return parse_event("zcdp(x)", adjacency, {{"x", x}});
+        },
+        RhoTarget{.most = Rho{rho}, .adjacency = adjacency}, parameter_of("zcdp(x)", adjacency, "x"));
+    EXPECT_LE(found.value, rho);
+    EXPECT_GE(found.value, rho * (1 - 1e-9));
+    EXPECT_TRUE(found.failing) << rho;
+  }
+}
+
+// The search compares upper ends of grids of its own; an account looks at both ends.
+TEST(Solve, IsMetByAnAccountToo) {
+  const Target wanted = target(1, 1e-6);
+  for (const std::string text :
+       {"compose(gaussian(x), repeat(3, laplace(5)))", "repeat(3, allocated(10, gaussian(x)))", "repeat(10, zcdp(x))"}) {
+    accounting::BestCost cost{wanted};
+    auto functions = cost.functions();
+    const auto event = [&](double x) { return parse_event(text, adjacency, {{"x", x}}); };
+    const auto found = solve(event, wanted, parameter_of(text, adjacency, "x"), functions);
+    EXPECT_LE(accounting::best_epsilon(found.event, wanted.delta).value.upper, wanted.epsilon.value()) << text;
+    EXPECT_LE(found.gap, 2e-4) << text;
+    EXPECT_EQ(found.event, event(found.value)) << text;
+  }
+}
+
 /// The cost of one gaussian(x), of which nobody knows anything below `least`; counts the questions there.
 CostFunctions known_from(double least, int& unanswered) {
   const auto require_known = [least, &unanswered](const Event& event) {

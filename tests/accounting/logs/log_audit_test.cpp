@@ -180,15 +180,15 @@ TEST(LogAudit, OfAHistoryIsThatOfItsComposition) {
 
 TEST(LogRisk, IsThatOfEachReading) {
   const auto log = run_log_from_json(
-      R"({"version": 1, "sampler": "shuffled", "noise_multiplier": 2, "records": 1000, "batch_size": 50, "steps": 50, "adjacency": "zero-out"})");
-  const auto found = risk_of_log(log, {.only = {LoggedSampler::by_record}});
+      R"({"version": 1, "sampler": "shuffled", "noise_multiplier": 20, "records": 100, "batch_size": 50, "steps": 5, "adjacency": "zero-out"})");
+  const auto found = risk_of_log(log, {.only = {LoggedSampler::by_record}}, {.false_positive_rates = {Probability{0.001}}});
   ASSERT_EQ(found.readings.size(), 2U);
-  const auto exact = parse_event("cyclic(20, 50, 1, gaussian(2))", zero_out);
+  const auto exact = parse_event("cyclic(2, 5, 1, gaussian(20))", zero_out);
   EXPECT_EQ(found.readings.back().risk->advantage, advantage(exact));
   EXPECT_EQ(found.readings.back().risk->rates[0].true_positive_rate, true_positive_rate(exact, Probability{0.001}));
   const auto& between = *found.proved()->risk;
-  EXPECT_EQ(between.advantage.lower, advantage(parse_event("repeat(2, shuffled(1000, 50, gaussian(2)))", zero_out)).lower);
-  EXPECT_EQ(between.advantage.upper, advantage(parse_event("repeat(3, shuffled(1000, 50, gaussian(2)))", zero_out)).upper);
+  EXPECT_EQ(between.advantage.lower, advantage(parse_event("repeat(2, shuffled(100, 50, gaussian(20)))", zero_out)).lower);
+  EXPECT_EQ(between.advantage.upper, advantage(parse_event("repeat(3, shuffled(100, 50, gaussian(20)))", zero_out)).upper);
 }
 
 // One record of 1001 is in no batch of 500: the lower bound of an epoch that holds all of them says nothing.

@@ -301,6 +301,11 @@ def test_jax_privacys_events() -> None:
         ("ExponentialMechanismDpEvent", {"epsilon": 1.5}, REPLACE, "exponential(1.5)"),
         ("PermuteAndFlipDpEvent", {"epsilon": 1.5}, REPLACE, "pure(1.5)"),
         ("PermuteAndFlipDpEvent", {"epsilon": math.inf}, REPLACE, "epsilon is inf, must be finite"),
+        ("RandomAllocationDpEvent", {"event": de.GaussianDpEvent(2.0), "num_selected": 10, "num_steps": 100}, ADD, "allocated(100, 10, gaussian(2.0))"),
+        ("RandomAllocationDpEvent", {"event": de.GaussianDpEvent(2.0), "num_selected": 1, "num_steps": 100}, REPLACE, "allocated(100, record_sum(2.0))"),
+        ("RandomAllocationDpEvent", {"event": de.GaussianDpEvent(2.0), "num_selected": 0, "num_steps": 100}, ADD, None),
+        ("RandomAllocationDpEvent", {"event": de.LaplaceDpEvent(2.0), "num_selected": 1, "num_steps": 100}, ADD, "LaplaceDpEvent, must be GaussianDpEvent"),
+        ("RandomAllocationDpEvent", {"event": de.GaussianDpEvent(2.0), "num_selected": 1, "num_steps": 9.5}, ADD, "num_steps is 9.5, must be a whole number"),
     ],
 )
 def test_classes_of_later_versions(name: str, fields: dict[str, Any], relation: Any, text: str | None) -> None:

@@ -227,6 +227,17 @@ def _choice(event: Any, word: str) -> str | None:
     return None if epsilon == 0 else f"{word}({epsilon!r})"
 
 
+def _allocated(event: Any, adjacency: str) -> str | None:
+    """Each record is in exactly so many of the steps, uniform and independent of all others."""
+    steps, selected = _whole(event.num_steps, event, "num_steps"), _whole(event.num_selected, event, "num_selected")
+    if selected == 0:
+        return None
+    if type(event.event) is not dp_event.GaussianDpEvent:
+        raise Untranslatable(event, f"its event is {name_of(event.event)}, must be GaussianDpEvent")
+    inside = _sum_event(event.event.noise_multiplier, event, adjacency)
+    return f"allocated({steps}, {inside})" if selected == 1 else f"allocated({steps}, {selected}, {inside})"
+
+
 def _not_private(event: dp_event.NonPrivateDpEvent, adjacency: str) -> str | None:
     raise _NotPrivate
 
@@ -257,6 +268,7 @@ _LATER: dict[str, Callable[[Any, str], str | None]] = {
     "DiscreteGaussianDpEvent": _discrete_gaussian,
     "ExponentialMechanismDpEvent": lambda event, adjacency: _choice(event, "exponential"),
     "PermuteAndFlipDpEvent": lambda event, adjacency: _choice(event, "pure"),
+    "RandomAllocationDpEvent": _allocated,
 }
 _TRANSLATIONS.update({getattr(dp_event, name): translation for name, translation in _LATER.items() if hasattr(dp_event, name)})
 

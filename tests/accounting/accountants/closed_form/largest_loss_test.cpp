@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <support/real.h>
 #include <surety/accounting/accountants/closed_form/closed_form.h>
@@ -74,6 +78,48 @@ TEST(LargestLoss, IsApproachedAndNeverPassed) {
     EXPECT_LE(largest, claim * (1 + 1e-12)) << names[static_cast<std::size_t>(kind)];
     EXPECT_GT(largest, claim * (1 - 1e-3)) << names[static_cast<std::size_t>(kind)];
   }
+}
+
+/// The largest log-ratio of any histogram of reports by randomized response, one record at 0 or 1 and the others at `others`, from all reports in order.
+double largest_of_reports(double truth, int categories, const std::vector<int>& others) {
+  const double other = (1 - truth) / (categories - 1);
+  std::map<std::vector<int>, std::pair<double, double>> histograms;
+  std::vector<int> reports(others.size() + 1);
+  const auto add = [&](const auto& self, std::size_t place, double shared) -> void {
+    if (place == reports.size()) {
+      std::vector<int> counts(static_cast<std::size_t>(categories));
+      for (const int one : reports) ++counts[static_cast<std::size_t>(one)];
+      auto& [first, second] = histograms[counts];
+      first += shared * (reports[0] == 0 ? truth : other);
+      second += shared * (reports[0] == 1 ? truth : other);
+      return;
+    }
+    for (int value = 0; value < categories; ++value) {
+      reports[place] = value;
+      self(self, place + 1, place == 0 ? shared : shared * (others[place - 1] == value ? truth : other));
+    }
+  };
+  add(add, 0, 1);
+  double largest = 0;
+  for (const auto& [counts, both] : histograms) largest = std::max(largest, std::abs(std::log(both.first / both.second)));
+  return largest;
+}
+
+TEST(LargestLoss, OfAShuffleIsThatOfOneReport) {
+  for (const auto& [truth, categories] : {std::pair{0.7, 2}, {0.5, 3}, {0.2, 3}, {0.1, 4}}) {
+    const auto claim = [&](const std::string& text, int times) {
+      return epsilon_at(parse_event(fmt::format("repeat({}, {})", times, text), Adjacency::replace_one), 0);
+    };
+    for (const std::vector<int>& others : {std::vector{0}, {1, 1}, {0, 1, 1}, {1, 0, 1, 0, 1}}) {
+      const double truly = largest_of_reports(truth, categories, others);
+      const auto found = claim(fmt::format("shuffled_responses({}, {}, {})", others.size() + 1, truth, categories), 3);
+      EXPECT_NEAR(found.lower, 3 * truly, 1e-12) << truth << " " << categories;
+      EXPECT_NEAR(found.upper, 3 * truly, 1e-12) << truth << " " << categories;
+    }
+  }
+  EXPECT_EQ(epsilon_at(parse_event("compose(laplace(2), repeat(4, shuffled_reports(1000, 0.25)))", Adjacency::replace_one), 0),
+            (Enclosure{1.5, 1.5}));
+  EXPECT_THROW(epsilon_at(parse_event("repeat(2, shuffled_reports(1000, 0.25))", Adjacency::replace_one), 1e-300), Error);
 }
 
 }  // namespace
