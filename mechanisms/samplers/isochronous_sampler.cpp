@@ -110,7 +110,6 @@ struct IsochronousSampler::Tables {
     place_digits = fast.has_third_word ? 64 : digits_of_two_words;
     fast.place_digits = std::min(law.is_rounded ? place_digits : log2_width, 52);
     fast.place_unit = std::ldexp(1.0, -fast.place_digits);
-    fast.saturating_index = std::ldexp(1.0, 63 - log2_width);
     fast.rate = rate_at(first_precision).enclosure().upper;
     fast.acceptance_margin = std::max(2 * fast.acceptance_unit, 0x1p-43);
     // The slope of the loss in block i is at most (2 i + 2) rate.

@@ -46,8 +46,6 @@ struct TrialConstants {
   /// A difference of U and what is accepted that leaves a trial in doubt, and what is added to it for the block i, i + 1 times.
   double acceptance_margin = 0;
   double margin_per_index = 0;
-  /// The least index whose block is beyond 2^63.
-  double saturating_index = 0;
 };
 
 /// What the loops make of a block. Masks are 0 or -1.

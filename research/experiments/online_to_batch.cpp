@@ -280,7 +280,7 @@ std::vector<Method> methods_for(const Setting<O>& setting) {
   const Count features{setting.dimension};
   const std::vector<double> zero(setting.dimension, 0.0);
   const L2Ball ball{Radius{setting.radius}};
-  const Diameter diameter{2 * setting.radius};
+  const optimizers::Diameter diameter{2 * setting.radius};
   const auto t = static_cast<double>(setting.steps);
 
   const OnlineToBatchOptions plain{.steps = steps, .scale = FixedScale{ClippingNorm{setting.clip}}};
