@@ -80,7 +80,7 @@ SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::i
 
 std::span<const TrialPath> available_paths() {
   static constexpr std::array all{TrialPath::baseline, TrialPath::avx2, TrialPath::avx512};
-  static const std::size_t count = [] {
+  static const std::size_t count = []() -> std::size_t {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return 3;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 2;
