@@ -19,7 +19,7 @@ namespace {
 TEST(ObjectivePerturbation, LosesNoMoreThanItIsCharged) {
   const TemporaryFolder folder;
   constexpr double delta = 1e-3;
-  constexpr std::uint64_t runs = 10'000;
+  constexpr std::uint64_t runs = 20'000;
   ObjectivePerturbationOptions options{
       .records = Count{1}, .noise_multiplier = NoiseMultiplier{1}, .epsilon = Epsilon{2}, .regularization = Regularization{20}};
   options.clip = ClippingNorm{0.1};
@@ -29,7 +29,7 @@ TEST(ObjectivePerturbation, LosesNoMoreThanItIsCharged) {
   const auto events = objective_perturbation_events(options, perturbed_loss(LogisticLoss{}));
   const auto hits = [&](double label) {
     auto reservation = ledger.reserve({.event = repeat(Count{runs}, plan(options, LogisticLoss{})), .not_private = true});
-    mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 40)};
+    mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 43)};
     NoisyPerturbingReleaser releaser{reservation, bits};
     const Dataset data = Dataset::dense(1, {1e6}, {label});
     std::uint64_t count = 0;

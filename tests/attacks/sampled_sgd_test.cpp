@@ -281,7 +281,7 @@ Audit audit_of_epochs(const MakeReleaser& make_releaser, bool is_dealt_once) {
     EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeat(Count{epoch_runs}, planned)));
     return found;
   };
-  const double lower = reference::empirical_epsilon(hits({0, 0, 1}, 3), hits({0, 0}, 4), delta, alpha);
+  const double lower = reference::empirical_epsilon(hits({0, 0, 1}, 5), hits({0, 0}, 6), delta, alpha);
   const double charged = accounting::best_epsilon(planned, Delta{delta}).value.upper;
   ::testing::Test::RecordProperty("lower_over_upper", std::to_string(lower / charged));
   return {lower, charged};
