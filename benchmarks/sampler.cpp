@@ -2,21 +2,23 @@
 // sampler/<law>_doubles: as doubles on a grid; sampler/two_threads/<law>: two threads, each with its own bits, against the wall clock.
 // release/<law>: noise for 10^6 coordinates of a query on the grid, as doubles; release/<law>_in_place: over 10^6 doubles, rounded to the
 // grid first. insecure/*: samplers without exactness or cryptographic bits, for comparison. scalar/*: one sample per call.
-//
-// asked_for is the least number of items per second that is asked for.
+// path/<instructions>/<law>/<scale>: isochronous samplers by each of the loops that this processor has.
 #include <benchmark/benchmark.h>
 
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/normal_distribution.hpp>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/samplers/exact_rounding.h>
+#include <surety/mechanisms/samplers/trial_loops.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -26,8 +28,6 @@ constexpr std::size_t batch = 1 << 16;
 void count_items(benchmark::State& state, std::size_t items) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(items));
 }
-
-void ask_for(benchmark::State& state, double millions) { state.counters["asked_for"] = millions * 1e6; }
 
 void fill(benchmark::State& state, const LatticeNoise& noise) {
   SystemBits bits;
@@ -47,35 +47,50 @@ void fill_doubles(benchmark::State& state, const LatticeNoise& noise) {
     benchmark::DoNotOptimize(samples.data());
   }
   count_items(state, batch);
-  ask_for(state, 100);
 }
 
 std::uint64_t argument(const benchmark::State& state) { return static_cast<std::uint64_t>(state.range(0)); }
 RoundedGaussian gaussian_of(const benchmark::State& state) { return RoundedGaussian{StepSigma{static_cast<double>(state.range(0))}}; }
 RoundedLaplace laplace_of(const benchmark::State& state) { return RoundedLaplace{StepScale{static_cast<double>(state.range(0))}}; }
 
-void gaussian(benchmark::State& state) {
-  fill(state, gaussian_of(state));
-  ask_for(state, 100);
-}
-void laplace(benchmark::State& state) {
-  fill(state, laplace_of(state));
-  ask_for(state, 100);
-}
+void gaussian(benchmark::State& state) { fill(state, gaussian_of(state)); }
+void laplace(benchmark::State& state) { fill(state, laplace_of(state)); }
 void gaussian_doubles(benchmark::State& state) { fill_doubles(state, gaussian_of(state)); }
 void laplace_doubles(benchmark::State& state) { fill_doubles(state, laplace_of(state)); }
 void gaussian_on_threads(benchmark::State& state) { fill(state, gaussian_of(state)); }
-void discrete_gaussian(benchmark::State& state) {
-  fill(state, DiscreteGaussianNoise{{argument(state) * argument(state), 1}});
-  if (state.range(0) <= 100) ask_for(state, 200);
-}
-void discrete_laplace(benchmark::State& state) {
-  fill(state, DiscreteLaplaceNoise{{argument(state), 1}});
-  ask_for(state, 100);
-}
+void discrete_gaussian(benchmark::State& state) { fill(state, DiscreteGaussianNoise{{argument(state) * argument(state), 1}}); }
+void discrete_laplace(benchmark::State& state) { fill(state, DiscreteLaplaceNoise{{argument(state), 1}}); }
 void geometric(benchmark::State& state) { fill(state, GeometricNoise{{argument(state), 1}}); }
 void binomial(benchmark::State& state) { fill(state, BinomialNoise{argument(state)}); }
 void skellam(benchmark::State& state) { fill(state, SkellamNoise{static_cast<double>(state.range(0))}); }
+
+/// The same samples by each loop.
+const bool paths_are_registered = [] {
+  const auto add = [](TrialPath path, const std::string& law, const IsochronousSampler& sampler) {
+    benchmark::RegisterBenchmark(("path/" + std::string{name_of(path)} + "/" + law).c_str(), [=](benchmark::State& state) {
+      SystemBits bits;
+      std::vector<std::int64_t> samples(batch);
+      for (auto _ : state) {
+        sampler.fill(samples, bits, path);
+        benchmark::DoNotOptimize(samples.data());
+      }
+      count_items(state, batch);
+    });
+  };
+  for (const auto path : available_paths()) {
+    for (const int log2_scale : {-1, 0, 1, 2, 10, 20, 40}) {
+      const double scale = std::ldexp(1.0, log2_scale);
+      const std::string text = log2_scale < 0 ? "0.5" : "2^" + std::to_string(log2_scale);
+      add(path, "gaussian/" + text, IsochronousSampler::rounded_gaussian(scale));
+      add(path, "laplace/" + text, IsochronousSampler::rounded_laplace(scale));
+      if (log2_scale >= 0) add(path, "discrete_laplace/" + text, IsochronousSampler::discrete_laplace({std::uint64_t{1} << log2_scale, 1}));
+      if (log2_scale >= 0 && log2_scale < 32) {
+        add(path, "discrete_gaussian/" + text, IsochronousSampler::discrete_gaussian({std::uint64_t{1} << 2 * log2_scale, 1}));
+      }
+    }
+  }
+  return true;
+}();
 
 void one_at_a_time(benchmark::State& state) {
   SystemBits bits;
