@@ -335,8 +335,9 @@ struct IsochronousSampler::Tables {
       in_doubt |= t < UnsignedWide{1} << 16;
       const FixedPoint real{t << (FixedPoint::digits - 64 - fast.index_digits)};
       const double rough = small_to_double(index_digits(words[0])) * 0x1p-52 + small_to_double(further[0] >> 12) * 0x1p-104 + 0x1p-118;
-      const double nearest = (fast.log_factor - rough_log(rough)) * fast.indices_per_log + 0x1.8p52;
-      const std::uint64_t j = std::bit_cast<std::uint64_t>(nearest) & 0x7ffffffffffff;
+      // Towards zero, in whatever direction doubles are rounded here: at least 1/4 for all T below 1.
+      const double nearest = (fast.log_factor - rough_log(rough)) * fast.indices_per_log + 0.5;
+      const auto j = static_cast<std::uint64_t>(static_cast<std::int64_t>(nearest));
       const UnsignedWide limit = UnsignedWide{largest_loss} << FixedPoint::digits;
       const UnsignedWide exponent = where(j != 0, index_rate.times(j).value - log_factor.value);
       const FixedPoint survival = fixed_point::exp_of_minus({select(exponent < limit, exponent, limit)});

@@ -24,6 +24,7 @@
 #include <surety/mechanisms/samplers/trial_loops.h>
 
 #include <support/discrete_laws.h>
+#include <support/foreign_floating_point.h>
 #include <support/lattice.h>
 #include <support/real.h>
 #include <support/scripted_bits.h>
@@ -505,6 +506,22 @@ TEST(IsochronousSampler, ABlockGivesWhatItsTrialsGive) {
           count, words.data(), further, [] { return std::uint64_t{0}; }, path, samples.data());
       EXPECT_EQ((std::vector<std::int64_t>{samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(accepted)}), expected)
           << name_of(path);
+    }
+  }
+}
+
+TEST(IsochronousSampler, ForeignFloatingPointChangesNothing) {
+  for (const auto& law : all_laws()) {
+    const auto draw = [&law] {
+      ReplayBits source{14};
+      std::vector<std::int64_t> samples(300);
+      law.sampler.fill(samples, source);
+      for (int i = 0; i < 300; ++i) samples.push_back(law.sampler(source));
+      return samples;
+    };
+    const auto expected = draw();
+    for (const auto& environment : reference::foreign_environments()) {
+      EXPECT_EQ(reference::in(environment, draw), expected) << law.name << " " << environment.name;
     }
   }
 }
