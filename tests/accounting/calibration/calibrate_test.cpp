@@ -164,10 +164,12 @@ RC_GTEST_PROP(Calibrate, NeedsLessNoiseForALargerBudget, ()) {
   const double epsilon = draw_log_uniform(1e-3, 50);
   const double delta = draw_log_uniform(1e-100, 0.05);
   const double at = calibrate(one_release, target(epsilon, delta), Zcdp{}).value.value();
-  // Of small epsilons the total variation, at most 1 / 2z, is the bound, which does not depend on epsilon.
-  const bool is_by_total_variation = at <= 0.5 / delta * (1 + 1e-9) && at >= 0.5 / delta * (1 - 1e-9);
+  // Of small epsilons the total variation x is the bound, which does not depend on epsilon: x log((1 + x) / (1 - x)) = rho = 1 / (2 z^2).
+  const double by_total_variation = 1 / std::sqrt(2 * delta * (std::log1p(delta) - std::log1p(-delta)));
+  const bool is_by_total_variation = std::abs(at / by_total_variation - 1) < 1e-9;
   const double larger = calibrate(one_release, target(epsilon * draw_log_uniform(1.001, 3), delta), Zcdp{}).value.value();
-  RC_ASSERT(larger < at || (is_by_total_variation && larger <= at));
+  // The search ends at the next doubles, on either side.
+  RC_ASSERT(larger < at || (is_by_total_variation && larger <= at * (1 + 1e-12)));
   RC_ASSERT(calibrate(one_release, target(epsilon, delta * draw_log_uniform(1.001, 3)), Zcdp{}).value.value() < at);
 }
 
