@@ -50,7 +50,7 @@ Enclosure largest_loss(const Event& event, const Effort& effort) {
   }
 }
 
-/// Of huge losses a curve is wanted to a share of them: grids of the usual width have so many points that their rounding is what is wide. Whoever
+/// A curve of huge losses needs only a relative width: a grid of the usual width has so many points that their rounding makes the answer wide. Whoever
 /// requests less than the usual width gets it.
 Effort effort_of_curve(const Event& event, const Effort& effort) {
   constexpr double share = 1e-6;

@@ -20,7 +20,7 @@ namespace surety::mechanisms {
 namespace {
 
 // Proved: docs/proofs/samplers.md#isochronous
-/// So that a sample is within a factor of 32 of saturation only with negligible probability.
+/// These leave 8 standard deviations and 32 scales before samples saturate.
 constexpr int log2_largest_gaussian = 60;
 constexpr int log2_largest_exponential = 58;
 /// Blocks per scale of a wide distribution: from 1 to 2 of Gaussian weights, from 8 to 16 of exponential ones.

@@ -7,9 +7,9 @@
 //     narrow     The index is the magnitude, and the trial is accepted. Scale below narrow_limit.
 //     wide       The index is that of the block [i w, (i + 1) w), w = 2^b, with the weight of its lower end; V is the place in the block, and
 //                the trial is accepted when U is below the density over that of the block's lower end.
-//   A block      At most 256 trials are made together. Doubles decide each of them, or leave it in doubt: with probability 2^-38, whatever it
-//                holds. Once for each block, whether it is needed or not, arithmetic of 120 digits decides the one that was in doubt from
-//                one further word of each of T, U and V. If two were in doubt, with probability 2^-61, interval arithmetic decides.
+//   A block      At most 256 trials are made together. Doubles decide a trial or leave it in doubt, with probability at most 2^-38. Once for each
+//                block, whether it is needed or not, arithmetic of 120 digits decides the one that was in doubt from one further word of
+//                each of T, U and V. If two were in doubt, with probability at most 2^-61, interval arithmetic decides.
 //
 // No branch, address or instruction of variable duration depends on what a trial holds, but for that last case. How many trials there are
 // shows, and is independent of the values that are accepted.

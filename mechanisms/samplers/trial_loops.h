@@ -13,7 +13,7 @@
 
 namespace surety::mechanisms {
 
-/// Those that this processor has, the slowest first.
+/// The paths that this processor has, the slowest first.
 [[nodiscard]] std::span<const TrialPath> available_paths();
 [[nodiscard]] TrialPath fastest_path();
 [[nodiscard]] std::string_view name_of(TrialPath path);
