@@ -223,43 +223,13 @@ struct IsochronousSampler::Tables {
 
   // ---- A trial, by definition ----
 
-  /// Whether T < S(j); draws a word exactly where S(j) lies strictly inside the interval that T is known to be in.
-  [[nodiscard]] bool reaches(LazyReal& t, std::uint64_t j, Weights& known, const NextWord& next) const {
-    for (mpfr_prec_t precision = t.precision();;) {
-      const Interval threshold = survival(j, precision, known);
-      const Interval low = t.low(precision);
-      const Interval high = t.high(precision);
-      // A threshold is positive, also where its enclosure underflows to zero.
-      const bool is_from_zero = mpfr_zero_p(low.lower()) != 0;
-      if (!is_from_zero && surely_below(threshold, low)) return false;
-      if (surely_below(high, threshold)) return true;
-      if ((is_from_zero || surely_below(low, threshold)) && surely_below(threshold, high)) {
-        t.extend(next());
-        precision = std::max(precision, t.precision());
-      } else {
-        precision *= 2;
-      }
-    }
-  }
-
-  /// The largest index that T reaches, by doubling strides and bisection.
+  /// The largest index that T reaches.
   [[nodiscard]] std::uint64_t search(LazyReal& t, const NextWord& next) const {
-    constexpr std::uint64_t limit = std::uint64_t{1} << 63;
-    std::uint64_t low = 0;
-    std::uint64_t high = limit;
     Weights known;
-    for (std::uint64_t stride = 1; stride < limit - low; stride *= 2) {
-      if (!reaches(t, low + stride, known, next)) {
-        high = low + stride;
-        break;
-      }
-      low += stride;
-    }
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (reaches(t, middle, known, next) ? low : high) = middle;
-    }
-    return low;
+    return last_that_holds(0, std::uint64_t{1} << 63, [&](std::uint64_t j) {
+      return is_surely_below(
+          t, [&](mpfr_prec_t precision) { return survival(j, precision, known); }, next);
+    });
   }
 
   /// Whether U < exp(-loss) at the place V of block i. Draws a word for each of V (of a rounded distribution) and U as long as what is known of

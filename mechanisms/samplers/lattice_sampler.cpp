@@ -203,43 +203,16 @@ struct LatticeSampler::Tables {
 
   // ---- One sample, decided from its words ----
 
-  /// Whether T < S(j); draws a word exactly where S(j) lies strictly inside the interval that T is known to be in.
+  /// Whether T < S(j).
   [[nodiscard]] bool reaches(LazyReal& t, std::uint64_t j, Weights& known, const NextWord& next) const {
-    for (mpfr_prec_t precision = t.precision();;) {
-      const Interval threshold = survival(j, precision, known);
-      const Interval low = t.low(precision);
-      const Interval high = t.high(precision);
-      // A threshold is positive, also where its enclosure underflows to zero.
-      const bool is_from_zero = mpfr_zero_p(low.lower()) != 0;
-      if (!is_from_zero && surely_below(threshold, low)) return false;
-      if (surely_below(high, threshold)) return true;
-      if ((is_from_zero || surely_below(low, threshold)) && surely_below(threshold, high)) {
-        t.extend(next());
-        precision = std::max(precision, t.precision());
-      } else {
-        precision *= 2;
-      }
-    }
+    return is_surely_below(
+        t, [&](mpfr_prec_t precision) { return survival(j, precision, known); }, next);
   }
 
-  /// The largest index that T reaches, at least `reached`, by doubling strides and bisection.
+  /// The largest index that T reaches, at least `reached`.
   [[nodiscard]] std::uint64_t search(LazyReal& t, std::uint64_t reached, const NextWord& next) const {
-    const std::uint64_t limit = (is_wide ? tail : law.largest()) + 1;
-    std::uint64_t low = reached;
-    std::uint64_t high = limit;
     Weights known;
-    for (std::uint64_t stride = 1; stride < limit - low; stride *= 2) {
-      if (!reaches(t, low + stride, known, next)) {
-        high = low + stride;
-        break;
-      }
-      low += stride;
-    }
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (reaches(t, middle, known, next) ? low : high) = middle;
-    }
-    return low;
+    return last_that_holds(reached, (is_wide ? tail : law.largest()) + 1, [&](std::uint64_t j) { return reaches(t, j, known, next); });
   }
 
   /// The same with the help of the table.

@@ -1,6 +1,7 @@
 // Reals of which the first binary digits are known, and decisions about them by interval arithmetic, for what samplers decide exactly.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <surety/base/numbers/interval.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/samplers/trial.h>
 
 namespace surety::mechanisms {
@@ -75,5 +77,45 @@ class LazyReal {
 };
 
 [[nodiscard]] inline bool surely_below(const Interval& a, const Interval& b) { return mpfr_lessequal_p(a.upper(), b.lower()) != 0; }
+
+/// Whether t is below a positive real number; draws a word exactly where the number lies strictly inside the interval that t is known to be in.
+template <class Enclose>
+[[nodiscard]] bool is_surely_below(LazyReal& t, Enclose enclose, const NextWord& next) {
+  for (mpfr_prec_t precision = t.precision();;) {
+    const Interval threshold = enclose(precision);
+    const Interval low = t.low(precision);
+    const Interval high = t.high(precision);
+    // The number is positive, also where its enclosure underflows to zero.
+    const bool is_from_zero = mpfr_zero_p(low.lower()) != 0;
+    if (!is_from_zero && surely_below(threshold, low)) return false;
+    if (surely_below(high, threshold)) return true;
+    if ((is_from_zero || surely_below(low, threshold)) && surely_below(threshold, high)) {
+      t.extend(next());
+      precision = std::max(precision, t.precision());
+    } else {
+      precision *= 2;
+    }
+  }
+}
+
+/// The last number below `limit` of which `holds` is true, by doubling strides and bisection. \pre it is true of `first` and of no number after one of
+/// which it is false.
+template <class Holds>
+[[nodiscard]] std::uint64_t last_that_holds(std::uint64_t first, std::uint64_t limit, Holds holds) {
+  std::uint64_t low = first;
+  std::uint64_t high = limit;
+  for (std::uint64_t stride = 1; stride < limit - low; stride *= 2) {
+    if (!holds(low + stride)) {
+      high = low + stride;
+      break;
+    }
+    low += stride;
+  }
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (holds(middle) ? low : high) = middle;
+  }
+  return low;
+}
 
 }  // namespace surety::mechanisms

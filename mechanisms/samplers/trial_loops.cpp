@@ -16,16 +16,6 @@ namespace {
 
 namespace baseline {
 constexpr std::size_t lanes = 2;
-typedef std::uint64_t LaneWords __attribute__((vector_size(8 * lanes)));
-/// Stores the lanes whose mask is set one after the other, and perhaps one more. Returns how many they are.
-SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::int64_t* to) {
-  std::size_t gathered = 0;
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    to[gathered] = static_cast<std::int64_t>(values[lane]);
-    gathered -= masks[lane];
-  }
-  return gathered;
-}
 #include <surety/mechanisms/samplers/trial_loops.inc>
 }  // namespace baseline
 
@@ -38,15 +28,6 @@ SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::i
 #endif
 namespace avx2 {
 constexpr std::size_t lanes = 4;
-typedef std::uint64_t LaneWords __attribute__((vector_size(8 * lanes)));
-SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::int64_t* to) {
-  std::size_t gathered = 0;
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    to[gathered] = static_cast<std::int64_t>(values[lane]);
-    gathered -= masks[lane];
-  }
-  return gathered;
-}
 #include <surety/mechanisms/samplers/trial_loops.inc>
 }  // namespace avx2
 #if defined(__clang__)
@@ -57,16 +38,9 @@ SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::i
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq")
 #endif
+#define SURETY_HAS_AVX512
 namespace avx512 {
 constexpr std::size_t lanes = 8;
-typedef std::uint64_t LaneWords __attribute__((vector_size(8 * lanes)));
-/// The same by one instruction.
-SURETY_INLINE std::size_t gather_lanes(LaneWords values, LaneWords masks, std::int64_t* to) {
-  const __mmask8 chosen = _mm512_movepi64_mask(reinterpret_cast<__m512i>(masks));
-  const __m512i gathered = _mm512_maskz_compress_epi64(chosen, reinterpret_cast<__m512i>(values));
-  __builtin_memcpy(to, &gathered, sizeof gathered);
-  return static_cast<std::size_t>(__builtin_popcount(chosen));
-}
 #include <surety/mechanisms/samplers/trial_loops.inc>
 }  // namespace avx512
 #if defined(__clang__)

@@ -440,6 +440,36 @@ TEST(IsochronousSampler, SaturatesAtTheEndsOfInt64) {
   }
 }
 
+// ---- How rarely doubles leave a trial in doubt ----
+
+/// At least the probability, from the constants that the loops compare with.
+double doubt(const Law& law) {
+  const TrialConstants& loops = law.sampler.constants();
+  const double digit = std::ldexp(1.0, -loops.index_digits);
+  double of_index = 0;
+  double of_place = 0;
+  double before = 1;
+  const auto count = law.is_gaussian() ? loops.thresholds.size() + 1 : static_cast<std::size_t>(40 / loops.index_rate) + 1;
+  for (std::size_t j = 1; j <= count; ++j) {
+    const double reached = law.is_gaussian() ? (j > loops.thresholds.size() ? 0 : loops.thresholds[j - 1] - 1)
+                                             : std::min(1.0, std::exp(loops.log_factor - static_cast<double>(j) * loops.index_rate));
+    of_index += law.is_gaussian() ? digit : 2 * (reached * index_margin + index_digits_margin) + digit;
+    of_place +=
+        (before - reached) * (2 * (loops.acceptance_margin + static_cast<double>(j) * loops.margin_per_index) + loops.acceptance_unit);
+    before = reached;
+  }
+  return of_index + (law.is_gaussian() ? 0 : smallest_index_real) + (loops.is_wide ? of_place : 0);
+}
+
+TEST(IsochronousSampler, DoubtIsAsRareAsProved) {
+  double largest = 0;
+  for (const auto& law : all_laws()) {
+    EXPECT_LE(doubt(law), 0x1p-38) << law.name;
+    largest = std::max(largest, doubt(law));
+  }
+  EXPECT_GT(largest, 0x1p-39);
+}
+
 // ---- Blocks ----
 
 TEST(IsochronousSampler, TwoTrialsInDoubtAreDecidedByDefinition) {
