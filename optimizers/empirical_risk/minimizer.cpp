@@ -30,14 +30,13 @@ double iterate_norm(const MinimumShape& shape) { return 3 * minimizer_norm(shape
 
 /// ||computed gradient - gradient||_2 at weights of norm at most `norm`.
 double gradient_error(const MinimumShape& shape, double norm) {
-  const auto d = static_cast<double>(shape.features);
-  const double clip = shape.clip.value();
-  const double row_norm = shape.row_norm.value();
-  const double score = d * u * row_norm * norm + d * 0x1p-1074;
-  const double derivative = shape.slope * score + shape.derivative_error;
-  const double placing = clip * (2 * d + 60) * u + detail::gradient_grid(shape.clip).step() * std::sqrt(d);
-  const double largest = shape.total_weight * clip + shape.lambda.value() * norm + shape.linear_norm;
-  return upward * (shape.total_weight * (row_norm * derivative + placing) + 8 * u * largest);
+  const GradientShape of_record{.features = shape.features,
+                                .clip = shape.clip,
+                                .row_norm = shape.row_norm,
+                                .slope = shape.slope,
+                                .derivative_error = shape.derivative_error};
+  const double largest = shape.total_weight * shape.clip.value() + shape.lambda.value() * norm + shape.linear_norm;
+  return upward * (shape.total_weight * record_gradient_error(of_record, norm) + 8 * u * largest);
 }
 
 double smoothness(const MinimumShape& shape) {
@@ -74,30 +73,6 @@ MinimumShape minimum_shape(ConvexObjectiveRef objective, double total_weight, Cl
   return shape;
 }
 
-Dataset with_clipped_rows(const Dataset& data, Radius radius) {
-  if (!(radius.value() >= 0x1p-400 && radius.value() <= 0x1p400)) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("row norm is {}, must be from 2^-400 to 2^400", radius)};
-  }
-  std::vector<std::size_t> row_ends;
-  std::vector<std::uint32_t> indices;
-  std::vector<double> values;
-  // A norm is off by a relative (m/2 + 2) u, the quotient, the product and the bound by 4u. A quotient by the norm is at most 1; the bound
-  // over the norm might be subnormal, and then useless.
-  const auto slack = [](const RowView& row) { return (static_cast<double>(row.values.size()) + 16) * u; };
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    const RowView row = data.row(i);
-    const double largest = radius.value() * (1 - slack(row));
-    for (const double value : row.values) {
-      values.push_back(row.norm <= largest ? value : std::isfinite(row.norm) ? value / row.norm * largest : 0);
-    }
-    indices.insert(indices.end(), row.indices.begin(), row.indices.end());
-    row_ends.push_back(values.size());
-  }
-  std::vector<double> labels{data.labels().begin(), data.labels().end()};
-  return data.is_sparse() ? Dataset::sparse(data.features(), std::move(row_ends), std::move(indices), std::move(values), std::move(labels))
-                          : Dataset::dense(data.features(), std::move(values), std::move(labels));
-}
-
 double minimum_distance(const MinimumShape& shape) {
   if (!(shape.lambda.value() > 0)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("regularization is {}, must be greater than 0", shape.lambda)};
@@ -113,8 +88,6 @@ double minimum_distance(const MinimumShape& shape) {
 }
 
 namespace detail {
-
-Grid gradient_grid(ClippingNorm clip) { return {.log2_step = std::ilogb(clip.value()) - 39}; }
 
 std::vector<double> minimize(const MinimumShape& shape,
                              const std::function<void(std::span<const double> weights, std::span<double> gradient)>& gradient,
@@ -159,7 +132,7 @@ std::vector<double> minimize(const MinimumShape& shape,
 
 std::vector<double> minimize(const Dataset& data, ConvexObjectiveRef objective, double weight, std::span<const double> linear,
                              const MinimumShape& shape, const MinimizeOptions& options) {
-  mechanisms::RecordSum sum{{.clip = shape.clip, .grid = detail::gradient_grid(shape.clip), .dimension = data.features()}};
+  mechanisms::RecordSum sum{{.clip = shape.clip, .grid = gradient_grid(shape.clip), .dimension = data.features()}};
   return detail::minimize(
       shape,
       [&](std::span<const double> weights, std::span<double> gradient) {

@@ -19,16 +19,12 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/problem/certified_gradients.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
-
-/// The records with rows longer than `radius` scaled down to it: then l2 norms are at most `radius`, exactly. A row whose norm is not a
-/// finite double counts as zero. A function of each record alone. O(stored values).
-/// \throws Error{invalid_argument} unless the radius is from 2^-400 to 2^400.
-[[nodiscard]] Dataset with_clipped_rows(const Dataset& data, Radius radius);
 
 /// What is known of J before the data are; all public.
 struct MinimumShape {
@@ -63,9 +59,6 @@ namespace detail {
 [[nodiscard]] std::vector<double> minimize(const MinimumShape& shape,
                                            const std::function<void(std::span<const double> weights, std::span<double> gradient)>& gradient,
                                            std::optional<std::uint64_t> fast_steps);
-
-/// The grid of the gradients' sum.
-[[nodiscard]] Grid gradient_grid(ClippingNorm clip);
 
 }  // namespace detail
 

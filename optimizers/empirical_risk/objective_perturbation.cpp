@@ -129,7 +129,7 @@ std::vector<double> perturb_and_minimize(const Dataset& data, ConvexObjectiveRef
   const L2Sensitivity exact{2 * perturbed_minimum_distance(objective, options, features)};
   const Grid grid = mechanisms::grid_for(exact, options.output_multiplier);
   const L2Sensitivity sensitivity = mechanisms::after_rounding(exact, grid, features);
-  const Dataset clipped = with_clipped_rows(data, options.row_norm);
+  const Dataset clipped = with_clipped_rows(data, options.row_norm, objective);
 
   std::vector<double> linear = releaser.perturb(features, L2Sensitivity{sigma}, events.minimizer);
   shorten(linear, largest);

@@ -52,7 +52,7 @@ std::vector<double> output_perturbation(const Dataset& data, ConvexObjectiveRef 
   const Grid grid = mechanisms::grid_for(exact, NoiseMultiplier{ratio});
   const L2Sensitivity sensitivity = mechanisms::after_rounding(exact, grid, data.features());
 
-  const Dataset clipped = with_clipped_rows(data, options.row_norm);
+  const Dataset clipped = with_clipped_rows(data, options.row_norm, objective);
   const double weight = record_weight(options.adjacency, count, data.size());
   const std::vector<double> minimum = minimize(clipped, objective, weight, {}, shape, {.threads = options.threads});
   return releaser.release(mechanisms::round_to_nearest(minimum, grid), sensitivity, event);

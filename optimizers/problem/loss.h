@@ -37,6 +37,7 @@ struct LogisticLoss {
   [[nodiscard]] double gradient_difference_bound(double row_norm) const noexcept { return row_norm; }
   [[nodiscard]] double smoothness(double row_norm) const noexcept { return row_norm * row_norm / 4; }
   [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return encode_sign(label); }
+  [[nodiscard]] bool has_label(double label) const noexcept { return label == 1 || label == -1; }
 
   static constexpr bool derivative_has_one_sign = true;
   /// An exponential within 4 units in the last place, a sum and a quotient: at most 2^-53 (8 s (1 - s) + 2 s) with s in [0, 1].
@@ -94,6 +95,7 @@ struct SmoothedHingeLoss {
   [[nodiscard]] double gradient_difference_bound(double row_norm) const noexcept { return row_norm; }
   [[nodiscard]] double smoothness(double row_norm) const noexcept { return row_norm * row_norm / (2 * width.value()); }
   [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return encode_sign(label); }
+  [[nodiscard]] bool has_label(double label) const noexcept { return label == 1 || label == -1; }
 
   static constexpr bool derivative_has_one_sign = true;
   /// Where the quotient is not clamped, 1 + h and 1 + h - m are at most 2 and 2 h <= 2: each errs by 2^-53, and is divided by 2 h.
@@ -129,6 +131,7 @@ struct SquaredLoss {
     if (!std::isfinite(label)) return std::nullopt;
     return std::clamp(label - label_centre, -label_bound.value(), label_bound.value());
   }
+  [[nodiscard]] bool has_label(double label) const noexcept { return std::abs(label) <= label_bound.value(); }
 
   static constexpr bool derivative_has_one_sign = false;
   [[nodiscard]] double monotone_derivative_error(double score) const noexcept { return 0x1p-53 * (score + label_bound.value()); }

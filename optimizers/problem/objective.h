@@ -39,10 +39,12 @@ concept Objective = requires(const O& objective, double number) {
 /// A loss that proofs about minima may rest on: a promise. For every label that `encode_label` returns there is a nondecreasing function of
 /// the score, Lipschitz with the constant smoothness(1), from which `derivative` errs at scores of magnitude at most `score` by at most
 ///   monotone_derivative_error(score)   absolutely: rounding; public
+///   has_label(label)                   whether `encode_label` returns this number for some label
 ///   derivative_has_one_sign            that function has no two values of opposite signs
 template <class O>
 concept ConvexObjective = Objective<O> && requires(const O& objective, double number) {
   { objective.monotone_derivative_error(number) } -> std::same_as<double>;
+  { objective.has_label(number) } -> std::same_as<bool>;
   { O::derivative_has_one_sign } -> std::convertible_to<bool>;
 };
 
@@ -111,13 +113,16 @@ class ConvexObjectiveRef : public ObjectiveRef {
           const O& objective) noexcept  // NOLINT(google-explicit-constructor): callers pass the loss itself
       : ObjectiveRef{objective},
   error_{[](const void* o, double score) { return static_cast<const O*>(o)->monotone_derivative_error(score); }},
-  has_one_sign_{O::derivative_has_one_sign} {}
+  has_label_{[](const void* o, double label) { return static_cast<const O*>(o)->has_label(label); }}, has_one_sign_{
+                                                                                                          O::derivative_has_one_sign} {}
 
   [[nodiscard]] double monotone_derivative_error(double score) const { return error_(objective(), score); }
+  [[nodiscard]] bool has_label(double label) const { return has_label_(objective(), label); }
   [[nodiscard]] bool derivative_has_one_sign() const noexcept { return has_one_sign_; }
 
  private:
   double (*error_)(const void*, double);
+  bool (*has_label_)(const void*, double);
   bool has_one_sign_;
 };
 

@@ -138,7 +138,7 @@ TEST(Minimizer, ItsDistanceIsTheFormulaOfItsProof) {
     const double step = 1.01 * 4 * u * (smoothness * 3 * reach + largest);
     EXPECT_NEAR(minimum_distance(shape) / (1.01 * 4 * (gradient + step) / c.lambda), 1, 1e-12) << c.features;
     EXPECT_NEAR(shape.score_bound() / (1.01 * 3 * reach * c.row_norm), 1, 1e-12);
-    EXPECT_EQ(detail::gradient_grid(ClippingNorm{c.clip}).step(), g);
+    EXPECT_EQ(gradient_grid(ClippingNorm{c.clip}).step(), g);
   }
 }
 

@@ -1,0 +1,234 @@
+#include <surety/optimizers/doors/last_iterate_releaser.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/format.h>
+#include <surety/base/numbers/bound.h>
+#include <surety/base/numbers/floating_point.h>
+#include <surety/base/text/error.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/certified_gradients.h>
+#include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/problem.h>
+
+namespace surety::optimizers {
+namespace {
+
+/// The share of the sensitivity that the errors of two computed maps may be, and that the noise covers.
+constexpr double rounding_share = 0x1p-10;
+/// Exact rows are at most R, and the smoothness of a loss is a product of a few doubles.
+constexpr double slack_of_smoothness = 1 + 0x1p-20;
+
+using UpperNumber = UpperOf<double>;
+using LowerNumber = LowerOf<double>;
+using Number = ExactOf<double>;
+
+double round_up(double value) { return std::nextafter(value, std::numeric_limits<double>::infinity()); }
+
+double smoothness(const LastIterateDescent& descent, ConvexObjectiveRef objective) {
+  return require_smoothness(objective, descent.row_norm.value() * slack_of_smoothness, "the last iterate");
+}
+
+/// One batch size, and what its steps need.
+class Step {
+ public:
+  /// \throws Error{invalid_argument} where rounding errors are too large.
+  Step(const LastIterateDescent& descent, ConvexObjectiveRef objective, std::size_t features, double batch, double multiplier)
+      : per_step_{batch / descent.step_size.value()},
+        keep_{per_step_ - batch * descent.regularization.value()},
+        radius_{descent.radius.value()},
+        noise_{{.multiplier = NoiseMultiplier{multiplier},
+                .sensitivity = covered(descent),
+                .grid = grid_of(descent, features),
+                .adjacency = descent.adjacency}},
+        sum_{{.clip = descent.clip, .grid = gradient_grid(descent.clip), .dimension = features}} {
+    require_small_errors(descent, objective, features, batch);
+  }
+
+  /// The step from `weights` on the records of the range.
+  void take(const Dataset& data, ConvexObjectiveRef objective, RecordRange range, std::size_t threads, std::vector<double>& weights,
+            mechanisms::BitsRef bits) {
+    sum_.clear();
+    add_gradients(data, objective, weights, range, sum_, threads);
+    std::vector<double> query = sum_.reals();
+    for (std::size_t j = 0; j < weights.size(); ++j) query[j] = keep_ * weights[j] - query[j];
+    weights = noise_.release(mechanisms::round_to_nearest(query, noise_.options().grid), bits);
+    for (double& weight : weights) weight /= per_step_;
+    const double length = mechanisms::l2_norm(weights);
+    if (length > radius_) {
+      for (double& weight : weights) weight *= radius_ / length;
+    }
+  }
+
+ private:
+  static double sensitivity(const LastIterateDescent& descent) {
+    return mechanisms::sensitivity_of_clipped_sum(descent.clip, descent.adjacency).value();
+  }
+  /// s (1 + 2^-10), rounded up.
+  static L2Sensitivity covered(const LastIterateDescent& descent) {
+    return L2Sensitivity{round_up(sensitivity(descent) * (1 + rounding_share))};
+  }
+  /// g sqrt(d) is at most 2^-13 s.
+  static Grid grid_of(const LastIterateDescent& descent, std::size_t features) {
+    return {.log2_step = std::ilogb(sensitivity(descent) / std::sqrt(static_cast<double>(features))) - 13};
+  }
+
+  /// docs/proofs/last-iterate.md#releaser, in units of the sum.
+  void require_small_errors(const LastIterateDescent& descent, ConvexObjectiveRef objective, std::size_t features, double batch) const {
+    constexpr double unit = 0x1p-53;
+    const auto d = static_cast<double>(features);
+    const double state = per_step_ * radius_;
+    const double largest_sum = batch * descent.clip.value();
+    const double norm = radius_ * slack_of_smoothness;
+    const double row_norm = descent.row_norm.value();
+    const GradientShape shape{.features = features,
+                              .clip = descent.clip,
+                              .row_norm = descent.row_norm,
+                              .slope = require_smoothness(objective, 1, "the last iterate") * slack_of_smoothness,
+                              .derivative_error = objective.monotone_derivative_error(row_norm * norm)};
+    const Grid grid = noise_.options().grid;
+    const double error = 1.01 * (grid.step() * std::sqrt(d) + 16 * unit * (state + largest_sum) +
+                                 batch * record_gradient_error(shape, norm) + (d + 32) * unit * state);
+    const double most = rounding_share / 2 * sensitivity(descent);
+    if (!(error <= most)) {
+      throw Error{
+          ErrorCode::invalid_argument,
+          fmt::format(
+              "the rounding errors of a step on {} records in a ball of radius {} may be {:.2g} of a clipped gradient, must be at most "
+              "{:.2g}: use a smaller radius, a larger step size or smaller batches",
+              batch, descent.radius, error / descent.clip.value(), most / descent.clip.value())};
+    }
+    if (!((2 * state + largest_sum) * grid.steps_per_unit() <= 0x1p61)) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("the radius {} is too large for steps on {} records: use a smaller radius or a larger step size",
+                              descent.radius, batch)};
+    }
+  }
+
+  double per_step_;  ///< b / eta
+  double keep_;      ///< b / eta - b lambda
+  double radius_;
+  mechanisms::Gaussian noise_;
+  mechanisms::RecordSum sum_;
+};
+
+[[noreturn]] void refuse_records(std::size_t found, std::string_view bound, std::uint64_t needed) {
+  throw Error{ErrorCode::invalid_argument,
+              fmt::format("the data set has {} records, must have {}{}, for which the batches were made", found, bound, needed)};
+}
+
+/// The steps of a run over its data, inside.
+class Descent {
+ public:
+  /// Rows and labels within the public bounds: the data set itself where it keeps them.
+  Descent(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& how)
+      : objective_{objective}, how_{how}, clipped_{with_clipped_rows(data, how.row_norm, objective)}, weights_(data.features(), 0.0) {}
+
+  std::vector<double> run(mechanisms::BitsRef bits) {
+    std::visit([&](const auto& batches) { run(batches, bits); }, how_.batches);
+    return std::move(weights_);
+  }
+
+  /// Makes what steps need; refuses what cannot be. Nothing is drawn.
+  void prepare() {
+    std::visit([&](const auto& batches) { prepare(batches); }, how_.batches);
+  }
+
+ private:
+  void prepare(const AllRecords& /*batches*/) { add_step(static_cast<double>(clipped_.size()), 1); }
+  void prepare(const PublicBatches& batches) {
+    if (clipped_.size() != batches.records.value()) refuse_records(clipped_.size(), "", batches.records.value());
+    add_step(static_cast<double>(std::min(batches.size.value(), batches.records.value())), 1);
+  }
+  void prepare(const GrowingBatches& batches) {
+    double used = 0;
+    for (const auto& [steps, size] : batches.sizes.all()) used += steps * size;
+    if (!(used <= static_cast<double>(clipped_.size()))) refuse_records(clipped_.size(), "at least ", static_cast<std::uint64_t>(used));
+    for (const auto& [steps, size] : batches.sizes.all()) add_step(size, size);
+  }
+  void add_step(double batch, double factor) {
+    const double multiplier = how_.noise_multiplier.value() * factor;
+    steps_.emplace_back(how_, objective_, clipped_.features(), batch, factor == 1 ? multiplier : round_up(multiplier));
+  }
+
+  void run(const AllRecords& batches, mechanisms::BitsRef bits) {
+    for (std::uint64_t step = 0; step < batches.steps.value(); ++step) take(0, {.first = 0, .end = clipped_.size()}, bits);
+  }
+  void run(const PublicBatches& batches, mechanisms::BitsRef bits) {
+    const auto size = static_cast<std::size_t>(std::min(batches.size.value(), batches.records.value()));
+    for (std::uint64_t pass = 0; pass < batches.passes.value(); ++pass) {
+      for (std::size_t first = 0; first < clipped_.size(); first += size) {
+        take(0, {.first = first, .end = std::min(first + size, clipped_.size())}, bits);
+      }
+    }
+  }
+  void run(const GrowingBatches& batches, mechanisms::BitsRef bits) {
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      const auto size = static_cast<std::size_t>(batches.sizes.all()[k].second);
+      for (double step = 0; step < batches.sizes.all()[k].first; ++step, first += size)
+        take(k, {.first = first, .end = first + size}, bits);
+    }
+  }
+  void take(std::size_t kind, RecordRange range, mechanisms::BitsRef bits) {
+    steps_[kind].take(clipped_, objective_, range, how_.threads, weights_, bits);
+    if (how_.progress) how_.progress(++done_);
+  }
+
+  ConvexObjectiveRef objective_;
+  const LastIterateDescent& how_;
+  Dataset clipped_;
+  std::vector<double> weights_;
+  std::vector<Step> steps_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+LipschitzConstant step_constant(const LastIterateDescent& descent, ConvexObjectiveRef objective) {
+  const Number eta{descent.step_size.value()};
+  const double lambda = descent.regularization.value();
+  const UpperNumber slope = UpperNumber{Number{smoothness(descent, objective)}} + Number{lambda};
+  const UpperNumber turned = slope * eta - Number{1.0};
+  // 1 - eta lambda is at most 1, and below -c it is above -(eta (beta + lambda) - 1).
+  const UpperNumber shrunk = lambda == 0 ? UpperNumber{Number{1.0}} : Number{1.0} - LowerNumber{Number{lambda}} * eta;
+  const double constant = std::max({turned.value(), std::min(shrunk.value(), 1.0), 0.0});
+  if (!(constant <= 1)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("step size is {}, must be at most {} for the last iterate: 2 over the sum of smoothness and regularization",
+                            descent.step_size, 2 / slope.value())};
+  }
+  return LipschitzConstant{constant};
+}
+
+Event plan(const LastIterateDescent& descent, ConvexObjectiveRef objective) {
+  const LipschitzConstant constant = step_constant(descent, objective);
+  const Event step = gaussian(descent.noise_multiplier, descent.adjacency);
+  if (const auto* all = std::get_if<AllRecords>(&descent.batches)) return last_iterate(all->steps, constant, step);
+  if (const auto* some = std::get_if<PublicBatches>(&descent.batches)) {
+    return last_iterate_of_passes(some->passes, Count{(some->records.value() - 1) / some->size.value() + 1}, constant, step);
+  }
+  return last_iterate_of_batches(std::get<GrowingBatches>(descent.batches).sizes, step);
+}
+
+std::vector<double> NoisyLastIterateReleaser::release(const Dataset& data, ConvexObjectiveRef objective,
+                                                      const LastIterateDescent& descent) {
+  if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "descent needs labels, the data set has none"};
+  if (data.empty()) throw Error{ErrorCode::invalid_argument, "the data set has no record, must have at least one"};
+  const StandardFloatingPoint environment;
+  const Event event = plan(descent, objective);
+  Descent inside{data, objective, descent};
+  inside.prepare();
+  reservation_.spend(event);
+  return inside.run(bits_);
+}
+
+}  // namespace surety::optimizers
