@@ -30,6 +30,7 @@ namespace surety::jobs {
 [[nodiscard]] std::unique_ptr<Algorithm> private_ftrl_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> one_pass_sgd_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> noisy_sgd_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> snowball_sgd_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> noisy_frank_wolfe_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> gossip_algorithm();
 

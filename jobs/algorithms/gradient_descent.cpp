@@ -4,6 +4,7 @@
 #include <surety/optimizers/empirical_risk/mirror_descent.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/last_iterate.h>
 #include <surety/jobs/algorithms/on_file.h>
 #include <surety/jobs/algorithms/penalty.h>
 
@@ -130,11 +131,18 @@ class GradientDescent final : public Descent<GradientDescentPlan> {
  public:
   GradientDescent() : Descent{"Descent along noisy gradients of all records."} {}
 
+  [[nodiscard]] FieldText why_no_units(const TrainPlan& plan) const override {
+    if (std::get<GradientDescentPlan>(plan.algorithm).publish == Publish::all) return {};
+    return unless_records(plan, "the clipped mean gradient of a unit's rows has no known Lipschitz constant, which the last iterate needs");
+  }
+
   void fields(FieldTable& table, GradientDescentPlan& own, TrainPlan& shared) const override {
     add_descent(table, own, shared, {Iterate::last, Iterate::average, Iterate::random});
+    add_publish(table, own.publish);
   }
 
   std::unique_ptr<TrainingRun> run_of(const GradientDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    if (own.publish == Publish::last) return last_iterate_of_file(own, shared, context);
     const AnyObjective objective = any_objective_of(shared);
     return std::make_unique<GradientDescentRun>(descent_settings<GradientDescentOptions>(own, shared, context, objective), own, shared,
                                                 context.team, objective);

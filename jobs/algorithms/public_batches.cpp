@@ -7,6 +7,7 @@
 #include <surety/optimizers/streams/one_pass_sgd.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/last_iterate.h>
 #include <surety/jobs/algorithms/on_stream.h>
 #include <surety/jobs/doors/releasers.h>
 
@@ -129,9 +130,11 @@ class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
     add_clip(table, shared, "the loss's bound for rows of norm 1");
     add_batches(table, own.batch_size, own.step_size);
     table.add("passes", own.passes, "Over the records", WholeNumber{1, max_count});
+    add_publish(table, own.publish);
   }
 
-  std::unique_ptr<TrainingRun> run_of(const NoisySgdPlan& own, const TrainPlan& shared, const TrainContext& /*context*/) const override {
+  std::unique_ptr<TrainingRun> run_of(const NoisySgdPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    if (own.publish == Publish::last) return last_iterate_of_passes(own, shared, context);
     const AnyObjective objective = objective_of(shared);
     const Radius radius = ball_radius(shared);
     if (!own.records) refuse_plan("{} is missing: batches of a file need its public number of records", "records"_field);

@@ -48,6 +48,9 @@ class NoisyReleasers final : public ReleaserMaker {
   std::unique_ptr<PerturbingReleaser> perturbing(Reservation& reservation, BitsRef bits) override {
     return std::make_unique<NoisyPerturbingReleaser>(reservation, bits);
   }
+  std::unique_ptr<LastIterateReleaser> of_last_iterate(Reservation& reservation, BitsRef bits) override {
+    return std::make_unique<NoisyLastIterateReleaser>(reservation, bits);
+  }
   std::unique_ptr<LearnerReleaser> of_learners(Reservation& reservation, LearnerBits& bits) override {
     return std::make_unique<NoisyLearnerReleaser>(reservation, bits);
   }

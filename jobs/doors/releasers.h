@@ -11,6 +11,7 @@
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/batch_releaser.h>
+#include <surety/optimizers/doors/last_iterate_releaser.h>
 #include <surety/optimizers/doors/learner_releaser.h>
 #include <surety/optimizers/doors/perturbing_releaser.h>
 #include <surety/optimizers/doors/run.h>
@@ -46,6 +47,9 @@ class ReleaserMaker {
   /// NoisyPerturbingReleaser.
   [[nodiscard]] virtual std::unique_ptr<optimizers::PerturbingReleaser> perturbing(accounting::Reservation& reservation,
                                                                                    mechanisms::BitsRef bits) = 0;
+  /// NoisyLastIterateReleaser.
+  [[nodiscard]] virtual std::unique_ptr<optimizers::LastIterateReleaser> of_last_iterate(accounting::Reservation& reservation,
+                                                                                         mechanisms::BitsRef bits) = 0;
   /// NoisyLearnerReleaser, which the learners' bits must outlive.
   [[nodiscard]] virtual std::unique_ptr<optimizers::LearnerReleaser> of_learners(accounting::Reservation& reservation,
                                                                                  optimizers::LearnerBits& bits) = 0;

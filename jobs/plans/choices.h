@@ -25,6 +25,8 @@ enum class SearchBy : std::uint8_t { cheapest, random, split };
 /// The score that is released of a model on the part that is held out.
 enum class Score : std::uint8_t { brier, log_loss, error_rate, squared_error, none };
 enum class Iterate : std::uint8_t { last, average, random };
+/// Which weights of a run are published: all that it releases, or the last ones alone.
+enum class Publish : std::uint8_t { all, last };
 enum class Geometry : std::uint8_t { l2, l1, simplex };
 /// What is clipped: the sum of a unit's rows, or each row.
 enum class ClipBy : std::uint8_t { unit, row };
@@ -78,6 +80,10 @@ struct Choices<Score> {
 template <>
 struct Choices<Iterate> {
   static constexpr std::array all{Named{Iterate::last, "last"}, Named{Iterate::average, "average"}, Named{Iterate::random, "random"}};
+};
+template <>
+struct Choices<Publish> {
+  static constexpr std::array all{Named{Publish::all, "all"}, Named{Publish::last, "last"}};
 };
 template <>
 struct Choices<Geometry> {

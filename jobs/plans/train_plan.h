@@ -140,6 +140,7 @@ struct DescentPlan : FullGradientPlan {
 };
 struct GradientDescentPlan : DescentPlan {
   static constexpr std::string_view name = "gradient-descent";
+  Publish publish = Publish::all;
   friend bool operator==(const GradientDescentPlan&, const GradientDescentPlan&) = default;
 };
 struct AcceleratedGradientDescentPlan : DescentPlan {
@@ -292,7 +293,15 @@ struct NoisySgdPlan : CountPlan {
   std::optional<std::uint64_t> batch_size = {};
   std::optional<double> step_size = {};
   std::uint64_t passes = 1;
+  Publish publish = Publish::all;
   friend bool operator==(const NoisySgdPlan&, const NoisySgdPlan&) = default;
+};
+struct SnowballSgdPlan : CountPlan {
+  static constexpr std::string_view name = "snowball-sgd";
+  std::optional<std::uint64_t> records = {};
+  std::optional<std::uint64_t> steps = {};
+  std::optional<double> step_size = {};
+  friend bool operator==(const SnowballSgdPlan&, const SnowballSgdPlan&) = default;
 };
 struct NoisyFrankWolfePlan : CountPlan {
   static constexpr std::string_view name = "noisy-frank-wolfe";
@@ -324,7 +333,7 @@ struct GossipPlan : CountPlan {
 using AlgorithmPlan = std::variant<ShapedDescentPlan, GradientDescentPlan, AcceleratedGradientDescentPlan, MirrorDescentPlan, DpSgdPlan,
                                    SvrgPlan, SvrgPlusPlusPlan, OutputPerturbationPlan, ObjectivePerturbationPlan, OnlineFrankWolfePlan,
                                    PolyhedralFrankWolfePlan, OnlineToBatchPlan, PrivateFtrlPlan, OnePassSgdPlan, NoisySgdPlan,
-                                   NoisyFrankWolfePlan, GossipPlan, SufficientStatisticsPlan, ConstantPlan>;
+                                   SnowballSgdPlan, NoisyFrankWolfePlan, GossipPlan, SufficientStatisticsPlan, ConstantPlan>;
 
 struct TrainPlan {
   Target target;

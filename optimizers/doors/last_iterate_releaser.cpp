@@ -22,8 +22,6 @@
 namespace surety::optimizers {
 namespace {
 
-/// The share of the sensitivity that the errors of two computed maps may be, and that the noise covers.
-constexpr double rounding_share = 0x1p-10;
 /// Exact rows are at most R, and the smoothness of a loss is a product of a few doubles.
 constexpr double slack_of_smoothness = 1 + 0x1p-20;
 
@@ -41,11 +39,11 @@ double smoothness(const LastIterateDescent& descent, ConvexObjectiveRef objectiv
 class Step {
  public:
   /// \throws Error{invalid_argument} where rounding errors are too large.
-  Step(const LastIterateDescent& descent, ConvexObjectiveRef objective, std::size_t features, double batch, double multiplier)
+  Step(const LastIterateDescent& descent, ConvexObjectiveRef objective, std::size_t features, double batch, double factor)
       : per_step_{batch / descent.step_size.value()},
         keep_{per_step_ - batch * descent.regularization.value()},
         radius_{descent.radius.value()},
-        noise_{{.multiplier = NoiseMultiplier{multiplier},
+        noise_{{.multiplier = NoiseMultiplier{multiplier(descent, factor)},
                 .sensitivity = covered(descent),
                 .grid = grid_of(descent, features),
                 .adjacency = descent.adjacency}},
@@ -69,12 +67,16 @@ class Step {
   }
 
  private:
+  static double multiplier(const LastIterateDescent& descent, double factor) {
+    const double z = descent.noise_multiplier.value();
+    return factor == 1 ? z : round_up(z * factor);
+  }
   static double sensitivity(const LastIterateDescent& descent) {
     return mechanisms::sensitivity_of_clipped_sum(descent.clip, descent.adjacency).value();
   }
   /// s (1 + 2^-10), rounded up.
   static L2Sensitivity covered(const LastIterateDescent& descent) {
-    return L2Sensitivity{round_up(sensitivity(descent) * (1 + rounding_share))};
+    return L2Sensitivity{round_up(sensitivity(descent) * (1 + rounding_share_of_noise))};
   }
   /// g sqrt(d) is at most 2^-13 s.
   static Grid grid_of(const LastIterateDescent& descent, std::size_t features) {
@@ -97,7 +99,7 @@ class Step {
     const Grid grid = noise_.options().grid;
     const double error = 1.01 * (grid.step() * std::sqrt(d) + 16 * unit * (state + largest_sum) +
                                  batch * record_gradient_error(shape, norm) + (d + 32) * unit * state);
-    const double most = rounding_share / 2 * sensitivity(descent);
+    const double most = rounding_share_of_noise / 2 * sensitivity(descent);
     if (!(error <= most)) {
       throw Error{
           ErrorCode::invalid_argument,
@@ -125,61 +127,61 @@ class Step {
               fmt::format("the data set has {} records, must have {}{}, for which the batches were made", found, bound, needed)};
 }
 
+/// The batches of a run: their sizes, by which sums are divided, and over what multiplier their noise is that of a batch of one record.
+struct BatchKind {
+  double size;
+  double factor;
+  double steps;
+};
+
+/// \throws Error{invalid_argument} for a number of records that the batches are not for.
+std::vector<BatchKind> batches_of(const LastIterateDescent& how, std::size_t records) {
+  if (const auto* all = std::get_if<AllRecords>(&how.batches)) {
+    return {{.size = static_cast<double>(records), .factor = 1, .steps = static_cast<double>(all->steps.value())}};
+  }
+  if (const auto* some = std::get_if<PublicBatches>(&how.batches)) {
+    if (records != some->records.value()) refuse_records(records, "", some->records.value());
+    return {{.size = static_cast<double>(std::min(some->size.value(), some->records.value())), .factor = 1, .steps = 0}};
+  }
+  std::vector<BatchKind> kinds;
+  double used = 0;
+  for (const auto& [steps, size] : std::get<GrowingBatches>(how.batches).sizes.all()) {
+    kinds.push_back({.size = size, .factor = size, .steps = steps});
+    used += steps * size;
+  }
+  if (!(used <= static_cast<double>(records))) refuse_records(records, "at least ", static_cast<std::uint64_t>(used));
+  return kinds;
+}
+
 /// The steps of a run over its data, inside.
 class Descent {
  public:
-  /// Rows and labels within the public bounds: the data set itself where it keeps them.
   Descent(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& how)
       : objective_{objective}, how_{how}, clipped_{with_clipped_rows(data, how.row_norm, objective)}, weights_(data.features(), 0.0) {}
 
   std::vector<double> run(mechanisms::BitsRef bits) {
-    std::visit([&](const auto& batches) { run(batches, bits); }, how_.batches);
+    std::size_t first = 0;
+    for (const auto& kind : batches_of(how_, clipped_.size())) {
+      Step step{how_, objective_, clipped_.features(), kind.size, kind.factor};
+      const auto size = static_cast<std::size_t>(kind.size);
+      if (const auto* some = std::get_if<PublicBatches>(&how_.batches)) {
+        for (std::uint64_t pass = 0; pass < some->passes.value(); ++pass) {
+          for (first = 0; first < clipped_.size(); first += size) take(step, first, std::min(first + size, clipped_.size()), bits);
+        }
+        continue;
+      }
+      const bool uses_all = std::holds_alternative<AllRecords>(how_.batches);
+      for (double done = 0; done < kind.steps; ++done) {
+        take(step, first, first + size, bits);
+        if (!uses_all) first += size;
+      }
+    }
     return std::move(weights_);
   }
 
-  /// Makes what steps need; refuses what cannot be. Nothing is drawn.
-  void prepare() {
-    std::visit([&](const auto& batches) { prepare(batches); }, how_.batches);
-  }
-
  private:
-  void prepare(const AllRecords& /*batches*/) { add_step(static_cast<double>(clipped_.size()), 1); }
-  void prepare(const PublicBatches& batches) {
-    if (clipped_.size() != batches.records.value()) refuse_records(clipped_.size(), "", batches.records.value());
-    add_step(static_cast<double>(std::min(batches.size.value(), batches.records.value())), 1);
-  }
-  void prepare(const GrowingBatches& batches) {
-    double used = 0;
-    for (const auto& [steps, size] : batches.sizes.all()) used += steps * size;
-    if (!(used <= static_cast<double>(clipped_.size()))) refuse_records(clipped_.size(), "at least ", static_cast<std::uint64_t>(used));
-    for (const auto& [steps, size] : batches.sizes.all()) add_step(size, size);
-  }
-  void add_step(double batch, double factor) {
-    const double multiplier = how_.noise_multiplier.value() * factor;
-    steps_.emplace_back(how_, objective_, clipped_.features(), batch, factor == 1 ? multiplier : round_up(multiplier));
-  }
-
-  void run(const AllRecords& batches, mechanisms::BitsRef bits) {
-    for (std::uint64_t step = 0; step < batches.steps.value(); ++step) take(0, {.first = 0, .end = clipped_.size()}, bits);
-  }
-  void run(const PublicBatches& batches, mechanisms::BitsRef bits) {
-    const auto size = static_cast<std::size_t>(std::min(batches.size.value(), batches.records.value()));
-    for (std::uint64_t pass = 0; pass < batches.passes.value(); ++pass) {
-      for (std::size_t first = 0; first < clipped_.size(); first += size) {
-        take(0, {.first = first, .end = std::min(first + size, clipped_.size())}, bits);
-      }
-    }
-  }
-  void run(const GrowingBatches& batches, mechanisms::BitsRef bits) {
-    std::size_t first = 0;
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
-      const auto size = static_cast<std::size_t>(batches.sizes.all()[k].second);
-      for (double step = 0; step < batches.sizes.all()[k].first; ++step, first += size)
-        take(k, {.first = first, .end = first + size}, bits);
-    }
-  }
-  void take(std::size_t kind, RecordRange range, mechanisms::BitsRef bits) {
-    steps_[kind].take(clipped_, objective_, range, how_.threads, weights_, bits);
+  void take(Step& step, std::size_t first, std::size_t end, mechanisms::BitsRef bits) {
+    step.take(clipped_, objective_, {.first = first, .end = end}, how_.threads, weights_, bits);
     if (how_.progress) how_.progress(++done_);
   }
 
@@ -187,7 +189,6 @@ class Descent {
   const LastIterateDescent& how_;
   Dataset clipped_;
   std::vector<double> weights_;
-  std::vector<Step> steps_;
   std::uint64_t done_ = 0;
 };
 
@@ -219,14 +220,21 @@ Event plan(const LastIterateDescent& descent, ConvexObjectiveRef objective) {
   return last_iterate_of_batches(std::get<GrowingBatches>(descent.batches).sizes, step);
 }
 
-std::vector<double> NoisyLastIterateReleaser::release(const Dataset& data, ConvexObjectiveRef objective,
-                                                      const LastIterateDescent& descent) {
+void require_last_iterate(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& descent) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "descent needs labels, the data set has none"};
   if (data.empty()) throw Error{ErrorCode::invalid_argument, "the data set has no record, must have at least one"};
+  // Errors and noise grow with the batch.
+  const auto kinds = batches_of(descent, data.size());
+  const auto& largest = *std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
+  static_cast<void>(Step{descent, objective, data.features(), largest.size, largest.factor});
+}
+
+std::vector<double> NoisyLastIterateReleaser::release(const Dataset& data, ConvexObjectiveRef objective,
+                                                      const LastIterateDescent& descent) {
   const StandardFloatingPoint environment;
   const Event event = plan(descent, objective);
+  require_last_iterate(data, objective, descent);
   Descent inside{data, objective, descent};
-  inside.prepare();
   reservation_.spend(event);
   return inside.run(bits_);
 }

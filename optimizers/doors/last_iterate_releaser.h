@@ -21,6 +21,9 @@
 
 namespace surety::optimizers {
 
+/// By what share the noise exceeds that of the event: it covers the rounding errors of the maps.
+inline constexpr double rounding_share_of_noise = 0x1p-10;
+
 /// Every step uses all records.
 struct AllRecords {
   Count steps;  ///< T
@@ -59,6 +62,11 @@ struct LastIterateDescent {
 /// What a run releases. \throws as `step_constant`; Error{invalid_argument} under add-or-remove-one. \source docs/proofs/last-iterate.md#closed-forms
 [[nodiscard]] Event plan(const LastIterateDescent& descent, ConvexObjectiveRef objective);
 
+/// Refuses what a release refuses for the numbers of records and features. Reads no record.
+/// \throws Error{invalid_argument} when the data have no labels, no record or another number of records than the batches are for, and where the rounding
+///         errors of a step may exceed what the noise covers: too many records, or too large a ball.
+void require_last_iterate(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& descent);
+
 class LastIterateReleaser {
  public:
   virtual ~LastIterateReleaser() = default;
@@ -76,9 +84,7 @@ class NoisyLastIterateReleaser final : public LastIterateReleaser {
   /// Both must outlive the releaser.
   NoisyLastIterateReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
 
-  /// \throws Error{invalid_argument}, before anything is spent, when the data have no labels, no record or another number of records than the batches
-  ///         are for, and for parameters whose rounding errors are too large: too many records, or too large a ball; as `plan`;
-  ///         Error{budget_exceeded} when the reservation does not hold the event.
+  /// \throws as `plan` and `require_last_iterate`, before anything is spent; Error{budget_exceeded} when the reservation does not hold the event.
   /// \complexity O(stored values) for each use of a record and O(features) for each step; a copy of the rows where one is longer than R.
   [[nodiscard]] std::vector<double> release(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& descent) override;
 

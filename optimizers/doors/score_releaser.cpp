@@ -7,6 +7,7 @@
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/accounting/events/last_iterate.h>
 #include <surety/base/numbers/bound.h>
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
@@ -26,7 +27,13 @@ Lower squared_mu_in(const accounting::Releases::Entry& releases) {
     const Lower mu{Exact{accounting::largest_mu(approx->epsilon, approx->delta).lower}};
     return mu * mu * count;
   }
-  return Lower{0};
+  // Some maps cost as much as this Gaussian, so the event dominates it.
+  const auto last = accounting::last_iterate_cost(releases.leaf, 128);
+  if (!last || !last->is_attained) return Lower{0};
+  const auto* const step = std::get_if<Event::Gaussian>(&last->step.node());
+  if (step == nullptr) return Lower{0};
+  const Upper multiplier{Exact{step->multiplier.value()}};
+  return Lower{Exact{last->squared.enclosure().lower}} * count / multiplier / multiplier;
 }
 
 }  // namespace

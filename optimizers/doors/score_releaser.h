@@ -19,7 +19,7 @@
 namespace surety::optimizers {
 
 /// A z at which 1 / z^2 is at most the sum of count mu_i^2 over the releases of a training: mu_i is 1 / z_i of gaussian(z_i), of approx(e, d) the largest of
-/// which a Gaussian is (e, d)-private, and 0 of all others. Of Gaussians it is no less by a relative 1e-14 for few different ones. Nothing where the sum is 0.
+/// which a Gaussian is (e, d)-private, f / z_i of a last iterate that attains it, and 0 of all others. Of Gaussians it is no less by a relative 1e-14 for few different ones. Nothing where the sum is 0.
 [[nodiscard]] std::optional<NoiseMultiplier> least_score_multiplier(const accounting::Releases& training);
 
 /// One score.

@@ -52,7 +52,7 @@ double record_gradient_error(const GradientShape& shape, double norm) {
   const double score = d * u * row_norm * norm + d * 0x1p-1074;
   const double derivative = shape.slope * score + shape.derivative_error;
   const double placing = shape.clip.value() * (2 * d + 60) * u + gradient_grid(shape.clip).step() * std::sqrt(d);
-  return 1.01 * (row_norm * derivative + placing);  // for its own rounding and terms of second order
+  return row_norm * derivative + placing;
 }
 
 }  // namespace surety::optimizers

@@ -32,7 +32,8 @@ struct GradientShape {
 };
 
 /// How far in l2 the clipped gradient of one record, as `RecordSum` adds it on `gradient_grid(clip)`, is from the clipped gradient of the monotone
-/// derivative that the objective promises, for weights of l2 norm at most `norm`: an upper bound.
+/// derivative that the objective promises, for weights of l2 norm at most `norm`: an upper bound
+/// when it is multiplied by 1.01, which covers its own rounding and terms of second order.
 /// \source docs/proofs/output-perturbation.md#minimizer, (1) to (4).
 [[nodiscard]] double record_gradient_error(const GradientShape& shape, double norm);
 

@@ -65,7 +65,7 @@ class Algorithms : public CommandTest {
 };
 
 TEST_F(Algorithms, OfTrainListExactlyTheOptionsThatTheyAccept) {
-  EXPECT_EQ(algorithms_of("train").size(), 20U);
+  EXPECT_EQ(algorithms_of("train").size(), 21U);
   expect_help_to_list_what_is_accepted("train");
 }
 

@@ -52,6 +52,7 @@ TEST_F(TrainOnFile, TrainsChargesAndWritesAModelByEveryAlgorithm) {
            {"gradient-descent", "--loss", "hinge", "--step-size", "0.5"},
            {"accelerated-gradient-descent", "--regularization", "0.01"},
            {"accelerated-gradient-descent", "--loss", "squared", "--label-bound", "1", "--radius", "2", "--iterate", "average"},
+           {"gradient-descent", "--publish", "last", "--regularization", "0.1"},
            {"mirror-descent", "--radius", "2"},
            {"mirror-descent", "--radius", "2", "--geometry", "l1"},
            {"mirror-descent", "--radius", "2", "--geometry", "simplex"},
@@ -191,6 +192,32 @@ TEST_F(TrainOnFile, ChecksThePublicNumberOfRecordsWhereItIsPublic) {
     expect_refused_untouched(words(data, extra + Words{"--records", "200"}), 3, {"has 300 records, must have the 200 of --records"});
     expect_refused_untouched(words(data, extra), 2, {"--records is missing"});
   }
+}
+
+/// The last iterate costs less than all of them, and its charge is that of its event.
+TEST_F(TrainOnFile, PublishesTheLastIterateForLess) {
+  const auto data = small_data(300);
+  const auto report = [&](const Words& extra) {
+    return surety(words(data, Words{"gradient-descent", "--steps", "400", "--regularization", "0.1", "--json"} + extra)).json();
+  };
+  const auto all = report({});
+  const auto last = report({"--publish", "last"});
+  EXPECT_EQ(last["publish"], "last");
+  EXPECT_NE(last["event"].get<std::string>().find("last_iterate(400, 0.714285"), std::string::npos) << last["event"];
+  // f^2 = (1 + c) / (1 - c) = 6 in place of 400 steps.
+  EXPECT_NEAR(all["sigma"].get<double>() / last["sigma"].get<double>(), std::sqrt(400 / 6.0), 0.05);
+  EXPECT_LE(last["epsilon"]["upper"].get<double>(), 1);
+  const auto refused = [&](const Words& extra, const Words& said, const std::string& adjacency = "replace-one") {
+    expect_refused_untouched(words(data, Words{"gradient-descent", "--publish", "last"} + extra, adjacency), 2, said);
+  };
+  refused({"--loss", "hinge", "--step-size", "1"}, {"--loss is hinge, must be smooth for gradient-descent"});
+  refused({"--step-size", "9"}, {"step size is 9, must be at most 7."});
+  refused({"--l1", "0.1"}, {"--l1 cannot be combined with --publish last; remove one"});
+  refused({"--iterate", "average"}, {"--iterate is average, must be last where --publish is last"});
+  refused({"--public-count", "240"}, {"--public-count cannot be combined with --publish last"});
+  refused({}, {"adjacency is add-or-remove-one"}, "add-or-remove-one");
+  refused({"--radius", "1e12"}, {"use a smaller radius"});
+  refused({"--unit", "x", "--most", "2"}, {"has no known Lipschitz constant"});
 }
 
 TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {

@@ -12,6 +12,7 @@ class TrainOnStream : public CommandTest {
   [[nodiscard]] Words words(const std::string& data, const std::string& algorithm, const std::string& steps = "500") const {
     Words all{"train", data,        "--label", "label>0", "--algorithm", algorithm,  "--steps",      steps,     "--radius",
               "2",     "--epsilon", "1",       "--delta", "1e-5",        "--ledger", path("run.db"), "--model", path("model.json")};
+    if (algorithm == "snowball-sgd") *(std::find(all.begin(), all.end(), "--steps") + 1) = "30";
     if (algorithm == "noisy-frank-wolfe") *(std::find(all.begin(), all.end(), "--steps") + 1) = "10";
     if (algorithm == "noisy-sgd") all.erase(std::find(all.begin(), all.end(), "--steps"), std::find(all.begin(), all.end(), "--radius"));
     if (algorithm == "private-ftrl") all = all + Words{"--step-size", "0.1"};
@@ -36,6 +37,8 @@ TEST_F(TrainOnStream, TrainsChargesAndWritesAModelByEveryAlgorithm) {
                                                {"private-ftrl"},
                                                {"one-pass-sgd", "--batch-size", "20"},
                                                {"noisy-sgd", "--records", "300", "--batch-size", "50", "--passes", "2"},
+                                               {"noisy-sgd", "--records", "300", "--passes", "9", "--publish", "last"},
+                                               {"snowball-sgd", "--records", "300"},
                                                {"noisy-frank-wolfe", "--norm", "1.5"}}) {
     const auto arguments = words(data, extra[0]) + Words{extra.begin() + 1, extra.end()} + Words{"--json"};
     const auto trained = surety(arguments);

@@ -316,6 +316,21 @@ TEST_P(TrainThroughColumns, LetsOneUnitMoveNothingButItsReleases) {
   EXPECT_EQ(moved_ > 0, has_theorem_for_units(GetParam(), 2)) << GetParam();
 }
 
+/// Those that publish all weights of a run, or the last ones alone.
+class TrainTheLastIterate : public Train {};
+
+TEST_P(TrainTheLastIterate, IsUntainted) {
+  for (const char* adjacency : {"replace-one", "zero-out"}) {
+    const Question question{.algorithm = GetParam(), .loss = "logistic", .adjacency = adjacency, .more = {"--publish", "last"}};
+    constexpr std::size_t count = 20;
+    const auto base = ordinary_records(count);
+    ASSERT_TRUE(accepts(question, base, count));
+    expect_untainted(question, base, count, [&](bool) { return replaced(base, adjacency, {0, 5, 9, 19}); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(moved_, 0U);
+}
+
 /// Those whose records have public places in batches or in time.
 class TrainInOrder : public Train {};
 
@@ -345,7 +360,8 @@ std::vector<std::string> all_names() {
 std::vector<std::string> names_of_those_in_order() {
   using namespace surety::jobs;
   const auto is_in_order = []<class Plan>(const Plan&) {
-    return std::is_base_of_v<StreamPlan, Plan> || std::is_same_v<Plan, NoisySgdPlan> || std::is_same_v<Plan, NoisyFrankWolfePlan>;
+    return std::is_base_of_v<StreamPlan, Plan> || std::is_same_v<Plan, NoisySgdPlan> || std::is_same_v<Plan, SnowballSgdPlan> ||
+           std::is_same_v<Plan, NoisyFrankWolfePlan>;
   };
   std::vector<std::string> names;
   for (const auto& algorithm : all_algorithms()) {
@@ -362,6 +378,7 @@ std::string as_identifier(const ::testing::TestParamInfo<std::string>& algorithm
 
 INSTANTIATE_TEST_SUITE_P(All, Train, ::testing::ValuesIn(all_names()), as_identifier);
 INSTANTIATE_TEST_SUITE_P(Batches, TrainWithPaidScore, ::testing::Values("dp-sgd"), as_identifier);
+INSTANTIATE_TEST_SUITE_P(All, TrainTheLastIterate, ::testing::Values("gradient-descent", "noisy-sgd"), as_identifier);
 INSTANTIATE_TEST_SUITE_P(All, TrainThroughColumns, ::testing::ValuesIn(all_names()), as_identifier);
 INSTANTIATE_TEST_SUITE_P(InOrder, TrainInOrder, ::testing::ValuesIn(names_of_those_in_order()), as_identifier);
 

@@ -295,6 +295,7 @@ class EveryFieldOfTrainings : public EveryField {
         {"private-ftrl", with(stream, {{"step-size", 0.1}})},
         {"one-pass-sgd", stream},
         {"noisy-sgd", {{"records", people}, {"batch-size", 10}, {"step-size", 0.1}, {"radius", 2}}},
+        {"snowball-sgd", {{"records", people}, {"steps", 3}}},
         {"noisy-frank-wolfe", {{"records", people}, {"radius", 2}, {"steps", 3}}},
         {"gossip", {{"records", people}, {"learners", 4}, {"radius", 2}}},
         {"sufficient-statistics", {{"loss", "squared"}, {"label-bound", 1}, {"label", "y"}}},

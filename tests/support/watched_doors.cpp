@@ -258,6 +258,35 @@ class WatchedPerturbingReleaser final : public PerturbingReleaser {
   std::unique_ptr<PerturbingReleaser> inner_;
 };
 
+/// Nothing of the steps is seen outside. A replay has the same noise, and with it the last iterates of neighbours are at most as far apart as the steps that
+/// use the record may move them.
+class WatchedLastIterateReleaser final : public LastIterateReleaser {
+ public:
+  explicit WatchedLastIterateReleaser(std::unique_ptr<LastIterateReleaser> inner) : inner_{std::move(inner)} {}
+  std::vector<double> release(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& descent) override {
+    auto weights = inner_->release(data, objective, descent);
+    const GridVector content = mechanisms::round_to_nearest(weights, {.log2_step = -50});
+    return Watch::vector(
+        fmt::format("last iterate of {} on {} records of {} features", text_of(plan(descent, objective)), data.size(), data.features()),
+        content, farthest(data, descent), [&] { return weights; });
+  }
+
+ private:
+  static double farthest(const Dataset& data, const LastIterateDescent& descent) {
+    const double of_one =
+        descent.step_size.value() * mechanisms::sensitivity_of_clipped_sum(descent.clip, descent.adjacency).value() * (1 + 0x1p-10);
+    if (const auto* all = std::get_if<AllRecords>(&descent.batches)) {
+      return of_one * static_cast<double>(all->steps.value()) / static_cast<double>(data.size());
+    }
+    if (const auto* some = std::get_if<PublicBatches>(&descent.batches)) {
+      return of_one * static_cast<double>(some->passes.value()) / static_cast<double>(std::min(some->size, some->records).value());
+    }
+    return of_one / std::get<GrowingBatches>(descent.batches).sizes.all().front().second;
+  }
+
+  std::unique_ptr<LastIterateReleaser> inner_;
+};
+
 class WatchedLearnerReleaser final : public LearnerReleaser {
  public:
   explicit WatchedLearnerReleaser(std::unique_ptr<LearnerReleaser> inner) : inner_{std::move(inner)} {}
@@ -325,6 +354,9 @@ class WatchedReleasers final : public jobs::ReleaserMaker {
   }
   std::unique_ptr<PerturbingReleaser> perturbing(accounting::Reservation& reservation, BitsRef bits) override {
     return std::make_unique<WatchedPerturbingReleaser>(made_.perturbing(reservation, bits));
+  }
+  std::unique_ptr<LastIterateReleaser> of_last_iterate(accounting::Reservation& reservation, BitsRef bits) override {
+    return std::make_unique<WatchedLastIterateReleaser>(made_.of_last_iterate(reservation, bits));
   }
   std::unique_ptr<LearnerReleaser> of_learners(accounting::Reservation& reservation, LearnerBits& bits) override {
     return std::make_unique<WatchedLearnerReleaser>(made_.of_learners(reservation, bits));

@@ -177,6 +177,15 @@ TEST(LastIterateReleaser, MovesNoFurtherThanItsMaps) {
   EXPECT_GT(largest, 0.4);
 }
 
+/// The promise about the derivative is for labels of the loss.
+TEST(LastIterateReleaser, IgnoresRecordsOfOtherLabels) {
+  const auto how = descent(AllRecords{Count{20}});
+  const auto with = run(Dataset::dense(1, {0.3, 1, -0.8}, {1, 1e6, -1}), LogisticLoss{}, how);
+  EXPECT_EQ(with, run(Dataset::dense(1, {0.3, 0, -0.8}, {1, 1, -1}), LogisticLoss{}, how));
+  const SquaredLoss squared{.label_bound = LabelBound{2}, .weight_radius = Radius{1}};
+  EXPECT_EQ(run(Dataset::dense(1, {0.3, 1}, {-2, 2.5}), squared, how), run(Dataset::dense(1, {0.3, 0}, {-2, 0}), squared, how));
+}
+
 TEST(LastIterateReleaser, ReleasesTheEventOfItsBatches) {
   auto how = descent(AllRecords{Count{9}}, NoiseMultiplier{3});
   const Event step = gaussian(NoiseMultiplier{3}, replaced);

@@ -48,6 +48,19 @@ TEST(LeastScoreMultiplier, IsTheRootOfWhatIsSpentFromAbove) {
   EXPECT_EQ(of(compose({gaussian_of(4), laplace(NoiseScale{3}, adjacency)})), of(gaussian_of(4)));
 }
 
+// f^2 / z^2 of a last iterate whose maps attain it.
+TEST(LeastScoreMultiplier, OfALastIterateIsTheGaussianThatItCosts) {
+  const auto of = [](const Event& event) { return least_score_multiplier(accounting::Releases::of(event)); };
+  // f^2 = (1 - c^2) / (1 + c^2) (1 + c) / (1 - c) = (1 + c)^2 / (1 + c^2) at T = 2
+  const auto found = of(compose({gaussian_of(4), last_iterate(Count{2}, LipschitzConstant{0.5}, gaussian_of(5))})).value().value();
+  const double squared = 1.0 / 16 + 1.8 / 25;
+  EXPECT_NEAR(found * std::sqrt(squared), 1, 1e-12);
+  EXPECT_GE(found * found * squared, 1 - 1e-15);
+  EXPECT_NEAR(of(last_iterate_of_passes(Count{3}, Count{4}, LipschitzConstant{1}, gaussian_of(5))).value().value(), 5 / std::sqrt(1.5),
+              1e-12);
+  EXPECT_FALSE(of(last_iterate_within(surety::Diameter{2}, Count{9}, LipschitzConstant{1}, gaussian_of(5))));
+}
+
 // A Gaussian that keeps (epsilon, delta) itself, and hardly less noise would not.
 TEST(LeastScoreMultiplier, OfApproxIsTheGaussianThatKeepsIt) {
   const auto delta_at = [](double noise, double epsilon) {
