@@ -6,6 +6,7 @@
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/streams/snowball.h>
 
 #include <surety/jobs/algorithms/algorithms.h>
@@ -29,6 +30,18 @@ std::vector<double> released(LastIterateDescent descent, const AnyConvexObjectiv
                              accounting::Reservation& reservation, mechanisms::BitsRef bits) {
   descent.noise_multiplier = NoiseMultiplier{noise};
   return releasers().of_last_iterate(reservation, bits)->release(data, objective, descent);
+}
+
+/// A public permutation of so many places: files are often sorted, and the last weights would follow the records at the end.
+std::vector<std::size_t> public_order(std::size_t records) {
+  mechanisms::ReplayBits bits{0};
+  std::vector<std::size_t> order(records);
+  for (std::size_t i = 0; i < records; ++i) {
+    const std::size_t j = mechanisms::uniform_below(i + 1, [&bits] { return mechanisms::draw_word(bits); });
+    order[i] = order[j];
+    order[j] = i;
+  }
+  return order;
 }
 
 /// What is public of such a run, beside what all trainings report.
@@ -82,7 +95,7 @@ class LastIterateOfBatches final : public BatchRun {
  protected:
   void check(std::size_t /*records*/) const override { require_last_iterate(data(), objective_, descent_); }
   std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
-    return released(descent_, objective_, data(), noise, reservation, bits);
+    return released(descent_, objective_, data().subset(public_order(data().size())), noise, reservation, bits);
   }
 
  private:
