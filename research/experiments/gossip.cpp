@@ -422,8 +422,8 @@ void report_real(const std::string& title, std::size_t features, std::uint32_t b
 void report_speed() {
   const Instance instance = synthetic(1, synthetic_records);
   fmt::print(
-      "## Speed\n\nSeconds of processor time for one pass over the synthetic records by 64 learners in process, regret and audit included.\n\n");
-  Table table{{"noise", "batch 1", "batch 5"}};
+      "## Speed\n\nProcessor time for one pass over the synthetic records by 64 learners in process, regret and audit included.\n\n");
+  Table table{{"noise", "seconds, batch 1", "seconds, batch 5"}};
   for (const Noise noise : {Noise::none, Noise::laplace, Noise::k_norm, Noise::gaussian}) {
     std::vector<std::string> cells{std::string{name(noise)}};
     for (const std::uint64_t batch : {1U, 5U}) {
@@ -439,11 +439,9 @@ void report_speed() {
 int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
   fmt::print("{}", heading("Private distributed online learning", "research/scripts/experiment gossip"));
   fmt::print(
-      "Means (deviations) over seeds; `research/experiments/gossip.cpp` defines everything. DOLA (Algorithm 1) and its mini-batch form (Algorithm 2) of\n"
-      "Li, Zhou, Chen, Jiang, *Differentially Private Distributed Online Learning*: its Figure 1 is regret against epsilon (64 learners) and\n"
-      "against learners (epsilon = 0.1), Figure 2 regret and its deviation for batches of 1 and 5, Table I accuracy. Synthetic records are of\n"
-      "the paper's kind, 100,000 from the unit ball of R^10 (how it labels them it does not say); its 100,000 records of RCV1 could not be had,\n"
-      "real ones are 7,770 of Reuters-21578 and 1,000 of RCV1. *Average regret* is Definition 2 over\n"
+      "Means (deviations) over seeds; `research/experiments/gossip.cpp` defines everything. Li, Zhou, Chen, Jiang, *Differentially\n"
+      "Private Distributed Online Learning*: Figure 1 is regret against epsilon (64 learners) and against learners (epsilon =\n"
+      "0.1), Figure 2 regret and its deviation for batches of 1 and 5, Table I accuracy. *Average regret* is Definition 2 over\n"
       "the number of records, for learner 0: the loss with phi / 2 ||w||^2 of its released parameters on every learner's\n"
       "records of the round, minus that of the best fixed vector. *Accuracy* and *area under curve* are of the mean of learner\n"
       "0's parameters over the last half of the rounds, on fresh records; *accuracy of the mean* is of the mean over all\n"
