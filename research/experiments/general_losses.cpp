@@ -471,6 +471,7 @@ void make_fixed_part(FixedPart& part) {
     part.add(cell.name + ": gap of 500 records", cell.run(500, 1).measured);
   }
   part.add("sigmoid unit at length 10: ratio", ratio_of_sigmoid_unit(10));
+  part.show(Table::line(row_of(of_squares, 500, summarize(of_squares, 500, 10))));
   for (const StationaryCell& cell : {of_sigmoid, of_biweight}) part.show(Table::line(row_of(cell, 500, summarize(cell, 500, 10))));
 }
 

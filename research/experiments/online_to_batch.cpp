@@ -359,6 +359,16 @@ void run_all(const std::vector<Method>& methods, const Dataset& training, std::u
   }
 }
 
+std::string title_of(const Cell& cell) {
+  return fmt::format("{}, T = {}, d = {}", cell.logistic ? "Logistic" : "Least squares", cell.steps, cell.dimension);
+}
+
+/// A row of the table of instances; `at_zero` has the gaps of the zero vector.
+std::vector<std::string> instance_row(const Cell& cell, const std::vector<double>& at_zero) {
+  return {title_of(cell), fmt::format("{:.3g}", mean_and_deviation(at_zero).mean),
+          cell.allowed ? fmt::format("{:.3g}", *cell.allowed) : ""};
+}
+
 template <Objective O>
 void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds, Table& instances) {
   const auto methods = methods_for(setting);
@@ -370,11 +380,10 @@ void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds, Ta
     at_zero.push_back(measure(std::vector<double>(cell.dimension, 0.0)));
     run_all(methods, problem.training, seed, measure, runs);
   }
-  const auto title = fmt::format("{}, T = {}, d = {}", cell.logistic ? "Logistic" : "Least squares", cell.steps, cell.dimension);
-  instances.add({title, fmt::format("{:.3g}", mean_and_deviation(at_zero).mean), cell.allowed ? fmt::format("{:.3g}", *cell.allowed) : ""});
+  instances.add(instance_row(cell, at_zero));
   print_table("gap", methods, runs,
               {.file = "online-to-batch",
-               .labels = {{"instance", title}},
+               .labels = {{"instance", title_of(cell)}},
                .keep = R"(T = 100000, d = 50 \| (one-pass|printed|subgradient|strongly))",
                .columns = {"instance", "method", "gap", "without noise"}});
 }
@@ -526,15 +535,17 @@ int run(std::uint64_t seeds, const std::vector<std::size_t>& chosen) {
   return 0;
 }
 
-/// One run of every method on the first instance, and one of its rows with all seeds of the page.
+/// One run of every method on the first instance, one of its rows with all seeds of the page, and the instance's row.
 void make_fixed_part(FixedPart& part) {
   const Cell& cell = cells[0];
   const auto setting = logistic_setting(cell.steps, cell.dimension, 2);
   const auto methods = methods_for(setting);
   const std::size_t shown = 8;  // "strongly convex"
   Runs runs;
+  std::vector<double> at_zero;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Problem problem = make_problem(cell, seed);
+    at_zero.push_back(gap(setting.loss, problem, std::vector<double>(cell.dimension, 0.0)));
     for (std::size_t m = 0; m < methods.size(); ++m) {
       if (seed > 1 && m != shown) continue;
       const Outcome outcome = methods[m].with_noise(problem.training, seed);
@@ -552,6 +563,7 @@ void make_fixed_part(FixedPart& part) {
     }
   }
   part.show(Table::line(row_of(methods[shown], runs)));
+  part.show(Table::line(instance_row(cell, at_zero)));
 }
 
 int page(std::span<char* const> arguments) {
