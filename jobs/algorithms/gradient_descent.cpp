@@ -128,7 +128,7 @@ class GradientDescentRun final : public FullGradientRun<GradientDescentOptions> 
 
 class GradientDescent final : public Descent<GradientDescentPlan> {
  public:
-  GradientDescent() : Descent{"Descent along noisy gradients of all records."} {}
+  GradientDescent() : Descent{"Descent along noisy gradients of all records (DP-GD)."} {}
 
   void fields(FieldTable& table, GradientDescentPlan& own, TrainPlan& shared) const override {
     add_descent(table, own, shared, {Iterate::last, Iterate::average, Iterate::random});
@@ -188,7 +188,7 @@ class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
 
 class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
  public:
-  MirrorDescent() : FullGradients{"Mirror descent in an l2 or l1 ball or a simplex, on noisy gradients of all records."} {}
+  MirrorDescent() : FullGradients{"Mirror descent in an l2 or l1 ball or a simplex, on noisy gradients of all records (DP-AccMD)."} {}
 
   void fields(FieldTable& table, MirrorDescentPlan& own, TrainPlan& shared) const override {
     add_full_gradients(table, own, shared, "needed");
