@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <random>
 #include <span>
 #include <string>
@@ -171,10 +172,16 @@ Run run(double p, Noise noise, std::uint64_t steps, std::uint64_t seed) {
     }
     case Noise::generalized: {
       const Count d{dimension};
-      const NoiseMultiplier z =
-          calibrate([&](NoiseMultiplier m) { return accounting::tree(Count{steps}, generalized_gaussian(clip.r, d, m, adjacency)); },
-                    target, quick)
-              .value;
+      // The same for every seed, and most of the page's time.
+      static std::map<std::pair<double, std::uint64_t>, NoiseMultiplier> known;
+      auto of_rule = known.find({p, steps});
+      if (of_rule == known.end()) {
+        const auto found =
+            calibrate([&](NoiseMultiplier m) { return accounting::tree(Count{steps}, generalized_gaussian(clip.r, d, m, adjacency)); },
+                      target, quick);
+        of_rule = known.emplace(std::pair{p, steps}, found.value).first;
+      }
+      const NoiseMultiplier z = of_rule->second;
       const LrSensitivity s{moved};
       const mechanisms::GeneralizedGaussian node{{.r = clip.r,
                                                   .multiplier = z,

@@ -258,6 +258,7 @@ Runs runs_of(const Method<D>& method, const Cell<D>& cell, std::uint64_t seeds) 
   Runs runs;
   std::vector<double> regrets;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    forget_audits();
     const std::clock_t start = std::clock();
     const Run run = method(cell, seed);
     runs.seconds += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / static_cast<double>(seeds);
