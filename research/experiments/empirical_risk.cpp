@@ -536,6 +536,9 @@ void make_fixed_part(FixedPart& part) {
     part.add(method->name + ": gap", result.gap.mean);
     part.add(method->name + ": gradients", result.evaluations);
     part.add(method->name + ": audited epsilon", result.audited);
+    if (method->name.starts_with("DP-SVRG,")) {
+      part.show(Table::line({problem.name, "0.01", fmt::format("1/{:.1f}", 1500 * problem.count() / result.evaluations)}));
+    }
   }
   part.show(Table::line(gaps_of(results_of(problem, sgd_of, 10, 3))));
   part.show(Table::line(instance_row(problem)));
