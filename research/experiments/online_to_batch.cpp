@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -453,10 +454,18 @@ Rows read_covtype(const std::string& path) {
   return rows;
 }
 
-void report_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds, Table& data) {
+/// The runs of the first `count` methods on real data, and the row of the table of data.
+struct RealRuns {
+  std::vector<Method> methods;
+  std::vector<Runs> runs;
+  std::vector<std::string> data_row;
+};
+
+RealRuns runs_on_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds, std::size_t count) {
   const std::size_t held_out = test == nullptr ? training.labels.size() / 5 : 0;
   const std::size_t steps = training.labels.size() - held_out;
-  const auto methods = methods_for(logistic_setting(steps, training.dimension, 20));
+  auto methods = methods_for(logistic_setting(steps, training.dimension, 20));
+  methods.resize(std::min(count, methods.size()));
   std::vector<Runs> runs(methods.size());
   std::vector<double> constant;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -471,8 +480,15 @@ void report_real(const std::string& name, const Rows& training, const Rows* test
     constant.push_back(constant_scores(scored.labels()).accuracy);
     run_all(methods, training.part(order, 0, steps), seed, measure, runs);
   }
-  data.add({name, fmt::format("{}", seeds), fmt::format("{}", steps), fmt::format("{}", training.dimension),
-            fmt::format("{}", test == nullptr ? held_out : test->labels.size()), fmt::format("{:.4f}", mean_and_deviation(constant).mean)});
+  return {std::move(methods),
+          std::move(runs),
+          {name, fmt::format("{}", seeds), fmt::format("{}", steps), fmt::format("{}", training.dimension),
+           fmt::format("{}", test == nullptr ? held_out : test->labels.size()), fmt::format("{:.4f}", mean_and_deviation(constant).mean)}};
+}
+
+void report_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds, Table& data) {
+  auto [methods, runs, data_row] = runs_on_real(name, training, test, seeds, std::numeric_limits<std::size_t>::max());
+  data.add(std::move(data_row));
   print_table("accuracy", methods, runs,
               {.file = "online-to-batch-accuracy",
                .labels = {{"data", name}},
@@ -535,7 +551,8 @@ int run(std::uint64_t seeds, const std::vector<std::size_t>& chosen) {
   return 0;
 }
 
-/// One run of every method on the first instance, one of its rows with all seeds of the page, and the instance's row.
+/// One run of every method on the first instance, one of its rows with all seeds of the page, and the instance's row. A row of
+/// real data, where SURETY_DATA_DIR names their folder.
 void make_fixed_part(FixedPart& part) {
   const Cell& cell = cells[0];
   const auto setting = logistic_setting(cell.steps, cell.dimension, 2);
@@ -564,6 +581,14 @@ void make_fixed_part(FixedPart& part) {
   }
   part.show(Table::line(row_of(methods[shown], runs)));
   part.show(Table::line(instance_row(cell, at_zero)));
+  const char* const folder = std::getenv("SURETY_DATA_DIR");
+  if (folder == nullptr) return;
+  const std::string name = "covtype.20k, class 2 against the rest";
+  const auto real = runs_on_real(name, read_covtype(std::string{folder} + "/covtype.20k.data.gz"), nullptr, 4, 1);
+  part.show(Table::line(real.data_row));
+  auto row = row_of(real.methods[0], real.runs[0]);
+  row.insert(row.begin(), name);
+  part.show(Table::line(row));
 }
 
 int page(std::span<char* const> arguments) {
