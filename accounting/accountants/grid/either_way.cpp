@@ -86,7 +86,8 @@ class Merged {
         q_ = (Upper{Exact{q_}} + Upper{Exact{atom.q}}).value();
         return;
       }
-      const double part = p_ == 0 ? 1 : short_of / brings;
+      // An atom out of order can lower the place so far that the row needs nothing: it then takes no part, as a quotient may be of any size.
+      const double part = p_ == 0 ? 1 : short_of > 0 ? short_of / brings : 0;
       p_ = (Lower{Exact{p_}} + Lower{Exact{part}} * Lower{Exact{atom.p}}).value();
       q_ = (Upper{Exact{q_}} + Upper{Exact{part}} * Upper{Exact{atom.q}}).value();
       put();
