@@ -4,7 +4,10 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <vector>
+
+#include <surety/base/numbers/bound.h>
 
 namespace surety::statistics {
 
@@ -62,13 +65,39 @@ bool NoiseTest::is_likely(std::span<const double> scales, double t) const {
   return probability > exceeded_ * 1.001;
 }
 
+std::optional<bool> NoiseTest::excludes_two(double larger, double smaller, double t) const {
+  const Exact a{larger};
+  const Exact b{smaller};
+  const Upper least_decay = exp(-(Lower{Exact{t}} / Upper{a}));  // of exp(-t / a), above and below
+  const Lower most_decay = exp(-(Upper{Exact{t}} / Lower{a}));
+  const Lower squares = (Lower{a} - Upper{b}) * (Lower{a} + Lower{b});
+  if (squares.value() > 0) {
+    // (a^2 exp(-t / a) - b^2 exp(-t / b)) / (a^2 - b^2)
+    const Upper most = (Upper{a} * a * least_decay - Lower{b} * b * exp(-(Upper{Exact{t}} / Lower{b}))) / squares;
+    if (most.value() <= exceeded_) return true;
+    const Lower difference = Lower{a} * a * most_decay - Upper{b} * b * exp(-(Lower{Exact{t}} / Upper{b}));
+    if (difference.value() > 0 && (difference / ((Upper{a} - Lower{b}) * (Upper{a} + Upper{b}))).value() > exceeded_) return false;
+  }
+  // Scales that both were a, or both b, would exceed t at least as often, or at most: (1 + t / 2a) exp(-t / a).
+  if (((Exact{1} + Upper{Exact{t}} / Lower{a} / Exact{2}) * least_decay).value() <= exceeded_) return true;
+  const Lower of_smaller = (Exact{1} + Lower{Exact{t}} / Upper{b} / Exact{2}) * exp(-(Upper{Exact{t}} / Lower{b}));
+  if (of_smaller.value() > exceeded_) return false;
+  return std::nullopt;
+}
+
 bool NoiseTest::excludes(std::span<const double> scales, double t) const {
+  if (!(t > 0)) return false;
+  if (law_ == NoiseLaw::gaussian) {
+    Upper squares{Exact{0.0}};
+    for (const double scale : scales) squares += Upper{Exact{scale}} * Exact{scale};
+    return (sqrt(squares) * Exact{deviations_}).value() <= t;
+  }
+  if (scales.size() == 2 && std::min(scales[0], scales[1]) > 0) {
+    if (const auto known = excludes_two(std::max(scales[0], scales[1]), std::min(scales[0], scales[1]), t)) return *known;
+  }
   // A clear no needs no proof.
-  if (law_ == NoiseLaw::laplace && is_likely(scales, t)) return false;
-  if (law_ == NoiseLaw::laplace) return exceedance(law_, scales, t) <= exceeded_;
-  Interval squares = exactly(0);
-  for (const double scale : scales) squares = squares + exactly(scale) * exactly(scale);
-  return t > 0 && (sqrt(squares) * exactly(deviations_)).enclosure().upper <= t;
+  if (is_likely(scales, t)) return false;
+  return exceedance(law_, scales, t) <= exceeded_;
 }
 
 namespace {

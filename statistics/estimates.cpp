@@ -35,16 +35,19 @@ NoiseReach reach_of(const StatisticSum& sum, const StatisticNoise& noise, double
 
 namespace {
 
-/// What the released numbers of one group say.
+/// What the released numbers of a group say, of one group after another.
 class GroupEstimates {
  public:
-  GroupEstimates(const StatisticSum& sum, std::span<const double> released, const NoiseReach& noise, std::uint64_t records)
-      : sum_{sum},
-        released_{released},
-        noise_{noise},
-        records_{records},
-        bounds_{bounds_of(sum.statistic())},
-        step_{point(sum.grid().step())} {}
+  GroupEstimates(const StatisticSum& sum, const NoiseReach& noise, std::uint64_t records)
+      : sum_{sum}, noise_{noise}, records_{records}, bounds_{bounds_of(sum.statistic())}, step_{point(sum.grid().step())} {
+    if (bounds_ == nullptr) return;
+    // What rounding to the grid makes of the bounds.
+    possible_ = {std::min(bounds_->lower, (point(sum_.origin()) + point(sum_.least()) * step_).enclosure().lower),
+                 std::max(bounds_->upper, (point(sum_.origin()) + point(sum_.largest()) * step_).enclosure().upper)};
+  }
+
+  /// What follows is about a group of which this was released.
+  void take(std::span<const double> released) { released_ = released; }
 
   [[nodiscard]] std::vector<Estimate> all() const {
     if (bounds_ == nullptr) {
@@ -103,13 +106,14 @@ class GroupEstimates {
     return std::any_of(released_.begin(), released_.end(), [&](double part) { return is_open_below(part) || is_open_above(part); });
   }
   /// Even the upper end of a count is below one record.
-  [[nodiscard]] bool is_below_one(double count) const { return (around(count) / (point(sum_.weight()) * step_)).compare(1) < 0; }
+  [[nodiscard]] bool is_below_one(double count) const {
+    if (count - noise_.distance > 2 * static_cast<double>(sum_.weight()) * sum_.grid().step()) return false;  // far from there
+    return (around(count) / (point(sum_.weight()) * step_)).compare(1) < 0;
+  }
 
   [[nodiscard]] Estimate clamped(const Estimate& raw) const {
-    // What rounding to the grid makes of the bounds.
-    const double lower = std::min(bounds_->lower, (point(sum_.origin()) + point(sum_.least()) * step_).enclosure().lower);
-    const double upper = std::max(bounds_->upper, (point(sum_.origin()) + point(sum_.largest()) * step_).enclosure().upper);
-    return {std::clamp(raw.value, lower, upper), std::clamp(raw.lower, lower, upper), std::clamp(raw.upper, lower, upper)};
+    const auto kept = [&](double value) { return std::clamp(value, possible_.lower, possible_.upper); };
+    return {kept(raw.value), kept(raw.lower), kept(raw.upper)};
   }
 
   [[nodiscard]] Estimate variance() const {
@@ -158,11 +162,12 @@ class GroupEstimates {
   }
 
   const StatisticSum& sum_;
-  std::span<const double> released_;
+  std::span<const double> released_ = {};
   const NoiseReach& noise_;
   std::uint64_t records_;
   const Bounds* bounds_;
   Interval step_;
+  Bounds possible_{-infinity, infinity};  ///< of a mean of rounded records
 };
 
 }  // namespace
@@ -186,8 +191,10 @@ void each_group(const StatisticSum& sum, const std::vector<double>& released, co
 std::vector<Estimate> estimates_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach,
                                    std::uint64_t records) {
   std::vector<Estimate> result;
+  GroupEstimates estimates{sum, reach, records};
   each_group(sum, released, [&](std::span<const double> of_group) {
-    for (const auto& estimate : GroupEstimates{sum, of_group, reach, records}.all()) result.push_back(estimate);
+    estimates.take(of_group);
+    for (const auto& estimate : estimates.all()) result.push_back(estimate);
   });
   return result;
 }
@@ -195,7 +202,11 @@ std::vector<Estimate> estimates_of(const StatisticSum& sum, const std::vector<do
 std::vector<Estimate> used_records_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach) {
   std::vector<Estimate> result;
   if (sum.weight() == 0) return result;
-  each_group(sum, released, [&](std::span<const double> of_group) { result.push_back(GroupEstimates{sum, of_group, reach, 0}.used()); });
+  GroupEstimates estimates{sum, reach, 0};
+  each_group(sum, released, [&](std::span<const double> of_group) {
+    estimates.take(of_group);
+    result.push_back(estimates.used());
+  });
   return result;
 }
 

@@ -69,7 +69,7 @@ KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confid
       counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency},
       noise_{counts_.noise_for(noise)},
       threshold_{key_threshold(*noise_, counts_.most_keys(), std::get<KeysOf>(statistic.of).chance)},
-      reach_{quantile(*noise_, std::nextafter(1 - confidence, 0.0))} {
+      intervals_{std::in_place, *noise_, threshold_, confidence} {
   statistic_.validate();
 }
 KeysPart::KeysPart(const Statistic& statistic)
@@ -102,7 +102,12 @@ std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mech
   std::vector<Answer> answers;
   for (const auto& [key, count] : draw_keys(counts_, noise_.value(), threshold_, bits)) {
     const bool hides_counts = std::get<KeysOf>(statistic_.of).hides_counts;
-    answers.push_back(answer_of(statistic_, key, hides_counts ? hidden : Estimate{count, count - reach_, count + reach_}));
+    if (hides_counts) {
+      answers.push_back(answer_of(statistic_, key, hidden));
+      continue;
+    }
+    const auto [lower, upper] = intervals_->of(count);
+    answers.push_back(answer_of(statistic_, key, {count, lower, upper}));
   }
   return answers;
 }

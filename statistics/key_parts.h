@@ -65,7 +65,6 @@ class KeysPart : public Part {
   void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] Event event() const override;
   [[nodiscard]] PartFacts facts() const override;
-  /// The interval of a key knows nothing of its choice: of keys near the threshold those are shown whose noise was high.
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
 
  private:
@@ -73,7 +72,7 @@ class KeysPart : public Part {
   KeyCounts counts_;
   std::optional<StatisticNoise> noise_;
   std::int64_t threshold_ = 0;
-  double reach_ = 0;
+  std::optional<KeyIntervals> intervals_;
   std::optional<KeyReader> reader_;
 };
 

@@ -77,6 +77,30 @@ class KeyCounts {
 /// What releasing keys above a `key_threshold` charges: the noise, and approx(0, delta). \throws Error{unsupported} where delta is 0.
 [[nodiscard]] Event event_of_keys(const Event& noise, Delta delta);
 
+/// The counts that the noisy count of a shown key does not rule out. Of all keys of one count that are shown, the intervals of at least a share of
+/// `confidence` hold that count: keys near the threshold are shown where their noise was high. \source docs/proofs/keys.md#interval
+class KeyIntervals {
+ public:
+  /// \pre 2^-60 <= 1 - confidence < 1
+  KeyIntervals(StatisticNoise noise, std::int64_t threshold, double confidence);
+
+  struct Counts {
+    double lower;  ///< at least 1
+    double upper;
+  };
+  /// \pre `shown` is a whole number above the threshold. Milliseconds for each different number near the threshold, and nothing else elsewhere.
+  [[nodiscard]] Counts of(double shown);
+
+ private:
+  [[nodiscard]] std::int64_t lowest(std::int64_t shown) const;
+
+  StatisticNoise noise_;
+  std::int64_t threshold_;
+  double exceeded_;
+  std::int64_t reach_;  ///< noise is farther from 0 with probability at most 1 - confidence
+  std::unordered_map<std::int64_t, std::int64_t> lowest_;
+};
+
 /// The keys whose noisy counts are above a `key_threshold`, sorted by key. \pre `event_of_keys` is charged already.
 [[nodiscard]] std::vector<ReleasedKey> draw_keys(const KeyCounts& counts, const StatisticNoise& noise, std::int64_t threshold,
                                                  mechanisms::BitsRef bits);

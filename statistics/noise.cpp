@@ -30,6 +30,19 @@ struct Tail {
   }
 };
 
+/// In grid steps.
+Tail tail_of(const StatisticNoise& noise) {
+  const Grid grid = std::visit([](const auto& mechanism) { return mechanism.options().grid; }, noise);
+  // A power of two scales exactly.
+  return std::visit(Overload{[&](const mechanisms::Gaussian& gaussian) {
+                               return Tail{true, gaussian.sigma() * grid.steps_per_unit()};
+                             },
+                             [&](const mechanisms::Laplace& laplace) {
+                               return Tail{false, laplace.scale() * grid.steps_per_unit()};
+                             }},
+                    noise);
+}
+
 }  // namespace
 
 Event event_of(const StatisticNoise& noise) {
@@ -46,14 +59,7 @@ double standard_deviation(const StatisticNoise& noise) {
 
 double quantile(const StatisticNoise& noise, double exceeded) {
   const Grid grid = std::visit([](const auto& mechanism) { return mechanism.options().grid; }, noise);
-  // A power of two scales exactly.
-  const Tail tail = std::visit(Overload{[&](const mechanisms::Gaussian& gaussian) {
-                                          return Tail{true, gaussian.sigma() * grid.steps_per_unit()};
-                                        },
-                                        [&](const mechanisms::Laplace& laplace) {
-                                          return Tail{false, laplace.scale() * grid.steps_per_unit()};
-                                        }},
-                               noise);
+  const Tail tail = tail_of(noise);
   const auto suffices = [&](std::int64_t steps) { return tail(point(steps) + point(0.5)).enclosure().upper <= exceeded; };
   if (suffices(0)) return 0;
   std::int64_t failing = 0;
@@ -72,6 +78,13 @@ double quantile(const StatisticNoise& noise, double exceeded) {
     (suffices(middle) ? enough : failing) = middle;
   }
   return (point(enough) * point(grid.step())).enclosure().upper;
+}
+
+Enclosure probability_at_least(const StatisticNoise& noise, std::int64_t steps) {
+  const Tail tail = tail_of(noise);
+  // Half of how often ideal noise is beyond x = steps - 1/2 in magnitude, or one less that half where x is negative.
+  const Interval half = tail(steps > 0 ? point(steps) - point(0.5) : point(0.5) - point(steps)) / point(2.0);
+  return (steps > 0 ? half : point(1.0) - half).enclosure();
 }
 
 }  // namespace surety::statistics

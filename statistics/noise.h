@@ -21,4 +21,7 @@ using StatisticNoise = std::variant<mechanisms::Laplace, mechanisms::Gaussian>;
 /// erfc((t + g/2) / (sigma sqrt 2)) for the Gaussian, exp(-(t + g/2) / b) for Laplace. \pre 2^-60 <= exceeded < 1.
 [[nodiscard]] double quantile(const StatisticNoise& noise, double exceeded);
 
+/// P(noise >= x) for x steps of the grid, by interval arithmetic from the law of the rounded noise.
+[[nodiscard]] Enclosure probability_at_least(const StatisticNoise& noise, std::int64_t steps);
+
 }  // namespace surety::statistics

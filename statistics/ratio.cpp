@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include <surety/base/numbers/bound.h>
+
 namespace surety::statistics {
 
 double ratio_value(double sum, double count, const data::Bounds& possible) noexcept {
@@ -11,16 +13,17 @@ double ratio_value(double sum, double count, const data::Bounds& possible) noexc
 }
 
 Enclosure ratio_interval(double sum, double count, const data::Bounds& possible, const RatioNoise& noise, const NoiseTest& test) {
-  const auto pivot = [&](double ratio) { return exactly(sum) - exactly(ratio) * exactly(count); };
+  // s - theta n, within a rounding of one fused operation.
+  const auto pivot = [&](double ratio) { return std::fma(-ratio, count, sum); };
   const auto is_excluded = [&](double low, double high) {
     // The pivot is linear in the ratio, its noise grows with the magnitude.
-    const auto ends = hull(pivot(low), pivot(high)).enclosure();
-    const double nearest = std::max({ends.lower, -ends.upper, 0.0});
-    const double most = std::max(std::abs(low), std::abs(high));
-    const auto noise_of_count = (exactly(most) * exactly(noise.count_scale)).enclosure().upper;
-    const auto beyond_rounding =
-        (exactly(nearest) - exactly(noise.sum_rounding) - exactly(most) * exactly(noise.count_rounding)).enclosure().lower;
-    return test.excludes(std::array{noise.sum_scale, noise_of_count}, beyond_rounding);
+    const double at_low = pivot(low);
+    const double at_high = pivot(high);
+    if (!(at_low > 0 && at_high > 0) && !(at_low < 0 && at_high < 0)) return false;
+    const Lower nearest = Lower::within(std::min(std::abs(at_low), std::abs(at_high)), 1.0);
+    const Exact most{std::max(std::abs(low), std::abs(high))};
+    const Upper rounding = Exact{noise.sum_rounding} + Upper{Exact{noise.count_rounding}} * most;
+    return test.excludes(std::array{noise.sum_scale, (Upper{Exact{noise.count_scale}} * most).value()}, (nearest - rounding).value());
   };
   const double value = ratio_value(sum, count, possible);
   const double tolerance =

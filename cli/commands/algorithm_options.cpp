@@ -6,6 +6,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/base/text/error.h>
+#include <surety/cli/parser/help.h>
 #include <surety/cli/print/output.h>
 
 namespace surety::cli {
@@ -83,12 +84,14 @@ void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmO
 }
 
 int print_algorithms(const std::vector<AlgorithmOptions>& all) {
-  // What three or more have with one default is said once, of all that have it.
+  // What three or more have with one default is printed once, with the names of all that have it.
   std::vector<std::pair<std::string, std::vector<std::string_view>>> options;
+  std::size_t longest = 0;
   for (const auto& one : all) {
+    longest = std::max(longest, one.algorithm.size());
     for (const auto& group : one.options.groups()) {
       for (const auto& option : group.options) {
-        const auto text = fmt::format("`{}`{}", option.name(), option.standard().empty() ? "" : fmt::format(" ({})", option.standard()));
+        const auto text = option.name() + (option.standard().empty() ? "" : fmt::format(" ({})", option.standard()));
         auto found = options.begin();
         while (found != options.end() && found->first != text) ++found;
         if (found == options.end()) found = options.insert(found, {text, {}});
@@ -96,13 +99,14 @@ int print_algorithms(const std::vector<AlgorithmOptions>& all) {
       }
     }
   }
-  say("| algorithm | what it is | its own options, with their defaults |\n|---|---|---|\n");
+  const std::size_t left = longest + 2;
   for (const auto& one : all) {
     std::vector<std::string_view> own;
     for (const auto& [text, having] : options) {
       if (having.size() < 3 && std::find(having.begin(), having.end(), one.algorithm) != having.end()) own.emplace_back(text);
     }
-    say("| `{}` | {} | {} |\n", one.algorithm, one.summary, fmt::format("{}", fmt::join(own, ", ")));
+    say_lines(wrapped(fmt::format("{:<{}}", one.algorithm, left), one.summary, left));
+    if (!own.empty()) say_lines(wrapped(std::string(left, ' '), fmt::format("{}", fmt::join(own, ", ")), left));
   }
   std::vector<std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> shared;
   for (const auto& [text, having] : options) {
@@ -112,9 +116,11 @@ int print_algorithms(const std::vector<AlgorithmOptions>& all) {
     if (found == shared.end()) found = shared.insert(found, {having, {}});
     found->second.emplace_back(text);
   }
-  say("\n| options of several | of |\n|---|---|\n");
-  for (const auto& [names, texts] : shared)
-    say("| {} | {} |\n", fmt::format("{}", fmt::join(texts, ", ")), fmt::format("{}", fmt::join(names, ", ")));
+  say("\nOptions of several:\n");
+  for (const auto& [names, texts] : shared) {
+    say_lines(wrapped("", fmt::format("{}", fmt::join(texts, ", ")), 0));
+    say_lines(wrapped("    of", fmt::format("{}", fmt::join(names, ", ")), 7));
+  }
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// Commands with algorithms that have options of their own: their table in the help, the refusal of those of other algorithms, and the table for
-// the documents.
+// Commands with algorithms that have options of their own: their table in the help, the refusal of those of other algorithms, and the list of
+// all.
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>
 /// \throws Error{invalid_argument} when an option was given that the algorithm has no use for. \param hidden those of other algorithms
 void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmOptions>& all, std::string_view name);
 
-/// A table in Markdown: the algorithms and what is their own. Returns the exit code.
+/// Prints the algorithms with their own options, and the options of several, in lines of at most 100 columns. Returns the exit code.
 int print_algorithms(const std::vector<AlgorithmOptions>& all);
 
 }  // namespace surety::cli

@@ -13,29 +13,6 @@ namespace {
 constexpr std::size_t line_width = 100;
 constexpr std::size_t indent_of_entries = 25;  ///< of what is said of an option
 
-/// `text` in lines of at most `line_width`, of which the first begins after `begin` and the others after `left` blanks.
-std::string wrapped(std::string begin, std::string_view text, std::size_t left) {
-  std::string all;
-  std::string line = std::move(begin);
-  while (!text.empty()) {
-    const auto length = std::min(text.find(' '), text.size());
-    const auto word = text.substr(0, length);
-    if (word.empty()) {
-      text.remove_prefix(1);
-      continue;
-    }
-    if (line.size() + 1 + word.size() > line_width && line.find_first_not_of(' ') != std::string::npos) {
-      all += line + "\n";
-      line.assign(left, ' ');
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
-    line += word;
-    text.remove_prefix(std::min(length + 1, text.size()));
-  }
-  return all + line + "\n";
-}
-
 /// A name, and beside it what is said of it.
 std::string entry(const std::string& name, const std::string& said) {
   std::string begin = "  " + name;
@@ -69,6 +46,28 @@ std::string usage_line(const Command& command, const std::string& path) {
 }
 
 }  // namespace
+
+std::string wrapped(std::string begin, std::string_view text, std::size_t left) {
+  std::string all;
+  std::string line = std::move(begin);
+  while (!text.empty()) {
+    const auto length = std::min(text.find(' '), text.size());
+    const auto word = text.substr(0, length);
+    if (word.empty()) {
+      text.remove_prefix(1);
+      continue;
+    }
+    if (line.size() + 1 + word.size() > line_width && line.find_first_not_of(' ') != std::string::npos) {
+      all += line + "\n";
+      line.assign(left, ' ');
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+    line += word;
+    text.remove_prefix(std::min(length + 1, text.size()));
+  }
+  return all + line + "\n";
+}
 
 std::string help_of(const Command& command, const std::string& path) {
   std::string text = wrapped("", command.summary, 0) + "\n" + usage_line(command, path);

@@ -32,7 +32,8 @@ class PrintedRun final : public SumsOf<O, OnlineFrankWolfeOptions, Make> {
 
 class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePlan> {
  public:
-  OnlineFrankWolfeAlgorithm() : BallAlgorithm{"Streams: steps towards extreme points of an l_p ball, on noisy prefix sums of gradients."} {}
+  OnlineFrankWolfeAlgorithm()
+      : BallAlgorithm{"Streams: steps towards extreme points of an l_p ball, on noisy prefix sums of gradients (DP-TOFW)."} {}
 
  protected:
   void fields(FieldTable& table, OnlineFrankWolfePlan& own, TrainPlan& shared) const override {
@@ -89,7 +90,7 @@ class PolyhedralFrankWolfeRun final : public StreamRun {
 
 class PolyhedralFrankWolfeAlgorithm final : public BallAlgorithm<PolyhedralFrankWolfePlan> {
  public:
-  PolyhedralFrankWolfeAlgorithm() : BallAlgorithm{"Streams: steps towards corners of an l1 ball, each selected privately."} {}
+  PolyhedralFrankWolfeAlgorithm() : BallAlgorithm{"Streams: steps towards corners of an l1 ball, each selected privately (DP-POFW)."} {}
 
  protected:
   void fields(FieldTable& table, PolyhedralFrankWolfePlan& own, TrainPlan& shared) const override {

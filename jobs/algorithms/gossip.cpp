@@ -323,7 +323,7 @@ class GossipRun final : public TrainingRun {
 
 class Gossip final : public AlgorithmOf<GossipPlan> {
  public:
-  Gossip() : AlgorithmOf{"Learners that own records descend by themselves and exchange noisy parameters, also over an mpirun."} {}
+  Gossip() : AlgorithmOf{"Learners that own records descend by themselves and exchange noisy parameters, also over an mpirun (DOLA)."} {}
 
   std::vector<RefusedField> refusals() const override {
     return {{"steps", field_text("is not for gossip, whose rounds follow from {}, {}, {} and {}", "records"_field, "learners"_field,

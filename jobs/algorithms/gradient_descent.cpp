@@ -129,7 +129,7 @@ class GradientDescentRun final : public FullGradientRun<GradientDescentOptions> 
 
 class GradientDescent final : public Descent<GradientDescentPlan> {
  public:
-  GradientDescent() : Descent{"Descent along noisy gradients of all records."} {}
+  GradientDescent() : Descent{"Descent along noisy gradients of all records (DP-GD)."} {}
 
   [[nodiscard]] FieldText why_no_units(const TrainPlan& plan) const override {
     if (std::get<GradientDescentPlan>(plan.algorithm).publish == Publish::all) return {};
@@ -196,7 +196,7 @@ class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
 
 class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
  public:
-  MirrorDescent() : FullGradients{"Mirror descent in an l2 or l1 ball or a simplex, on noisy gradients of all records."} {}
+  MirrorDescent() : FullGradients{"Mirror descent in an l2 or l1 ball or a simplex, on noisy gradients of all records (DP-AccMD)."} {}
 
   void fields(FieldTable& table, MirrorDescentPlan& own, TrainPlan& shared) const override {
     add_full_gradients(table, own, shared, "needed");

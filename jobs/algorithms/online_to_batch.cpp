@@ -13,7 +13,8 @@ using namespace data;
 
 class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
  public:
-  OnlineToBatchAlgorithm() : BallAlgorithm{"Streams: a learner of linear losses on noisy prefix sums of weighted gradients."} {}
+  OnlineToBatchAlgorithm()
+      : BallAlgorithm{"Streams: a learner of linear losses on noisy prefix sums of weighted gradients (DP online-to-batch)."} {}
 
  protected:
   void fields(FieldTable& table, OnlineToBatchPlan& own, TrainPlan& shared) const override {

@@ -11,7 +11,7 @@ using namespace optimizers;
 
 class PrivateFtrlAlgorithm final : public BallAlgorithm<PrivateFtrlPlan> {
  public:
-  PrivateFtrlAlgorithm() : BallAlgorithm{"Streams: follow the regularized leader on noisy prefix sums of gradients."} {}
+  PrivateFtrlAlgorithm() : BallAlgorithm{"Streams: follow the regularized leader on noisy prefix sums of gradients (DP-FTRL)."} {}
 
  protected:
   void fields(FieldTable& table, PrivateFtrlPlan& own, TrainPlan& shared) const override {

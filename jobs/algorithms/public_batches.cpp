@@ -118,7 +118,7 @@ class NoisySgdRun final : public BestRun<BatchRun, NoisySgdOptions> {
 
 class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
  public:
-  NoisySgdAlgorithm() : BallAlgorithm{"Noisy gradients of the batches of a whole file in its order, in some passes."} {}
+  NoisySgdAlgorithm() : BallAlgorithm{"Noisy gradients of the batches of a whole file in its order, in some passes (NoisySGD)."} {}
 
  protected:
   void fields(FieldTable& table, NoisySgdPlan& own, TrainPlan& shared) const override {
@@ -171,7 +171,7 @@ class NoisyFrankWolfeRun final : public BestRun<BatchRun, NoisyFrankWolfeOptions
 class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan> {
  public:
   NoisyFrankWolfeAlgorithm()
-      : BallAlgorithm{"Frank-Wolfe on noisy gradients of a whole file: one half of it first, and batches of the other."} {}
+      : BallAlgorithm{"Frank-Wolfe on noisy gradients of a whole file: one half of it first, and batches of the other (NoisySFW)."} {}
 
  protected:
   void fields(FieldTable& table, NoisyFrankWolfePlan& own, TrainPlan& shared) const override {

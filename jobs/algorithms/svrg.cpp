@@ -117,11 +117,11 @@ class Svrg final : public FileAlgorithm<Own> {
 
 std::unique_ptr<Algorithm> svrg_algorithm() {
   return std::make_unique<Svrg<SvrgPlan, SvrgVariant::svrg>>(
-      "Gradients of reduced variance: one of all records in each epoch, secret batches between.");
+      "Gradients of reduced variance: one of all records in each epoch, secret batches between (DP-SVRG).");
 }
 std::unique_ptr<Algorithm> svrg_plus_plus_algorithm() {
   return std::make_unique<Svrg<SvrgPlusPlusPlan, SvrgVariant::svrg_plus_plus>>(
-      "svrg with twice as many batches in each epoch as in the one before.");
+      "svrg with twice as many batches in each epoch as in the one before (DP-SVRG++).");
 }
 
 }  // namespace surety::jobs

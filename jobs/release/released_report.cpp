@@ -283,20 +283,21 @@ std::string all_warnings_of(const ReleasedQuery& query, const Answer& answer, co
 
 std::string csv(const ReleasedStatistics& released, const PrintName& print_name) {
   std::string lines =
-      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning\n";
+      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning,rank_error,rank_error_share\n";
   for (const auto& query : released.queries) {
     const auto& facts = query.facts;
     for (const auto& answer : query.answers) {
       const auto& estimate = answer.estimate;
       const auto used = [&](double Estimate::*end) { return answer.used ? csv_whole(answer.used->used.*end) : std::string{}; };
       lines +=
-          safe_format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group),
+          safe_format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group),
                       csv_text(answer.cell), csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
                       facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
                       facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private,
                       csv_text(query.missing_cells), used(&Estimate::value), used(&Estimate::lower), used(&Estimate::upper),
                       answer.used && answer.used->total ? csv_whole(answer.used->total->value) : "",
-                      csv_text(all_warnings_of(query, answer, print_name)));
+                      csv_text(all_warnings_of(query, answer, print_name)), facts.rank_error ? fmt::format("{}", *facts.rank_error) : "",
+                      facts.rank_error ? fmt::format("{}", facts.rank_error_share) : "");
     }
   }
   return lines;

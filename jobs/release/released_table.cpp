@@ -17,6 +17,8 @@ data::ArrowTable table_of(const ReleasedStatistics& released) {
   auto& used_lowers = table.numbers("used_lower");
   auto& used_uppers = table.numbers("used_upper");
   auto& totals = table.numbers("total");
+  auto& rank_errors = table.numbers("rank_error");
+  auto& rank_error_shares = table.numbers("rank_error_share");
   for (const auto& query : released.queries) {
     for (const auto& answer : query.answers) {
       const auto& facts = query.facts;
@@ -32,6 +34,8 @@ data::ArrowTable table_of(const ReleasedStatistics& released) {
       used_lowers.push_back(answer.used ? std::optional{answer.used->used.lower} : std::nullopt);
       used_uppers.push_back(answer.used ? std::optional{answer.used->used.upper} : std::nullopt);
       totals.push_back(answer.used && answer.used->total ? std::optional{answer.used->total->value} : std::nullopt);
+      rank_errors.push_back(facts.rank_error);
+      rank_error_shares.push_back(facts.rank_error ? std::optional{facts.rank_error_share} : std::nullopt);
     }
   }
   return table;

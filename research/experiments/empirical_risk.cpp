@@ -410,13 +410,24 @@ struct Winner {
 /// The largest audited epsilons of methods that leave more than a hundredth of theirs.
 using Unspent = std::map<std::string, std::array<double, 3>>;
 
+/// A row of the table of instances.
+std::vector<std::string> instance_row(const Problem& problem) {
+  const double at_zero = regularized_loss(logistic, problem.data, Weights(problem.data.features(), 0.0), problem.lambda);
+  return {problem.name,
+          fmt::format("{}", problem.lambda.value()),
+          fmt::format("{}", problem.data.size()),
+          fmt::format("{}", problem.data.features()),
+          fmt::format("{:.4g}", at_zero - problem.optimum),
+          fmt::format("{:.10f}", problem.optimum)};
+}
+
+std::string winner_of(const Result& result) { return fmt::format("{} ({:.2g})", result.name, result.gap.mean); }
+
 void report(const std::string& name, const Dataset& data, double lambda, std::uint64_t seeds, std::uint64_t slow_seeds,
             std::vector<Winner>& winners, std::vector<std::array<std::string, 6>>& claims, Unspent& unspent, Table& instances,
             std::string& tables) {
   const Problem problem{name, data, Regularization{lambda}, logistic_optimum(data, Regularization{lambda})};
-  const double from_zero = regularized_loss(logistic, data, Weights(data.features(), 0.0), problem.lambda) - problem.optimum;
-  instances.add({name, fmt::format("{}", lambda), fmt::format("{}", data.size()), fmt::format("{}", data.features()),
-                 fmt::format("{:.4g}", from_zero), fmt::format("{:.10f}", problem.optimum)});
+  instances.add(instance_row(problem));
   Table table{{"method", "gap at epsilon = 0.2", "0.5", "1", "gradients", "seconds", "audited epsilon", "seeds"}};
   std::array<double, 3> best{};
   best.fill(std::numeric_limits<double>::infinity());
@@ -427,7 +438,7 @@ void report(const std::string& name, const Dataset& data, double lambda, std::ui
     for (std::size_t i = 0; i < epsilons.size(); ++i) {
       if (results[i].gap.mean < best[i]) {
         best[i] = results[i].gap.mean;
-        winner.names[i] = fmt::format("{} ({:.2g})", results[i].name, best[i]);
+        winner.names[i] = winner_of(results[i]);
       }
       if (results[i].audited < 0.99 * epsilons[i]) unspent[results[i].name][i] = std::max(unspent[results[i].name][i], results[i].audited);
     }
@@ -525,8 +536,14 @@ void make_fixed_part(FixedPart& part) {
     part.add(method->name + ": gap", result.gap.mean);
     part.add(method->name + ": gradients", result.evaluations);
     part.add(method->name + ": audited epsilon", result.audited);
+    if (method->name.starts_with("DP-SVRG,")) {
+      part.show(Table::line({problem.name, "0.01", fmt::format("1/{:.1f}", 1500 * problem.count() / result.evaluations)}));
+    }
   }
   part.show(Table::line(gaps_of(results_of(problem, sgd_of, 10, 3))));
+  part.show(Table::line(instance_row(problem)));
+  const Results best = results_of(problem, objective_perturbation_of, 10, 3);
+  part.show(Table::line({problem.name, "0.01", winner_of(best[0]), winner_of(best[1]), winner_of(best[2])}));
 }
 
 int page(std::span<char* const> arguments) {

@@ -470,7 +470,11 @@ void make_fixed_part(FixedPart& part) {
     part.add(cell.name + ": least ratio", least);
     part.add(cell.name + ": gap of 500 records", cell.run(500, 1).measured);
   }
+  std::vector<double> bounds;
+  for (const std::size_t records : sizes) bounds.push_back(of_squares.bound(records));
+  part.show(Table::line({fmt::format("{:.2f}", slope(sizes, bounds))}));  // how a row of the slopes ends
   part.add("sigmoid unit at length 10: ratio", ratio_of_sigmoid_unit(10));
+  part.show(Table::line(row_of(of_squares, 500, summarize(of_squares, 500, 10))));
   for (const StationaryCell& cell : {of_sigmoid, of_biweight}) part.show(Table::line(row_of(cell, 500, summarize(cell, 500, 10))));
 }
 

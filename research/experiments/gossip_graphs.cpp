@@ -218,6 +218,11 @@ double slope(std::span<const double> xs, std::span<const double> ys) {
   return covariance / variance;
 }
 
+std::string regret_cell(std::span<const double> regrets) {
+  const auto summary = mean_and_deviation(regrets);
+  return fmt::format("{:.0f} ({:.0f})", summary.mean, summary.deviation);
+}
+
 /// A table over settings: `run_of(setting, instance, best, phi, noisy, seed)`, one row for each setting, curvature and noise.
 template <class RunOf>
 std::string table_of(const std::string& name, std::span<const std::uint64_t> settings, std::uint64_t seeds, RunOf run_of) {
@@ -251,7 +256,7 @@ std::string table_of(const std::string& name, std::span<const std::uint64_t> set
           means.push_back(summary.mean);
           log_t.push_back(std::log(static_cast<double>(horizons[h])));
           log_regret.push_back(std::log(summary.mean));
-          row.push_back(fmt::format("{:.0f} ({:.0f})", summary.mean, summary.deviation));
+          row.push_back(regret_cell(regrets[s][h]));
         }
         const double ratio = means.back() / means.front();
         row.push_back(fmt::format("{:.2f}", slope(log_t, log_regret)));
@@ -278,6 +283,18 @@ const auto of_delay = [](std::uint64_t largest, const Instance& instance, double
   return run(instance, best, phi, noisy, ring_in_turns(1), LateExchange{largest}, seed);
 };
 
+/// Z of a graph, and the limits of impulses.
+std::vector<std::string> limits_row(const std::string& graph, const MixingMatrix& matrix, std::uint64_t largest) {
+  const auto [least, most] = limits(matrix, largest);
+  const double z = slowdown(matrix, largest);
+  return {graph,
+          fmt::format("{}", largest),
+          fmt::format("{:.4f}", z),
+          fmt::format("{:.6f}", 1 / (learners * z)),
+          fmt::format("{:.6f}", least),
+          fmt::format("{:.6f}", most)};
+}
+
 int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 3);
   fmt::print("{}", heading("Distributed learning on graphs that are seldom connected, and with late messages",
@@ -293,12 +310,7 @@ int page(std::span<char* const> arguments) {
       learners, seeds, table_of("N", windows, seeds, of_window));
   Table weights{{"graph", "delays up to", "Z", "1 / (m Z)", "limit of an impulse: least", "largest"}};
   for (const auto& [name, matrix] : {std::pair{"ring", ring()}, std::pair{"path", path()}}) {
-    for (const std::uint64_t largest : delays) {
-      const auto [least, most] = limits(matrix, largest);
-      const double z = slowdown(matrix, largest);
-      weights.add({name, fmt::format("{}", largest), fmt::format("{:.4f}", z), fmt::format("{:.6f}", 1 / (learners * z)),
-                   fmt::format("{:.6f}", least), fmt::format("{:.6f}", most)});
-    }
+    for (const std::uint64_t largest : delays) weights.add(limits_row(name, matrix, largest));
   }
   fmt::print(
       "## Late messages\n\n"
@@ -311,8 +323,20 @@ int page(std::span<char* const> arguments) {
   return 0;
 }
 
-/// Limits of impulses against 1 / (m Z), and a short run of each setting.
+/// Limits of impulses against 1 / (m Z), a short run of each setting, and the beginning of a row of each table: regrets of the shortest
+/// horizon without noise.
 void make_fixed_part(FixedPart& part) {
+  part.show(Table::line(limits_row("ring", ring(), 4)));
+  const auto show_row = [&](std::uint64_t setting, const auto& run_of) {
+    Weights regrets;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      const Instance instance = draw(horizons.front(), seed);
+      regrets.push_back(run_of(setting, instance, best_total(instance, 1), 1, false, seed).regret);
+    }
+    part.show(Table::line({fmt::format("{}", setting), "1", "none", regret_cell(regrets)}));
+  };
+  show_row(windows.back(), of_window);
+  show_row(delays.back(), of_delay);
   for (const std::uint64_t largest : {std::uint64_t{0}, std::uint64_t{4}}) {
     const MixingMatrix matrix = path();
     const auto [least, most] = limits(matrix, largest);

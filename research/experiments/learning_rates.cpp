@@ -198,12 +198,14 @@ double slope(std::span<const double> ys) {
   return covariance / variance;
 }
 
-std::vector<std::string> course_row(const std::string& name, double p, double ball, const Kind& kind, std::uint64_t seeds) {
+/// \param lengths the first of the horizons; a row of less than two has no slopes.
+std::vector<std::string> course_row(const std::string& name, double p, double ball, const Kind& kind, std::uint64_t seeds,
+                                    std::span<const std::uint64_t> lengths = horizons) {
   std::vector<std::string> row{name, kind.name};
   std::vector<double> gaps;
   std::vector<double> regrets;
   double epsilon = 0;
-  for (const std::uint64_t steps : horizons) {
+  for (const std::uint64_t steps : lengths) {
     std::vector<double> gap;
     double regret = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -217,6 +219,7 @@ std::vector<std::string> course_row(const std::string& name, double p, double ba
     regrets.push_back(regret);
     row.push_back(fmt::format("{:.3g} ({:.1g})", summary.mean, summary.deviation));
   }
+  if (lengths.size() < 2) return row;
   row.push_back(fmt::format("{:.2f}", slope(gaps)));
   row.push_back(fmt::format("{:.1f} to {:.1f}", regrets.front(), regrets.back()));
   row.push_back(fmt::format("{:.2f}", slope(regrets)));
@@ -274,11 +277,12 @@ double gap_of_choices(const Cell& cell, const Choices& choices, bool noisy, std:
 
 constexpr std::array<std::uint64_t, 4> long_horizons{10'000, 30'000, 90'000, 270'000};
 
-std::vector<std::string> choices_row(bool noisy, std::uint64_t seeds) {
+/// \param lengths the first of the long horizons; a row of less than two has no slope.
+std::vector<std::string> choices_row(bool noisy, std::uint64_t seeds, std::span<const std::uint64_t> lengths = long_horizons) {
   std::vector<std::string> row{noisy ? "Gumbel noise" : "no noise"};
   std::vector<double> gaps;
   double epsilon = 0;
-  for (const std::uint64_t steps : long_horizons) {
+  for (const std::uint64_t steps : lengths) {
     const Cell cell{.p = 1, .dimension = 5, .steps = steps};
     const Choices choices = choices_of(cell);
     epsilon = std::max(epsilon, choices.epsilon);
@@ -288,6 +292,7 @@ std::vector<std::string> choices_row(bool noisy, std::uint64_t seeds) {
     gaps.push_back(summary.mean);
     row.push_back(fmt::format("{:.3g} ({:.1g})", summary.mean, summary.deviation));
   }
+  if (lengths.size() < 2) return row;
   row.push_back(fmt::format("{:.2f}", slope(gaps)));  // both rows of horizons grow by 3
   row.push_back(noisy ? fmt::format("{:.4f}", epsilon) : "no noise");
   return row;
@@ -302,6 +307,14 @@ const std::array<Setting, 4> settings{{{"p = 1.5, theta inside", 1.5, 2},
                                        {"p = infinity, theta inside", infinity, 2},
                                        {"p = 1.5, theta on the boundary", 1.5, 1},
                                        {"p = 1, theta within a face", 1, 1}}};
+
+std::string cell_of(const Summary& summary) { return text(mean_and_deviation(summary.suboptimalities)); }
+
+/// The row of disjoint batches beside batches drawn anew.
+std::vector<std::string> disjoint_row(const Cell& cell, std::uint64_t seeds) {
+  const Summary disjoint = summarize(cell, noisy_sgd_method(cell), seeds);
+  return {"disjoint batches, calibrated", "100", "100", cell_of(disjoint), fmt::format("{:.4f}", disjoint.audited_epsilon)};
+}
 
 int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 10);
@@ -340,8 +353,7 @@ int page(std::span<char* const> arguments) {
     for (const Method& method : {noisy_frank_wolfe_method(cell), online_frank_wolfe(cell, Factorization::tree),
                                  online_frank_wolfe(cell, Factorization::buffered)}) {
       const Summary summary = summarize(cell, method, seeds);
-      const auto found = mean_and_deviation(summary.suboptimalities);
-      row.push_back(fmt::format("{:.3g} ({:.1g})", found.mean, found.deviation));
+      row.push_back(cell_of(summary));
       row.push_back(fmt::format("{:.1f}", 1e3 * summary.seconds));
     }
     times.add(std::move(row));
@@ -359,13 +371,8 @@ int page(std::span<char* const> arguments) {
     const Instance instance = make_instance(cell, seed);
     printed.add(instance, printed_sgd(cell, instance, seed));
   }
-  const Summary disjoint = summarize(cell, noisy_sgd_method(cell), few);
-  const auto shown = [](const Summary& summary) {
-    const auto found = mean_and_deviation(summary.suboptimalities);
-    return fmt::format("{:.3g} ({:.1g})", found.mean, found.deviation);
-  };
-  passes.add({"drawn anew, its noise", "1000000", "1", shown(printed), fmt::format("{:.4f}", printed.audited_epsilon)});
-  passes.add({"disjoint batches, calibrated", "100", "100", shown(disjoint), fmt::format("{:.4f}", disjoint.audited_epsilon)});
+  passes.add({"drawn anew, its noise", "1000000", "1", cell_of(printed), fmt::format("{:.4f}", printed.audited_epsilon)});
+  passes.add(disjoint_row(cell, few));
   fmt::print(
       "## NoisySGD on batches drawn anew\n\n"
       "p = infinity, d = 10, T = 1000, {} seeds. Algorithm 2 of Bassily, Feldman, Guzman, Talwar, as we read it: n^2 steps on one record\n"
@@ -402,8 +409,14 @@ int page(std::span<char* const> arguments) {
   return 0;
 }
 
-/// A scale of each panel, a short course of each kind, and what the printed noise of NoisySGD costs.
+/// A scale of each panel, a short course of each kind, what the printed noise of NoisySGD costs, and a row of each table or its beginning.
 void make_fixed_part(FixedPart& part) {
+  part.show(Table::line(row_of(panels()[0], 10).first));
+  const Cell shortest{1.5, 5, 1000};
+  part.show(Table::line({"1000", "5", cell_of(summarize(shortest, noisy_frank_wolfe_method(shortest), 10))}));
+  part.show(Table::line(disjoint_row({infinity, 10, 1000}, 3)));
+  part.show(Table::line(course_row(settings[0].name, settings[0].p, settings[0].ball, kinds[0], 3, std::span{horizons}.first(1))));
+  part.show(Table::line(choices_row(false, 3, std::span{long_horizons}.first(1))));
   for (const Panel& panel : panels()) {
     const Cell cell{panel.cell.p, 10, 500};
     const Instance instance = make_instance(cell, 1);

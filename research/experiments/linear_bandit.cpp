@@ -198,21 +198,15 @@ int page(std::span<char* const> arguments) {
   const Count users{argument(arguments, 2, 10'000)};
   fmt::print("{}", heading("Private bandits in high dimension", "research/scripts/experiment linear_bandit"));
   fmt::print(
-      "Figure 5.1 of Han, Liang, Liang, Wang, Yao, Zhang, *On Private Online Convex Optimization*, with honest noise: {} users, 50 features, 2\n"
-      "arms, (1, 1e-4) joint differential privacy under replace-one, each run charged to a ledger of its own and audited; seeds 1 to {}.\n"
-      "Regret is cumulative: how much the mean rewards of the chosen arms fall short of the best arms'. The paper's figure has curves without\n"
-      "numbers, and it says the numbers of users, features and arms but no law of contexts and rewards: the instances are ours.\n\n"
+      "{} users, 50 features, 2 arms, seeds 1 to {}; (1, 1e-4) joint differential privacy under replace-one, each run charged to a ledger of\n"
+      "its own and audited. Regret is cumulative: how much the mean rewards of the chosen arms fall short of the best arms'.\n"
       "The instances are those of `surety simulate`: contexts of signs and parameters of 5 coordinates (sparse), contexts uniform on [-1, 1]^50\n"
-      "and parameters normal (dense), l1 norm 1, noise 0.1 on rewards, which are clamped to 1.3.\n\n"
-      "*DP-HDB* is the paper's Algorithm 3 with Gaussian prefix sums by buffered factorization (DP-TOFW as its estimator), on the l_p ball with\n"
-      "p = 1 + 1 / log 50 = 1.26 unless it says l1; a warm-up of 200 users per arm is in its regret. *By choices* means the paper's own\n"
-      "estimator for this geometry, DP-POFW: each arm moves to privately chosen vertices of the l1 ball, gradients clipped to 0.1 in each\n"
-      "coordinate. *DP-UCB* is that of Shariff and Sheffet, the paper's baseline, with the same factorization, sensitivity sqrt(2) C, and their\n"
-      "confidence width; *greedy* means width 0.\n\n"
-      "What was chosen by looking: the options of DP-HDB are defaults of the command, chosen on these two instances with other seeds (1000 to\n"
-      "1005) among p = 1, 1.1, 1.3, 1.5, 2, step scales from 0.1 to 1 and clips from 0.05 to 0.4 of the contexts' norm; `docs/decisions`. DP-UCB\n"
-      "has no such options; its rows with width 0 and with rewards within 0.5 or 0.2 know of the instance what a user would not. The slope is\n"
-      "that of log regret over log users in the second half.\n\n",
+      "and parameters normal (dense), l1 norm 1, noise 0.1 on rewards, which are clamped to 1.3. Options are defaults of the command, fixed on\n"
+      "other seeds (1000 to 1005); a warm-up of 200 users per arm is in the regret of HDB. DP-HDB is Algorithm 3 of Han et al. with Gaussian\n"
+      "prefix sums by buffered factorization, on the l_p ball with p = 1 + 1 / log 50 = 1.26 unless it says l1. DP-UCB is that of Shariff and\n"
+      "Sheffet with the same factorization, sensitivity sqrt(2) C, and their confidence width; greedy means width 0. By choices means the paper's\n"
+      "own estimator: each arm moves to privately chosen vertices of the l1 ball, gradients clipped to 0.1 in each coordinate. The slope is that\n"
+      "of log regret over log users in the second half.\n\n",
       users.value(), seeds);
   const std::string sparse = print_instance(BanditInstance::sparse, seeds, users);
   const std::string dense = print_instance(BanditInstance::dense, seeds, users);

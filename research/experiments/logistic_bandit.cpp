@@ -214,6 +214,14 @@ std::vector<std::string> row_of(const Row& row, std::uint64_t steps, const Runs&
           std::isinf(runs.epsilon) ? "no noise" : fmt::format("{:.4f}", runs.epsilon)};
 }
 
+/// Slopes of the regret from one horizon to the next.
+std::vector<std::string> slope_row(const Row& row, std::uint64_t t_before, double before, std::uint64_t steps, double regret) {
+  const auto from = static_cast<double>(t_before);
+  const auto to = static_cast<double>(steps);
+  return {row.name, fmt::format("{} to {}", t_before, steps), fmt::format("{:.2f}", slope(before, regret, from, to, false)),
+          fmt::format("{:.2f}", slope(before, regret, from, to, true))};
+}
+
 int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 10);
   std::vector<std::uint64_t> horizons;
@@ -243,13 +251,7 @@ int page(std::span<char* const> arguments) {
       if (!fits(row, steps)) continue;
       const Runs runs = runs_of(row, steps, seeds);
       table.add(row_of(row, steps, runs));
-      if (t_before > 0) {
-        const auto from = static_cast<double>(t_before);
-        const auto to = static_cast<double>(steps);
-        slopes.add({row.name, fmt::format("{} to {}", t_before, steps),
-                    fmt::format("{:.2f}", slope(before, runs.regret.mean, from, to, false)),
-                    fmt::format("{:.2f}", slope(before, runs.regret.mean, from, to, true))});
-      }
+      if (t_before > 0) slopes.add(slope_row(row, t_before, before, steps, runs.regret.mean));
       before = runs.regret.mean;
       t_before = steps;
     }
@@ -279,6 +281,8 @@ void make_fixed_part(FixedPart& part) {
     if (!std::isinf(epsilon)) part.add(fmt::format("{}, T = {}: audited epsilon", row.name, steps), epsilon);
   }
   for (const Row& row : {rows[0], rows[3]}) part.show(Table::line(row_of(row, 1000, runs_of(row, 1000, 10))));
+  const double first = runs_of(rows[0], 1000, 10).regret.mean;
+  part.show(Table::line(slope_row(rows[0], 1000, first, 10'000, runs_of(rows[0], 10'000, 10).regret.mean)));
 }
 
 }  // namespace

@@ -343,10 +343,18 @@ int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
   return 0;
 }
 
-/// The first row of the table, and one run of every other method on a short instance.
+/// The first row of each table or its beginning, and one run of every other method on a short instance.
 void make_fixed_part(FixedPart& part) {
   const Printed& first = printed[0];
-  part.show(Table::line(row_of(first, summarize(first.cell, methods_of(first.cell), 10))));
+  const auto summaries = summarize(first.cell, methods_of(first.cell), 10);
+  const auto shown = row_of(first, summaries);
+  part.show(Table::line(shown));
+  std::vector<std::string> costs{shown[0], shown[1], shown[2]};
+  for (const std::size_t m : {0U, 1U, 3U, 4U, 5U}) costs.push_back(epsilon_of(summaries[m]));
+  part.show(Table::line(costs));
+  part.show(Table::line({shown[0], shown[1], shown[2], shown[5]}));  // of the noise of the paper: the tree again
+  const Cell l1{1, 20, 10'000};
+  part.show(Table::line({"equal coordinates", "20", "10000", result_of(summarize(l1, {polyhedral_frank_wolfe(l1, false, false)}, 5)[0])}));
   const auto add = [&](const Cell& cell, const std::vector<std::pair<std::string, Method>>& methods) {
     const Instance instance = make_instance(cell, 1);
     for (const auto& [name, method] : methods) {

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -359,6 +360,16 @@ void run_all(const std::vector<Method>& methods, const Dataset& training, std::u
   }
 }
 
+std::string title_of(const Cell& cell) {
+  return fmt::format("{}, T = {}, d = {}", cell.logistic ? "Logistic" : "Least squares", cell.steps, cell.dimension);
+}
+
+/// A row of the table of instances; `at_zero` has the gaps of the zero vector.
+std::vector<std::string> instance_row(const Cell& cell, const std::vector<double>& at_zero) {
+  return {title_of(cell), fmt::format("{:.3g}", mean_and_deviation(at_zero).mean),
+          cell.allowed ? fmt::format("{:.3g}", *cell.allowed) : ""};
+}
+
 template <Objective O>
 void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds, Table& instances) {
   const auto methods = methods_for(setting);
@@ -370,11 +381,10 @@ void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds, Ta
     at_zero.push_back(measure(std::vector<double>(cell.dimension, 0.0)));
     run_all(methods, problem.training, seed, measure, runs);
   }
-  const auto title = fmt::format("{}, T = {}, d = {}", cell.logistic ? "Logistic" : "Least squares", cell.steps, cell.dimension);
-  instances.add({title, fmt::format("{:.3g}", mean_and_deviation(at_zero).mean), cell.allowed ? fmt::format("{:.3g}", *cell.allowed) : ""});
+  instances.add(instance_row(cell, at_zero));
   print_table("gap", methods, runs,
               {.file = "online-to-batch",
-               .labels = {{"instance", title}},
+               .labels = {{"instance", title_of(cell)}},
                .keep = R"(T = 100000, d = 50 \| (one-pass|printed|subgradient|strongly))",
                .columns = {"instance", "method", "gap", "without noise"}});
 }
@@ -444,10 +454,18 @@ Rows read_covtype(const std::string& path) {
   return rows;
 }
 
-void report_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds, Table& data) {
+/// The runs of the first `count` methods on real data, and the row of the table of data.
+struct RealRuns {
+  std::vector<Method> methods;
+  std::vector<Runs> runs;
+  std::vector<std::string> data_row;
+};
+
+RealRuns runs_on_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds, std::size_t count) {
   const std::size_t held_out = test == nullptr ? training.labels.size() / 5 : 0;
   const std::size_t steps = training.labels.size() - held_out;
-  const auto methods = methods_for(logistic_setting(steps, training.dimension, 20));
+  auto methods = methods_for(logistic_setting(steps, training.dimension, 20));
+  methods.resize(std::min(count, methods.size()));
   std::vector<Runs> runs(methods.size());
   std::vector<double> constant;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -462,8 +480,15 @@ void report_real(const std::string& name, const Rows& training, const Rows* test
     constant.push_back(constant_scores(scored.labels()).accuracy);
     run_all(methods, training.part(order, 0, steps), seed, measure, runs);
   }
-  data.add({name, fmt::format("{}", seeds), fmt::format("{}", steps), fmt::format("{}", training.dimension),
-            fmt::format("{}", test == nullptr ? held_out : test->labels.size()), fmt::format("{:.4f}", mean_and_deviation(constant).mean)});
+  return {std::move(methods),
+          std::move(runs),
+          {name, fmt::format("{}", seeds), fmt::format("{}", steps), fmt::format("{}", training.dimension),
+           fmt::format("{}", test == nullptr ? held_out : test->labels.size()), fmt::format("{:.4f}", mean_and_deviation(constant).mean)}};
+}
+
+void report_real(const std::string& name, const Rows& training, const Rows* test, std::uint64_t seeds, Table& data) {
+  auto [methods, runs, data_row] = runs_on_real(name, training, test, seeds, std::numeric_limits<std::size_t>::max());
+  data.add(std::move(data_row));
   print_table("accuracy", methods, runs,
               {.file = "online-to-batch-accuracy",
                .labels = {{"data", name}},
@@ -526,15 +551,18 @@ int run(std::uint64_t seeds, const std::vector<std::size_t>& chosen) {
   return 0;
 }
 
-/// One run of every method on the first instance, and one of its rows with all seeds of the page.
+/// One run of every method on the first instance, one of its rows with all seeds of the page, and the instance's row. A row of
+/// real data, where SURETY_DATA_DIR names their folder.
 void make_fixed_part(FixedPart& part) {
   const Cell& cell = cells[0];
   const auto setting = logistic_setting(cell.steps, cell.dimension, 2);
   const auto methods = methods_for(setting);
   const std::size_t shown = 8;  // "strongly convex"
   Runs runs;
+  std::vector<double> at_zero;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Problem problem = make_problem(cell, seed);
+    at_zero.push_back(gap(setting.loss, problem, std::vector<double>(cell.dimension, 0.0)));
     for (std::size_t m = 0; m < methods.size(); ++m) {
       if (seed > 1 && m != shown) continue;
       const Outcome outcome = methods[m].with_noise(problem.training, seed);
@@ -552,6 +580,15 @@ void make_fixed_part(FixedPart& part) {
     }
   }
   part.show(Table::line(row_of(methods[shown], runs)));
+  part.show(Table::line(instance_row(cell, at_zero)));
+  const char* const folder = std::getenv("SURETY_DATA_DIR");
+  if (folder == nullptr) return;
+  const std::string name = "covtype.20k, class 2 against the rest";
+  const auto real = runs_on_real(name, read_covtype(std::string{folder} + "/covtype.20k.data.gz"), nullptr, 4, 1);
+  part.show(Table::line(real.data_row));
+  auto row = row_of(real.methods[0], real.runs[0]);
+  row.insert(row.begin(), name);
+  part.show(Table::line(row));
 }
 
 int page(std::span<char* const> arguments) {

@@ -258,6 +258,7 @@ Runs runs_of(const Method<D>& method, const Cell<D>& cell, std::uint64_t seeds) 
   Runs runs;
   std::vector<double> regrets;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    forget_audits();
     const std::clock_t start = std::clock();
     const Run run = method(cell, seed);
     runs.seconds += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / static_cast<double>(seeds);
@@ -315,8 +316,8 @@ int run(const Plan& plan) {
       "the unit sphere; regret is against x*, whose losses are 0. epsilon = 1 under replace-one of a loss function, with delta = 1/T for\n"
       "Gaussian noise and 0 for the others; the audited epsilon is the largest over seeds and horizons, at that delta. *tree* is the paper's\n"
       "aggregation (its Algorithms 3 to 5) with exact calibration, *buffered* a factorization in its place; *printed* has the noise of the\n"
-      "paper's own formulas. The slope is that of log regret over log T, by least squares; the paper's bound has slope 3/4. Seconds are the\n"
-      "processor's for one run of the longest horizon, calibration, ledger and audit included. Parameters are those of line 1 of Algorithm 1, with losses clipped\n"
+      "paper's own formulas. The slope is that of log regret over log T, by least squares; the paper's bound has slope 3/4. Seconds are for one\n"
+      "run of the longest horizon, calibration, ledger and audit included. Parameters are those of line 1 of Algorithm 1, with losses clipped\n"
       "to [0, L (D + zeta)]; inside the domain those of `options_inside`. Nothing is tuned on these instances.\n\n",
       plan.seeds);
   table("Simplex, n = 5", simplex, 5, QueryRegion::around, plan);

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +22,15 @@ constexpr std::string_view compiler = "Clang " __clang_version__;
 #else
 constexpr std::string_view compiler = "g++ " __VERSION__;
 #endif
+
+struct KnownAudits {
+  std::mutex mutex;
+  std::map<std::string, double> epsilons;  ///< by what the audit reads
+};
+KnownAudits& known_audits() {
+  static KnownAudits known;
+  return known;
+}
 
 std::filesystem::path make_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "surety-experiment-XXXXXX").string();
@@ -48,7 +59,30 @@ TemporaryLedger::~TemporaryLedger() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-double TemporaryLedger::audited_epsilon(Delta delta) const { return accounting::audit(ledger_, delta).epsilon_of_fresh_noise.upper; }
+double TemporaryLedger::audited_epsilon(Delta delta) const {
+  // What the audit reads: the adjacency, and each run's promise and charge. The text of an event says all of it.
+  std::string read = fmt::format("{} {}", static_cast<int>(ledger_.adjacency()), delta.value());
+  for (const auto& run : ledger_.runs()) {
+    const auto& promise = run.plan.promise;
+    const auto charged = run.charged();
+    read += fmt::format("; {}: {}", promise ? fmt::format("{} {}", promise->epsilon.value(), promise->delta.value()) : "",
+                        charged ? describe(*charged) : "");
+  }
+  auto& [mutex, epsilons] = known_audits();
+  {
+    const std::lock_guard lock{mutex};
+    if (const auto known = epsilons.find(read); known != epsilons.end()) return known->second;
+  }
+  const double epsilon = accounting::audit(ledger_, delta).epsilon_of_fresh_noise.upper;
+  const std::lock_guard lock{mutex};
+  return epsilons.emplace(std::move(read), epsilon).first->second;
+}
+
+void forget_audits() {
+  auto& [mutex, epsilons] = known_audits();
+  const std::lock_guard lock{mutex};
+  epsilons.clear();
+}
 
 std::string Table::line(const std::vector<std::string>& cells) {
   std::string line = "|";

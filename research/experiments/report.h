@@ -34,13 +34,17 @@ class TemporaryLedger {
   ~TemporaryLedger();
 
   [[nodiscard]] accounting::Ledger& ledger() noexcept { return ledger_; }
-  /// The upper bound on epsilon at `delta` that an audit of everything charged gives, as if the replayed noise had been fresh.
+  /// The upper bound on epsilon at `delta` that an audit of everything charged gives, as if the replayed noise had been fresh. Ledgers of
+  /// equal promises and equal charges, as runs of many seeds make them, are audited once for all of them.
   [[nodiscard]] double audited_epsilon(Delta delta) const;
 
  private:
   std::filesystem::path folder_;
   accounting::Ledger ledger_;
 };
+
+/// Every ledger is audited again from here on: before a run whose time includes its audit.
+void forget_audits();
 
 /// A run of its own ledger with noise replayed from `seed`: reserves `event`, calls algorithm(reservation, bits), settles, audits.
 /// \return what `algorithm` returned, and the audited epsilon at target.delta.

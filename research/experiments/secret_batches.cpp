@@ -150,7 +150,8 @@ int run(std::uint64_t seeds, const std::vector<std::string>& names) {
   return 0;
 }
 
-/// On randhie, which is in the tree: one run of either kind at epsilon = 1, and the noise that they need.
+/// On randhie, which is in the tree: one run of either kind at epsilon = 1, and the noise that they need. How a row of each table of other
+/// data begins, where SURETY_DATA_DIR names their folder.
 void make_fixed_part(FixedPart& part) {
   const Passes passes{20, 5};
   const Dataset data = classification_data("randhie", SURETY_EXAMPLES);
@@ -162,6 +163,14 @@ void make_fixed_part(FixedPart& part) {
     part.add(name + ": audited epsilon", found.audited);
   }
   part.show(noise_cell(passes, 1));
+  const char* const folder = std::getenv("SURETY_DATA_DIR");
+  if (folder == nullptr) return;
+  for (const char* const name : {"a9a", "covtype.20k"}) {
+    const Dataset other = classification_data(name, folder);
+    const Passes shortest{20, 1};
+    const Gap found = gap_of(other, logistic_optimum(other, lambda), allocated(shortest), shortest, 0.5, 10);
+    part.show(Table::line({shortest.said(), "allocated", text(found.gap)}));
+  }
 }
 
 int page(std::span<char* const> arguments) {

@@ -158,6 +158,25 @@ const std::array<Method, 5> methods{
 
 constexpr std::array<double, 5> distances{0, 0.1, 0.3, 1, 3};
 
+std::vector<std::string> row_of_starts() {
+  std::vector<std::string> row{"the start itself"};
+  for (const double distance : distances) row.push_back(fmt::format("{:.3g}", distance * distance / (2 * dimension)));
+  row.insert(row.end(), {"2.00", ""});
+  return row;
+}
+
+/// The gaps of a method from a distance, and the largest audited epsilon.
+std::pair<Weights, double> gaps_of(const Method& method, double distance, std::uint64_t seeds) {
+  Weights gaps;
+  double epsilon = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto [gap, cost] = method.run(draw(default_steps, seed), distance, seed);
+    gaps.push_back(gap);
+    epsilon = std::max(epsilon, cost);
+  }
+  return {gaps, epsilon};
+}
+
 int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 10);
   fmt::print("{}", heading("Private online-to-batch from a given start", "research/scripts/experiment starting_points"));
@@ -165,24 +184,17 @@ int page(std::span<char* const> arguments) {
   for (const double distance : distances) header.push_back(fmt::format("distance {}", distance));
   header.insert(header.end(), {"exponent from 0.3 to 3", "audited epsilon"});
   Table table{header};
-  std::vector<std::string> starts{"the start itself"};
-  for (const double distance : distances) starts.push_back(fmt::format("{:.3g}", distance * distance / (2 * dimension)));
-  starts.insert(starts.end(), {"2.00", ""});
-  table.add(std::move(starts));
+  table.add(row_of_starts());
   for (const Method& method : methods) {
     std::vector<std::string> row{method.name};
     Weights means;
     double epsilon = 0;
     for (const double distance : distances) {
-      Weights gaps;
-      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        const auto [gap, cost] = method.run(draw(default_steps, seed), distance, seed);
-        gaps.push_back(gap);
-        epsilon = std::max(epsilon, cost);
-      }
+      const auto [gaps, cost] = gaps_of(method, distance, seeds);
+      epsilon = std::max(epsilon, cost);
       const auto summary = mean_and_deviation(gaps);
       means.push_back(summary.mean);
-      row.push_back(fmt::format("{:.3g} ({:.1g})", summary.mean, summary.deviation));
+      row.push_back(text(summary));
     }
     row.push_back(fmt::format("{:.2f}", std::log(means[4] / means[2]) / std::log(distances[4] / distances[2])));
     row.push_back(fmt::format("{:.4f}", epsilon));
@@ -200,7 +212,10 @@ int page(std::span<char* const> arguments) {
   return 0;
 }
 
+/// A row of the page, how another begins, and a short run of each method.
 void make_fixed_part(FixedPart& part) {
+  part.show(Table::line(row_of_starts()));
+  part.show(Table::line({methods[4].name, text(mean_and_deviation(gaps_of(methods[4], distances[0], 10).first))}));
   const Instance instance = draw(1000, 1);
   for (const Method& method : methods) {
     for (const double distance : {0.0, 1.0}) {

@@ -147,6 +147,22 @@ struct Method {
 const std::array<Method, 3> methods{{{"none", without_noise}, {"Gaussian, buffered", gaussian_noise}, {"l2 K-norm, tree", euclidean}}};
 constexpr std::array<unsigned, 4> log2_horizons{10, 12, 14, 16};
 
+struct Runs {
+  MeanAndDeviation regret;
+  double epsilon = 0;  ///< audited, the largest
+};
+Runs runs_of(const Method& method, unsigned log2_t, std::uint64_t seeds) {
+  std::vector<double> regrets;
+  double epsilon = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto [regret, cost] = method.run(std::uint64_t{1} << log2_t, seed);
+    regrets.push_back(regret);
+    epsilon = std::max(epsilon, cost);
+  }
+  return {mean_and_deviation(regrets), epsilon};
+}
+std::string cell_of(const Runs& runs) { return fmt::format("{:.3f} ({:.3f})", runs.regret.mean, runs.regret.deviation); }
+
 int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 5);
   fmt::print("{}", heading("Bandits on the base polytope of a submodular function", "research/scripts/experiment submodular_bandit"));
@@ -159,15 +175,10 @@ int page(std::span<char* const> arguments) {
     double epsilon = 0;
     std::vector<double> means;
     for (const unsigned log2_t : log2_horizons) {
-      std::vector<double> regrets;
-      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        const auto [regret, cost] = method.run(std::uint64_t{1} << log2_t, seed);
-        regrets.push_back(regret);
-        epsilon = std::max(epsilon, cost);
-      }
-      const auto summary = mean_and_deviation(regrets);
-      means.push_back(summary.mean);
-      row.push_back(fmt::format("{:.3f} ({:.3f})", summary.mean, summary.deviation));
+      const Runs runs = runs_of(method, log2_t, seeds);
+      epsilon = std::max(epsilon, runs.epsilon);
+      means.push_back(runs.regret.mean);
+      row.push_back(cell_of(runs));
     }
     // Least squares of log2 regret, T times what a step has, on the horizons' logarithms -3, -1, 1, 3 after halving.
     double covariance = 0;
@@ -188,7 +199,10 @@ int page(std::span<char* const> arguments) {
   return 0;
 }
 
+/// How two rows of the page begin, and a run of every method at the shortest horizon.
 void make_fixed_part(FixedPart& part) {
+  part.show(Table::line({methods[0].name, cell_of(runs_of(methods[0], 10, 5)), cell_of(runs_of(methods[0], 12, 5))}));
+  part.show(Table::line({methods[1].name, cell_of(runs_of(methods[1], 10, 5))}));
   part.add("diameter", polytope().diameter(Norm::l2, elements));
   for (const Method& method : methods) {
     const auto [regret, epsilon] = method.run(1024, 1);

@@ -152,22 +152,24 @@ Run with_noise(std::uint64_t steps, std::uint64_t seed) {
   return {accuracy(weights, seed), epsilon};
 }
 
+std::vector<std::string> row_of(bool noisy, std::uint64_t seeds) {
+  std::vector<double> found;
+  double epsilon = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Run run = noisy ? with_noise(default_steps, seed) : without_noise(default_steps, seed);
+    found.push_back(run.accuracy);
+    epsilon = std::max(epsilon, run.epsilon);
+  }
+  const auto summary = mean_and_deviation(found);
+  return {noisy ? "private" : "no noise", fmt::format("{:.3f} ({:.3f})", summary.mean, summary.deviation),
+          noisy ? fmt::format("{:.4f}", epsilon) : "no noise"};
+}
+
 int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 5);
   fmt::print("{}", heading("Private online-to-batch of a two-layer network", "research/scripts/experiment two_layer_network"));
   Table table{{"run", "accuracy", "audited epsilon"}};
-  for (const bool noisy : {false, true}) {
-    std::vector<double> found;
-    double epsilon = 0;
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      const Run run = noisy ? with_noise(default_steps, seed) : without_noise(default_steps, seed);
-      found.push_back(run.accuracy);
-      epsilon = std::max(epsilon, run.epsilon);
-    }
-    const auto summary = mean_and_deviation(found);
-    table.add({noisy ? "private" : "no noise", fmt::format("{:.3f} ({:.3f})", summary.mean, summary.deviation),
-               noisy ? fmt::format("{:.4f}", epsilon) : "no noise"});
-  }
+  for (const bool noisy : {false, true}) table.add(row_of(noisy, seeds));
   fmt::print(
       "Zhang, Tran, Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses*, say that privacy does not need convexity. The\n"
       "instance is ours: u uniform on [-1, 1]^2, label the sign of u_1 u_2, 50,000 records, a network of 8 tanh units and 32 weights, logistic\n"
@@ -178,8 +180,9 @@ int page(std::span<char* const> arguments) {
   return 0;
 }
 
-/// Gradients against difference quotients, and a short run of both.
+/// Gradients against difference quotients, a row of the page, and a short run of both.
 void make_fixed_part(FixedPart& part) {
+  part.show(Table::line(row_of(false, 5)));
   Records draws{3};
   double error = 0;
   for (int k = 0; k < 20; ++k) {

@@ -100,7 +100,7 @@ class LearningArmAlgorithm : public ArmAlgorithm {
 
 class Hdb final : public LearningArmAlgorithm {
  public:
-  Hdb() : LearningArmAlgorithm{BanditAlgorithm::hdb, "Arms: online Frank-Wolfe on each arm's noisy sums of gradients."} {}
+  Hdb() : LearningArmAlgorithm{BanditAlgorithm::hdb, "Arms: online Frank-Wolfe on each arm's noisy sums of gradients (DP-HDB)."} {}
 
   void add_fields(FieldTable& table, SimulationFields& shared) override {
     add_learning(table, shared, "a tenth of a context's");
@@ -125,7 +125,7 @@ class Hdb final : public LearningArmAlgorithm {
 
 class Ucb final : public LearningArmAlgorithm {
  public:
-  Ucb() : LearningArmAlgorithm{BanditAlgorithm::ucb, "Arms: upper confidence bounds on noisy sums of contexts and rewards."} {}
+  Ucb() : LearningArmAlgorithm{BanditAlgorithm::ucb, "Arms: upper confidence bounds on noisy sums of contexts and rewards (DP-UCB)."} {}
 
   void add_fields(FieldTable& table, SimulationFields& shared) override {
     add_learning(table, shared, "1");
@@ -172,7 +172,9 @@ class RandomPlay final : public ArmAlgorithm {
 class ProjectionFree final : public SimulatedAlgorithm {
  public:
   ProjectionFree()
-      : SimulatedAlgorithm{"projection-free", "Losses: one value of a loss at a point played, linear optimization, noisy sums."} {}
+      : SimulatedAlgorithm{
+            "projection-free",
+            "Losses: one value of a loss at a point played, linear optimization, noisy sums (PrivateBandit; TreeBasedAgg is --factorization tree)."} {}
 
   void add_fields(FieldTable& table, SimulationFields& shared) override {
     table.group("Instance")

@@ -22,13 +22,54 @@ std::map<std::string, std::string> options_in(const std::string& help) {
   return options;
 }
 
-/// The algorithms of a command, by its table for the documents.
-std::vector<std::string> algorithms_of(const std::string& command) {
+/// What --list-algorithms prints.
+struct Listing {
   std::vector<std::string> names;
+  std::map<std::string, std::string> of;                        ///< each algorithm's summary and own options
+  std::vector<std::pair<std::string, std::string>> of_several;  ///< options, and the names of those that have them
+};
+
+Listing listing_of(const std::string& command) {
+  Listing listing;
+  bool is_shared = false;
   for (const auto& line : lines_of(surety({command, "--list-algorithms"}).out)) {
-    if (line.rfind("| `", 0) == 0 && line.rfind("| `--", 0) != 0) names.push_back(line.substr(3, line.find('`', 3) - 3));
+    EXPECT_LE(line.size(), 100U) << line;
+    const auto text = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    if (text.empty() || text == "Options of several:") {
+      is_shared = true;
+    } else if (is_shared && line.starts_with("    of ")) {
+      listing.of_several.back().second = text.substr(3);
+    } else if (is_shared && line.starts_with(" ")) {
+      listing.of_several.back().second += " " + text;
+    } else if (is_shared && (listing.of_several.empty() || !listing.of_several.back().second.empty())) {
+      listing.of_several.emplace_back(text, "");
+    } else if (is_shared) {
+      listing.of_several.back().first += " " + text;
+    } else if (line.starts_with(" ")) {
+      listing.of[listing.names.back()] += " " + text;
+    } else {
+      listing.names.push_back(line.substr(0, line.find(' ')));
+      listing.of[listing.names.back()] = text;
+    }
   }
-  return names;
+  return listing;
+}
+
+std::vector<std::string> algorithms_of(const std::string& command) { return listing_of(command).names; }
+
+/// How often a name is in a list, whose texts in parentheses may have others.
+int times(const std::string& text, const std::string& name) {
+  std::string names;
+  int depth = 0;
+  for (const char letter : text) {
+    depth += letter == '(' ? 1 : 0;
+    if (depth == 0) names += letter == ',' ? ' ' : letter;
+    depth -= letter == ')' ? 1 : 0;
+  }
+  std::istringstream words{names};
+  int count = 0;
+  for (std::string word; words >> word;) count += word == name ? 1 : 0;
+  return count;
 }
 
 class Algorithms : public CommandTest {
@@ -100,27 +141,45 @@ TEST_F(Algorithms, OfOneNameHaveDefaultsOfTheirOwn) {
   has("online-frank-wolfe", "--clip", "[0.5, of squared loss");
 }
 
-TEST_F(Algorithms, AreListedForTheDocuments) {
-  const auto table = surety({"train", "--list-algorithms"}).out;
-  EXPECT_NE(table.find("| `svrg` | "), std::string::npos);
-  // An option of an algorithm is there once: in its row, or in that of all that have it.
-  for (const auto& name : algorithms_of("train")) {
+TEST_F(Algorithms, AreListedForATerminal) {
+  const auto listing = listing_of("train");
+  EXPECT_EQ(listing.of.at("svrg").find("svrg  "), 0U);
+  // An option of an algorithm is there once: with its own, or with those of all that have it.
+  for (const auto& name : listing.names) {
     for (const auto& [option, value] : options_in(surety({"train", "--algorithm", name, "--help"}).out)) {
-      if (table.find("`" + option + "`") == std::string::npos) continue;
-      int times = 0;
-      for (const auto& line : lines_of(table)) {
-        if (line.find(" | ") == std::string::npos) continue;
-        const bool of_several = line.rfind("| `--", 0) == 0;
-        const auto having = ", " + line.substr(line.find(" | ") + 3);
-        const bool is_its =
-            of_several ? having.find(", " + name + ",") != std::string::npos || having.find(", " + name + " |") != std::string::npos
-                       : line.rfind("| `" + name + "` |", 0) == 0;
-        if (is_its && line.find("`" + option + "`") != std::string::npos) ++times;
+      const auto is_listed = [&option = option](const auto& entry) { return times(entry.first, option) + times(entry.second, option) > 0; };
+      if (std::none_of(listing.of.begin(), listing.of.end(), is_listed) &&
+          std::none_of(listing.of_several.begin(), listing.of_several.end(), is_listed)) {
+        continue;  // all algorithms share it
       }
-      EXPECT_EQ(times, 1) << name << " " << option;
+      int found = times(listing.of.at(name), option);
+      for (const auto& [options, having] : listing.of_several) {
+        if (times(having, name) > 0) found += times(options, option);
+      }
+      EXPECT_EQ(found, 1) << name << " " << option;
     }
   }
-  EXPECT_NE(table.find("`--epochs` (5)"), std::string::npos) << table;
+  EXPECT_NE(listing.of.at("dp-sgd").find("--epochs (5)"), std::string::npos);
+  // The papers' names.
+  const auto bandits = listing_of("simulate");
+  for (const auto& [name, of_paper] : std::map<std::string, std::string>{{"gradient-descent", "DP-GD"},
+                                                                         {"mirror-descent", "DP-AccMD"},
+                                                                         {"dp-sgd", "DP-SGD"},
+                                                                         {"svrg", "DP-SVRG"},
+                                                                         {"svrg++", "DP-SVRG++"},
+                                                                         {"online-frank-wolfe", "DP-TOFW"},
+                                                                         {"private-ftrl", "DP-FTRL"},
+                                                                         {"polyhedral-frank-wolfe", "DP-POFW"},
+                                                                         {"noisy-sgd", "NoisySGD"},
+                                                                         {"noisy-frank-wolfe", "NoisySFW"},
+                                                                         {"gossip", "DOLA"},
+                                                                         {"hdb", "DP-HDB"},
+                                                                         {"projection-free", "PrivateBandit"},
+                                                                         {"ucb", "DP-UCB"}}) {
+    const auto& all = listing.of.contains(name) ? listing : bandits;
+    EXPECT_NE(all.of.at(name).find("(" + of_paper), std::string::npos) << name;
+  }
+  EXPECT_NE(bandits.of.at("projection-free").find("TreeBasedAgg is --factorization tree"), std::string::npos);
 }
 
 TEST_F(Algorithms, LeaveTheShortHelpOnOneScreen) {

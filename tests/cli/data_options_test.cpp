@@ -121,7 +121,7 @@ TEST_F(DataOptions, ThousandsAreReadOrCountedAsLeftOut) {
   EXPECT_NE(printed.find("400 in ["), std::string::npos) << printed;
   EXPECT_NE(printed.find("WARNING"), std::string::npos) << printed;
   const auto csv = surety(release(text, "mean(amount)", {"--bounds", "0,5000", "--format", "csv"})).out;
-  EXPECT_NE(csv.find(",used,used_lower,used_upper,total,warning\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",used,used_lower,used_upper,total,warning,rank_error,rank_error_share\n"), std::string::npos) << csv;
   EXPECT_NE(csv.find(",2000,\"at most"), std::string::npos) << csv;
   // No count is measured of a column that is promised to be complete, so none is printed.
   EXPECT_FALSE(report({"--complete", "amount"}).contains("used"));

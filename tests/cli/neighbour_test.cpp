@@ -152,10 +152,10 @@ nlohmann::json without_what_may_differ(const nlohmann::json& json) {
 
 /// A line of the table of numbers, or of CSV, without them and without the room that they take.
 std::string without_numbers(const std::string& line, bool is_csv) {
-  static const std::regex in_csv{R"((,[^,]*){3}((,[^,]*){5})(,[^,]*){4},("[^"]*"|[^,]*)$)"};
+  static const std::regex in_csv{R"((,[^,]*){3}((,[^,]*){5})(,[^,]*){4},("[^"]*"|[^,]*)((,[^,]*){2})$)"};
   static const std::regex in_table{R"( +(-|\d)[-+.e\d]* +\[[^\]]*\]( +\d[-+.e\d]* in \[[^\]]*\]( of \d[-+.e\d]*)?)? *)"};
   static const std::regex blanks{" +"};
-  return is_csv ? std::regex_replace(line, in_csv, "$2") : std::regex_replace(std::regex_replace(line, in_table, " # "), blanks, " ");
+  return is_csv ? std::regex_replace(line, in_csv, "$2$6") : std::regex_replace(std::regex_replace(line, in_table, " # "), blanks, " ");
 }
 
 /// Takes out of what is printed what is released or labelled.

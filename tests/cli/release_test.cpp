@@ -535,7 +535,7 @@ TEST_F(Release, WritesCsvThatNoSpreadsheetRuns) {
   std::getline(lines, line);
   EXPECT_EQ(
       line,
-      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning");
+      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning,rank_error,rank_error_share");
   for (const char* start : {"histogram(t),,'=1+1,", "histogram(t),,'@a,", "histogram(t),,\"b,\"\"c\",", "histogram(t),,'-2,",
                             "histogram(t),,d,", "sum(x),,,-"}) {
     ASSERT_TRUE(std::getline(lines, line)) << out;

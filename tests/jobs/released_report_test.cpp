@@ -131,9 +131,9 @@ TEST(ReleasedReport, OfOneHistogramHasALineForEachCell) {
 TEST(ReleasedCsv, HasALineForEachNumber) {
   EXPECT_EQ(
       csv(released({count_of({{"=Rome", "a,b", {17, -infinity, infinity}}}, true, true), median("x")})),
-      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning\n"
-      "count(),'=Rome,\"a,b\",17,-inf,inf,0.9,laplace,1.5,false,,,,,,\n"
-      "median(x),,,2.25,,,0.9,exponential,,false,left out,,,,,\n");
+      "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells,used,used_lower,used_upper,total,warning,rank_error,rank_error_share\n"
+      "count(),'=Rome,\"a,b\",17,-inf,inf,0.9,laplace,1.5,false,,,,,,,,\n"
+      "median(x),,,2.25,,,0.9,exponential,,false,left out,,,,,,2.5,0\n");
 }
 
 jobs::ReleasedQuery mean(std::vector<statistics::Answer> answers, bool has_groups) {
@@ -166,7 +166,7 @@ TEST(ReleasedReport, SaysOfHowManyRecordsAMeanIs) {
             std::string::npos)
       << text;
   const auto lines = csv(few, print_name);
-  EXPECT_NE(lines.find(",left out,400,390,410,2000,\"" + warning + "\"\n"), std::string::npos) << lines;
+  EXPECT_NE(lines.find(",left out,400,390,410,2000,\"" + warning + "\",,\n"), std::string::npos) << lines;
   EXPECT_NE(json_text(few).find(R"("used":{"interval":[390,410],"total":{"interval":[2000,2000],"value":2000},"value":400,"warning":")" +
                                 fact + "(decimal, thousands, missing)\"}"),
             std::string::npos)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace surety::statistics::confidence_set_test {
@@ -64,6 +65,39 @@ TEST(NoiseTest, ExcludesFromTheQuantileOn) {
       }
       EXPECT_LE(exceedance(law, scales, high), exceeded);
       EXPECT_NEAR(exceedance(law, scales, high), exceeded, 1e-8 * exceeded);
+    }
+  }
+}
+
+// Scales that are far apart, near, equal and 0, and t on both sides of the quantile: yes is right, and is said wherever T(t) is a little below.
+TEST(NoiseTest, IsRightForAllScales) {
+  std::mt19937_64 bits{3};
+  std::uniform_real_distribution<double> uniform{0, 1};
+  for (const auto law : {NoiseLaw::gaussian, NoiseLaw::laplace}) {
+    for (const double exceeded : {0.3, 0.05, 1e-9}) {
+      const NoiseTest test{law, exceeded};
+      int answered = 0;
+      for (int i = 0; i < 48; ++i) {
+        const double a = std::exp(6 * uniform(bits) - 3);
+        const double b = i % 4 == 0   ? a * std::exp(20 * uniform(bits) - 10)
+                         : i % 4 == 1 ? a * (1 + std::exp(-40 * uniform(bits)))
+                         : i % 4 == 2 ? a
+                                      : 0;
+        const std::array scales{a, b};
+        double low = 0;
+        double high = 1e9;
+        for (int k = 0; k < 90; ++k) {
+          const double middle = (low + high) / 2;
+          (exceedance(law, scales, middle) <= exceeded ? high : low) = middle;
+        }
+        // 2^-20 of a scale, in the last digits of which equal scales are told apart, is all that a yes needs more.
+        EXPECT_TRUE(test.excludes(scales, high * (1 + 0x1p-18))) << a << " " << b;
+        const double t = high * (1 + (uniform(bits) - 0.5) * std::exp(-34 * uniform(bits)));
+        if (!test.excludes(scales, t)) continue;
+        ++answered;
+        EXPECT_LE(exceedance(law, scales, t) * (1 - 0x1p-19 * (1 + t / std::max(a, b))), exceeded) << a << " " << b << " " << t;
+      }
+      EXPECT_GT(answered, 12);
     }
   }
 }

@@ -123,6 +123,57 @@ TEST(KeyThreshold, IsTheSmallestThatKeepsAUnitsOwnKeysHidden) {
               }).says(ErrorCode::unsupported, "delta > 0"));
 }
 
+// Of all releases in which a key of this count is shown, by the law of the noise. Intervals that know nothing of the threshold hold it in .05 of them.
+TEST(KeyIntervals, HoldTheCountsOfKeysThatAreShown) {
+  const KeyCounts counts{Count{2}, Adjacency::add_or_remove_one};
+  double least_of_plain = 1;
+  for (const auto& noise : {counts.noise_for(laplace_of(2)), counts.noise_for(laplace_of(0.4)), counts.noise_for(gaussian_of(3))}) {
+    for (const double confidence : {0.5, 0.95, 0.999}) {
+      const auto threshold = key_threshold(noise, Count{2}, Delta{1e-6});
+      const double reach = quantile(noise, 1 - confidence);
+      KeyIntervals intervals{noise, threshold, confidence};
+      // P(noise >= steps)
+      const auto at_least = [&](double steps) { return steps > 0 ? reaches(noise, steps) : 1 - reaches(noise, 1 - steps); };
+      for (std::int64_t count = 1; count < 4 * threshold; count += 1 + threshold / 9) {
+        const auto n = static_cast<double>(count);
+        double held = 0;
+        double held_by_plain = 0;
+        const double passed = at_least(static_cast<double>(threshold) + 1 - n);
+        for (std::int64_t shown = threshold + 1; shown < 9 * threshold; ++shown) {
+          const auto v = static_cast<double>(shown);
+          const double share = (at_least(v - n) - at_least(v + 1 - n)) / passed;
+          const auto [lower, upper] = intervals.of(v);
+          EXPECT_GE(lower, 1);
+          EXPECT_LE(lower, v);
+          EXPECT_EQ(upper, v + reach);
+          if (lower <= n && n <= upper) held += share;
+          if (std::abs(v - n) <= reach) held_by_plain += share;
+        }
+        EXPECT_GE(held, confidence - 1e-9) << count << " of " << threshold;
+        // Far above the threshold they are those of the noise.
+        if (n > static_cast<double>(threshold) + 2 * reach + 1) {
+          EXPECT_NEAR(held, held_by_plain, 1e-12);
+        }
+        least_of_plain = std::min(least_of_plain, held_by_plain);
+      }
+    }
+  }
+  EXPECT_LT(least_of_plain, 0.05);
+}
+
+// The law does not depend on a count below the threshold where the noise is Laplace, so one number is enough to rule all of them out or none.
+TEST(KeyIntervals, BeginAtOneNearTheThresholdOfLaplaceNoise) {
+  const KeyCounts counts{Count{1}, Adjacency::add_or_remove_one};
+  const auto noise = counts.noise_for(laplace_of(2));
+  const auto threshold = key_threshold(noise, Count{1}, Delta{1e-6});
+  KeyIntervals intervals{noise, threshold, 0.95};
+  const auto lower = [&](std::int64_t above) { return intervals.of(static_cast<double>(threshold + above)).lower; };
+  // exp(-(k - 1) / 2) <= .05 from k = 7 on.
+  EXPECT_EQ(lower(1), 1);
+  EXPECT_EQ(lower(6), 1);
+  EXPECT_GT(lower(7), static_cast<double>(threshold) - 8);
+}
+
 // 20,000 releases: how often a key of one unit alone appears, and how often one of many units, against the exact law within 5 standard errors
 // (once in 1.7 million); a threshold one lower, which 20 standard errors tell from this one, is found.
 TEST(ReleaseKeys, ShowsAKeyOfOneUnitAsOftenAsItsLawSays) {

@@ -9,7 +9,7 @@ Every answer is an interval that contains the truth, and is the one of the ``sur
 
 from surety._accounting import Calibration, Curve, Enclosure, Risk, calibrate, curve, delta, epsilon, explain, risk, tradeoff
 from surety._check import Finding, check
-from surety._errors import ErrorCode, InvalidArgument, SuretyError
+from surety._errors import BadData, BudgetExceeded, ErrorCode, InvalidArgument, NotSupported, SuretyError
 from surety._events import Event
 from surety._ledger import Ledger, Reservation
 from surety._library import version as __version__
@@ -34,7 +34,9 @@ from surety._statistics import Statistic, count, count_distinct, count_units, di
 from surety._train import FewUsableRecordsWarning, TrainingPlan, plan_training, train
 
 __all__ = [
+    "BadData",
     "BinomialNoise",
+    "BudgetExceeded",
     "Calibration",
     "Curve",
     "DiscreteGaussianNoise",
@@ -52,6 +54,7 @@ __all__ = [
     "Ledger",
     "Model",
     "Noise",
+    "NotSupported",
     "Number",
     "Plan",
     "Released",

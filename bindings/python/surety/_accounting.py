@@ -5,15 +5,17 @@ from __future__ import annotations
 import html
 import json
 import math
+import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Any
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from surety import _library
+from surety._errors import ErrorCode, InvalidArgument
 from surety._events import Event, _event_of, _handle_of, _number_of, _number_or_none, _text_of
 
 if TYPE_CHECKING:
@@ -31,11 +33,25 @@ def _rounded(value: float, rounding: str) -> str:
     return f"{float(Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value))):.{_DIGITS}g}"
 
 
+def _at_least(value: float, rounded: Decimal) -> float:
+    """The rounded number as a float that is not below the value."""
+    result = float(rounded)
+    return result if result >= value else math.nextafter(result, math.inf)
+
+
+def _undecided(message: str) -> InvalidArgument:
+    return InvalidArgument(message, ErrorCode.INVALID_ARGUMENT)
+
+
 @dataclass(frozen=True, slots=True)
 class Enclosure:
     """An interval that contains the exact number; only ``upper`` is ever claimed, and it may be infinity.
 
-    It prints ten digits, rounded outward. The ends themselves are floats.
+    It prints ten digits, rounded outward. The bounds themselves are floats. As a number, in ``float``, ``round`` and formats such as ``.3f``, it is its upper
+    bound, rounded up.
+
+    A comparison with a number, or with another interval, has an answer where the bounds decide it, and raises ``ValueError`` elsewhere: compare ``upper`` with
+    a budget that must be kept.
 
     >>> import surety
     >>> answer = surety.epsilon("repeat(10000, poisson(0.01, gaussian(1)))", delta=1e-5, adjacency="add-or-remove-one")
@@ -44,11 +60,17 @@ class Enclosure:
     >>> 6.18771239 in answer, answer.upper <= 6.1877123905
     (True, True)
     >>> lower, upper = answer
+    >>> float(answer) == upper, f"{answer:.3f}", round(answer, 2)
+    (True, '6.188', 6.19)
+    >>> answer > 6, answer <= 6.5
+    (True, True)
     """
 
     lower: float
     upper: float
-    accountant: str = ""  #: whose upper end it is, where one accountant has answered
+    accountant: str = ""  #: whose upper bound it is, where one accountant has answered
+    # Comparisons with NumPy's numbers are those of this class.
+    __array_ufunc__: ClassVar[None] = None
 
     @property
     def width(self) -> float:
@@ -60,6 +82,53 @@ class Enclosure:
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.lower, self.upper))
+
+    def __float__(self) -> float:
+        return float(self.upper)
+
+    def __round__(self, digits: int | None = None) -> float:
+        """The upper bound, rounded up."""
+        if not math.isfinite(self.upper):
+            return self.upper
+        unit = Decimal(1).scaleb(-operator.index(digits or 0))
+        exact = Context(prec=1200)
+        return _at_least(self.upper, Decimal(self.upper).quantize(unit, rounding=ROUND_CEILING, context=exact))
+
+    def __format__(self, spec: str) -> str:
+        """Without a format as ``str``; else the upper bound, rounded up."""
+        if not spec:
+            return str(self)
+        if not math.isfinite(self.upper):
+            return format(self.upper, spec)
+        with localcontext(Context(prec=1200, rounding=ROUND_CEILING)):
+            return format(Decimal(self.upper), spec)
+
+    def _is_below(self, other: object, strictly: bool) -> bool:
+        """Whether the exact number is below another one: in an interval, or given. Raises ``ValueError`` where the bounds leave it open."""
+        bounds = (other.lower, other.upper) if isinstance(other, Enclosure) else (_number_of(other, "what an Enclosure is compared with"),) * 2
+        if self.upper < bounds[0] or (self.upper == bounds[0] and not strictly):
+            return True
+        if self.lower > bounds[1] or (self.lower == bounds[1] and strictly):
+            return False
+        where = f"{other}" if isinstance(other, Enclosure) else f"{bounds[0]!r}"
+        raise _undecided(f"{self} and {where} overlap, so the comparison is not decided: compare .upper, which is claimed, or .lower")
+
+    def __lt__(self, other: object) -> bool:
+        return self._is_below(other, True)
+
+    def __le__(self, other: object) -> bool:
+        return self._is_below(other, False)
+
+    def __gt__(self, other: object) -> bool:
+        return not self._is_below(other, False)
+
+    def __ge__(self, other: object) -> bool:
+        return not self._is_below(other, True)
+
+    def json(self) -> str:
+        """The bounds, and whose they are, as JSON: an infinite bound is a text."""
+        bounds = {name: bound if math.isfinite(bound) else _rounded(bound, ROUND_CEILING) for name, bound in (("lower", self.lower), ("upper", self.upper))}
+        return json.dumps(bounds | ({"accountant": self.accountant} if self.accountant else {}))
 
     def __str__(self) -> str:
         return f"[{_rounded(self.lower, ROUND_FLOOR)}, {_rounded(self.upper, ROUND_CEILING)}]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,12 @@ def invalid(message: str) -> InvalidArgument:
 
 def wrong_type(name: str, value: object, wanted: str) -> TypeError:
     return TypeError(f"{name} {_shown(value)}, must be {wanted}")
+
+
+def unexpected(caller: str, name: str, known: Iterable[str]) -> TypeError:
+    """Of a keyword that ``caller`` does not have: names the one that is meant, if one is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return TypeError(f"{caller}got an unexpected keyword argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
 def text(name: str, value: object) -> str:

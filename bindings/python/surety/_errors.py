@@ -47,7 +47,26 @@ class InvalidArgument(SuretyError, ValueError):
     """An argument breaks its constraint: the ``SuretyError`` that is a ``ValueError``."""
 
 
+class NotSupported(SuretyError):
+    """No theorem is known for what was requested."""
+
+
+class BadData(SuretyError):
+    """A file or a table is not what the arguments say."""
+
+
+class BudgetExceeded(SuretyError):
+    """A run would exceed the budget of the ledger, or a release what is left of its reservation. Nothing was charged, and nothing may be released."""
+
+
+_KINDS: dict[int, type[SuretyError]] = {
+    ErrorCode.INVALID_ARGUMENT: InvalidArgument,
+    ErrorCode.UNSUPPORTED: NotSupported,
+    ErrorCode.BAD_DATA: BadData,
+    ErrorCode.BUDGET_EXCEEDED: BudgetExceeded,
+}
+
+
 def error_of(code: int, message: str) -> SuretyError:
     """What the library throws."""
-    kind = InvalidArgument if code == ErrorCode.INVALID_ARGUMENT else SuretyError
-    return kind(message, code)
+    return _KINDS.get(code, SuretyError)(message, code)

@@ -51,6 +51,11 @@ class Event:
     >>> 2 * step + Event("laplace(2)", "add-or-remove-one")
     Event('compose(repeat(2, poisson(0.01, gaussian(1))), laplace(2))', 'add-or-remove-one')
 
+    ``sum`` of a list of events is their composition.
+
+    >>> sum([step, step, step])
+    Event('compose(poisson(0.01, gaussian(1)), poisson(0.01, gaussian(1)), poisson(0.01, gaussian(1)))', 'add-or-remove-one')
+
     Equality is that of structure: ``2 * e`` and ``e + e`` cost the same and are different events.
 
     >>> 2 * step == step + step
@@ -135,6 +140,10 @@ class Event:
         if not isinstance(other, Event):
             return NotImplemented
         return _event_of(_library.compose([*self._handle.parts(), *other._handle.parts()]))
+
+    def __radd__(self, other: object) -> Event:
+        """``sum`` of events begins with 0, which is no release."""
+        return self if type(other) is int and other == 0 else NotImplemented
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Event.from_json, (self.json(),)

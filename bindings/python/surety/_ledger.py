@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self, SupportsIndex
 import numpy.typing as npt
 
 from surety import _library
+from surety._accounting import Enclosure
 from surety._events import Event, _handle_of
 from surety._noise import Noise
 
@@ -155,6 +156,22 @@ class Ledger:
         report = json.loads(self._handle.audit(delta, limit_seconds))
         assert isinstance(report, dict)
         return report
+
+    def spent(self, delta: float | None = None, *, limit_seconds: float | None = None) -> Enclosure:
+        """The epsilon of everything that is charged, at ``delta``, which is as of ``audit``.
+
+        >>> import surety
+        >>> ledger = surety.Ledger.in_memory()
+        >>> with ledger.reserve("gaussian(40)", adjacency="replace-one") as run:
+        ...     run.spend(surety.Event("gaussian(40)", "replace-one"))
+        >>> ledger.spent(1e-5) < 0.1
+        True
+        """
+        cost = self.audit(delta, limit_seconds=limit_seconds)["epsilon"]
+        return Enclosure(float(cost["lower"]), float(cost["upper"]))
+
+    def __repr__(self) -> str:
+        return f"<Ledger {'in memory' if self.path is None else repr(str(self.path))}>"
 
     def close(self) -> None:
         """Later calls refuse. Runs that are reserved may still be used."""

@@ -35,7 +35,7 @@ def _options(said: ReadingFields) -> str:
     options: dict[str, Any] = {}
     for name, value in said.items():
         if name not in ReadingFields.__annotations__:
-            raise TypeError(f"got an unexpected keyword argument {name!r}")
+            raise _arguments.unexpected("", name, ReadingFields.__annotations__)
         if value is None:
             continue
         key = name.replace("_", "-")

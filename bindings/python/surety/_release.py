@@ -77,7 +77,7 @@ def _plan_text(
     """The plan in JSON, as ``surety release --plan`` reads it."""
     for name in said:
         if name not in PlanFields.__annotations__:
-            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+            raise _arguments.unexpected(f"{caller}() ", name, PlanFields.__annotations__)
     queries = [] if isinstance(statistics, (Statistic, str, bytes, Mapping)) or not isinstance(statistics, Iterable) else list(statistics)
     if not queries or not all(isinstance(query, Statistic) for query in queries):
         raise TypeError("statistics must be a list of surety.Statistic, as surety.mean makes them")

@@ -24,12 +24,14 @@ class Number(NamedTuple):
     group: str | None  #: None where the statistic is of no groups
     cell: str | None  #: None where it is no histogram and of no keys
     value: float | None  #: an int, where it is a count; None of keys without counts
-    lower: float | None  #: the ends of its interval, which is about the noise alone; None where it has a rank error instead
+    lower: float | None  #: the bounds of its interval, which is about the noise alone; None where it has a rank error instead
     upper: float | None
     used: float | None = None  #: how many records a mean or a variance uses (units, of means of discovered groups), where that number was released with it
     used_lower: float | None = None  #: the bounds of that number's own interval
     used_upper: float | None = None
     total: float | None = None  #: how many records could be used, where that is public or was released in the same call
+    rank_error: float | None = None  #: of a quantile: its rank among the records is missed by fewer than so many records ...
+    rank_error_share: float | None = None  #: ... and so much of all records, with the confidence of an interval
 
 
 class Released:
@@ -137,7 +139,7 @@ class Released:
         return polars.DataFrame({name: [getattr(row, name) for row in self._table] for name in types}, schema=types, strict=False)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table as an Arrow stream: three columns of texts and seven of numbers, named as the fields of ``Number``."""
+        """The table as an Arrow stream: three columns of texts and nine of numbers, named as the fields of ``Number``."""
         return self._result.arrow()
 
     def plot(self, axes: Any = None) -> list[Any]:
@@ -176,7 +178,7 @@ class Released:
         heads = ["query", *["group"] * has_groups, *["cell"] * has_cells, "value", "interval", *["used"] * has_used]
         rows = []
         for row in self._table:
-            interval = "" if row.lower is None or row.upper is None else f"[{row.lower:.10g}, {row.upper:.10g}]"
+            interval = _rank_error(row) if row.lower is None or row.upper is None else f"[{row.lower:.10g}, {row.upper:.10g}]"
             value = "" if row.value is None else f"{row.value:.10g}"
             used = "" if row.used is None else f"{row.used:g} in [{row.used_lower:g}, {row.used_upper:g}]" + ("" if row.total is None else f" of {row.total:g}")
             rows.append([row.query, *[row.group or ""] * has_groups, *[row.cell or ""] * has_cells, value, interval, *[used] * has_used])
@@ -208,6 +210,13 @@ class Released:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Released does not pickle; its json() may be written to a file")
+
+
+def _rank_error(row: Number) -> str:
+    """Of a quantile, in the place of an interval."""
+    if row.rank_error is None or not math.isfinite(row.rank_error):
+        return ""
+    return f"rank error below {row.rank_error:.4g}" + (f" and {row.rank_error_share:.2g} of all" if row.rank_error_share else "")
 
 
 _MOST_BARS = 500
@@ -250,7 +259,9 @@ def _number(query: str, group: str | None, cell: str | None, said: dict[str, Any
     used = said.get("used", {})
     used_lower, used_upper = used.get("interval", (None, None))
     total = used.get("total", {})
-    numbers = (said.get("value"), lower, upper, used.get("value"), used_lower, used_upper, total.get("value"))
+    rank_error = said.get("rank_error")
+    share = None if rank_error is None else said.get("rank_error_share", 0.0)
+    numbers = (said.get("value"), lower, upper, used.get("value"), used_lower, used_upper, total.get("value"), rank_error, share)
     return Number(query, group, cell, *(None if number is None else _value(number) for number in numbers))
 
 

@@ -81,6 +81,7 @@ class TrainingFields(TypedDict, total=False):
     pairs: Iterable[str | tuple[str, str]] | None
     passes: SupportsIndex | None
     public_count: SupportsIndex | None
+    publish: str | None
     quoted_lines: SupportsIndex | None
     radius: SupportsFloat | None
     records: SupportsIndex | None
@@ -222,7 +223,7 @@ def _plan_text(caller: str, algorithm: str, own: Mapping[str, Any], promise: tup
     """The plan in JSON, as ``surety train --plan`` reads it."""
     for name in said:
         if name not in TrainingFields.__annotations__:
-            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+            raise _arguments.unexpected(f"{caller}() ", name, TrainingFields.__annotations__)
     if algorithm != "auto" and algorithm not in _ALGORITHMS:
         raise _arguments.invalid(f"algorithm is {algorithm!r}, must be auto, {', '.join(_ALGORITHMS)}")
     options: dict[str, Any] = {"algorithm": algorithm, **{name: value for name, value in own.items() if value is not None}}

@@ -296,7 +296,7 @@ def test_a_table_is_handed_back() -> None:
     made = surety.release(
         data, [surety.count(by="g", keys=["a", "b"]), surety.median("x", bounds=(0, 100))], ledger=surety.Ledger.in_memory(), **ROWS
     )
-    names = ["query", "group", "cell", "value", "lower", "upper", "used", "used_lower", "used_upper", "total"]
+    names = ["query", "group", "cell", "value", "lower", "upper", "used", "used_lower", "used_upper", "total", "rank_error", "rank_error_share"]
     of_pandas, of_polars, of_arrow = made.to_pandas(), made.to_polars(), pyarrow.table(made)
     assert list(of_pandas.columns) == of_polars.columns == of_arrow.column_names == names
     assert of_polars.rows() == [tuple(row.values()) for row in of_arrow.to_pylist()] == [tuple(row) for row in made.table]

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import surety
+from surety._errors import error_of
 
 EVENTS = [
     ("gaussian(2)", "replace-one"),
@@ -112,6 +113,53 @@ def test_enclosures_print_outward() -> None:
     assert isinstance(enclosure.upper, float)
 
 
+def test_an_enclosure_is_its_upper_bound_as_a_number() -> None:
+    cost = surety.Enclosure(0.1234, 0.12341, "somebody")
+    assert float(cost) == 0.12341 and math.sqrt(cost) == math.sqrt(0.12341)
+    assert (f"{cost:.3f}", f"{cost:.2e}", f"{cost}", f"{cost:>8.1f}") == ("0.124", "1.24e-1", str(cost), "     0.2")
+    assert (round(cost), round(cost, 4), round(cost, 20)) == (1.0, 0.1235, 0.12341)
+    assert round(surety.Enclosure(0.0, 123.0), -2) == 200
+    for digits in range(-3, 20):
+        for bound in (1 / 3, 5e-324, 1e300, 2.0**53 + 2, 0.1 + 0.2):
+            assert round(surety.Enclosure(0.0, bound), digits) >= bound
+            assert float(f"{surety.Enclosure(0.0, bound):.17f}") >= bound
+    endless = surety.Enclosure(0.0, math.inf)
+    assert (float(endless), round(endless, 2), f"{endless:.2f}") == (math.inf, math.inf, "inf")
+    assert json.loads(cost.json()) == {"lower": 0.1234, "upper": 0.12341, "accountant": "somebody"}
+    assert json.loads(endless.json()) == {"lower": 0.0, "upper": "infinity"}
+
+
+def test_an_enclosure_is_compared_where_its_bounds_decide() -> None:
+    cost = surety.Enclosure(1.0, 2.0)
+    assert cost > 0.5 and cost >= 1 and not cost < 1 and not cost <= np.float64(0.5)
+    assert cost < 3 and cost <= 2 and not cost > 2 and not cost >= 3
+    assert cost < surety.Enclosure(2.5, 3.0) and surety.Enclosure(2.0, 3.0) >= cost
+    assert 3 > cost and 0.5 < cost and bool(np.float64(3) > cost) and not np.float64(0.5) > cost
+    undecided = [lambda: cost > 1.5, lambda: cost >= 1.5, lambda: cost < 2, lambda: cost <= 1, lambda: cost > 1, lambda: cost >= 2, lambda: cost < cost]
+    for compare in undecided + [lambda: cost > math.nan, lambda: cost < math.nan]:
+        with pytest.raises(surety.InvalidArgument, match=r"not decided: compare \.upper"):
+            compare()
+    with pytest.raises(TypeError, match="must be a number"):
+        cost > "1"
+
+
+def test_events_add_up() -> None:
+    step = surety.Event("gaussian(2)", "replace-one")
+    assert sum([step, step]) == step + step and sum([step]) == step
+    for other in (1, 0.0, True, False, "0"):
+        with pytest.raises(TypeError):
+            other + step  # type: ignore[operator]
+
+
+def test_errors_are_of_their_kind() -> None:
+    kinds = {surety.InvalidArgument: "INVALID_ARGUMENT", surety.NotSupported: "UNSUPPORTED", surety.BadData: "BAD_DATA", surety.BudgetExceeded: "BUDGET_EXCEEDED"}
+    for kind, name in kinds.items():
+        error = error_of(surety.ErrorCode[name], "why")
+        assert type(error) is kind and isinstance(error, surety.SuretyError) and error.code.name == name
+        assert type(pickle.loads(pickle.dumps(error))) is kind
+    assert type(error_of(surety.ErrorCode.MEMORY, "why")) is surety.SuretyError
+
+
 def test_event_texts_take_quotients_and_exponents() -> None:
     event = surety.Event("repeat(1e3, poisson(2/3000, gaussian(1)))", "add-or-remove-one")
     assert str(event) == f"repeat(1000, poisson({2 / 3000}, gaussian(1)))"
@@ -155,7 +203,7 @@ def test_events_combine_compare_and_pickle() -> None:
 def test_refusals_say_what_and_which() -> None:
     with pytest.raises(surety.SuretyError, match="no accountant has a theorem for compose") as refused:
         surety.delta("compose(approx(1, 1e-06), zcdp(20000))", epsilon=1, adjacency="replace-one")
-    assert refused.value.code == surety.ErrorCode.UNSUPPORTED and not isinstance(refused.value, ValueError)
+    assert type(refused.value) is surety.NotSupported and refused.value.code == surety.ErrorCode.UNSUPPORTED
     with pytest.raises(surety.SuretyError) as unreachable:
         surety.calibrate("repeat(n, gaussian(0.001))", solve="n", epsilon=0.1, delta=1e-9, adjacency="replace-one")
     assert unreachable.value.code == surety.ErrorCode.UNREACHABLE and not isinstance(unreachable.value, ValueError)

@@ -76,7 +76,7 @@ def test_what_is_not_reserved_is_not_spent(tmp_path: Path) -> None:
         before = values.copy()
         with pytest.raises(surety.SuretyError) as refused:
             run.release(noise, values)
-        assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED
+        assert type(refused.value) is surety.BudgetExceeded and refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED
         assert np.array_equal(values, before)
         run.settle(adaptive=True)
         assert run.is_settled
@@ -356,3 +356,15 @@ def test_an_audit_without_a_delta_is_at_that_of_the_promises() -> None:
     with surety.Ledger.in_memory() as ledger:
         surety.release({"x": [1.0, 2.0, 3.0]}, [surety.mean("x", bounds=(0, 4))], unit=None, epsilon=1, delta=1e-6, adjacency="replace-one", ledger=ledger)
         assert ledger.audit() == ledger.audit(1e-6) and ledger.audit()["delta"] == 1e-6
+
+
+def test_what_is_spent_is_the_epsilon_of_the_audit(tmp_path: Path) -> None:
+    with surety.Ledger.create(tmp_path / "run.db", adjacency="replace-one", epsilon=1, delta=1e-5) as ledger:
+        assert repr(ledger) == f"<Ledger {str(tmp_path / 'run.db')!r}>"
+        assert tuple(ledger.spent()) == (0, 0)
+        event = surety.Event("gaussian(40)", "replace-one")
+        with ledger.reserve(event) as run:
+            run.spend(event)
+        expected = surety.epsilon(event, delta=1e-6)
+        assert tuple(ledger.spent(1e-6)) == tuple(expected) and ledger.spent() < expected
+    assert repr(surety.Ledger.in_memory()) == "<Ledger in memory>"

@@ -142,7 +142,8 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"schema": 7}, TypeError, "schema is 7, must be a path"),
     ({"note": "\ud800"}, ValueError, "note has half of a surrogate pair"),
     ({"replay_seed": -1}, ValueError, "replay_seed is -1, must be a whole number from 0"),
-    ({"limit": 1}, TypeError, r"plan\(\) got an unexpected keyword argument 'limit'"),
+    ({"limit": 1}, TypeError, r"plan\(\) got an unexpected keyword argument 'limit'$"),
+    ({"colums": ["a"]}, TypeError, r"plan\(\) got an unexpected keyword argument 'colums'; did you mean 'columns'\?"),
     ({"statistics": HOURS}, TypeError, "statistics must be a list of surety.Statistic"),
     ({"statistics": []}, TypeError, "statistics must be a list of surety.Statistic"),
     ({"statistics": ["mean(hours)"]}, TypeError, "statistics must be a list of surety.Statistic"),
@@ -181,7 +182,7 @@ def test_of_a_promise_nothing_has_a_default() -> None:
         (lambda: surety.mean("x", bounds=(1, 2, 3)), ValueError, "bounds has 3 numbers, must have 2"),  # type: ignore[arg-type]
         (lambda: surety.mean("x", bounds=(0, float("inf"))), ValueError, "bounds is inf, must be finite"),
         (lambda: surety.mean("x", bounds=(0, 10**400)), ValueError, "bounds is of type int, must be a number that a float holds"),
-        (lambda: surety.mean("x", bound=(0, 1)), TypeError, r"mean\(\) got an unexpected keyword argument 'bound'"),  # type: ignore[call-arg]
+        (lambda: surety.mean("x", bound=(0, 1)), TypeError, r"mean\(\) got an unexpected keyword argument 'bound'; did you mean 'bounds'\?"),  # type: ignore[call-arg]
         (lambda: surety.keys("x", by="g"), TypeError, r"keys\(\) got an unexpected keyword argument 'by'"),  # type: ignore[call-arg]
         (lambda: surety.histogram("x", bins=2.5), TypeError, "bins is 2.5, must be a whole number"),  # type: ignore[arg-type]
         (lambda: surety.histogram("x", bins=10**30), ValueError, "bins is beyond 2"),

@@ -468,8 +468,9 @@ def test_a_table_has_the_numbers_of_the_report() -> None:
     assert [row.group for row in made.table] == ["<b>&'", "two\nlines", "\u202e", *[None] * 4, *["two\nlines"] * 2]
     assert [row.cell for row in made.table] == [None] * 4 + [cell["cell"] for cell in said[2]["cells"]] + [None] + [cell["cell"] for cell in said[2]["cells"]]
     used = said[1]["used"]
-    assert made.table[3][3:] == (said[1]["value"], *said[1]["interval"], used["value"], *used["interval"], used.get("total", {}).get("value"))
-    assert made.table[6][3:] == (said[3]["value"], *[None] * 6) and "rank_error" in said[3]
+    assert made.table[3][3:] == (said[1]["value"], *said[1]["interval"], used["value"], *used["interval"], used.get("total", {}).get("value"), None, None)
+    assert made.table[6][3:] == (said[3]["value"], *[None] * 6, said[3]["rank_error"], 0)
+    assert f"rank error below {said[3]['rank_error']:.4g}" in repr(made)
     assert [row.value for row in made.table[:3]] == [334, 333, 333] and isinstance(made.table[0].value, int)
     assert made.table[8].value == said[4]["groups"][0]["cells"][1]["value"]
     one = surety.release({"x": [1, 2]}, [surety.count()], **ROWS, ledger=surety.Ledger.in_memory())
