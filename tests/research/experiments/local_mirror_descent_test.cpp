@@ -147,6 +147,23 @@ TEST(LocalMirrorDescent, ReadsTheRecordsOfItsOwnPhaseThroughTheReleaser) {
   EXPECT_GE(largest, 0.5);
 }
 
+// For p = 2, where h = ||x||^2 and x' = x - (eta / 2) (g + lambda 2 x), with scripted releases.
+TEST(LocalMirrorDescent, TakesTheStepsAndTheMeanOfTheTheorem) {
+  auto settings = options();
+  settings.domain = LpBall{LpExponent{2}, Radius{2}};
+  const double lambda = 4;
+  const LocalPhase phase{.first = 0, .batches = Batches{Count{4}, Count{2}}, .steps = Count{3}, .regularization = lambda, .radius = 1};
+  const Script released{{2, -1, 0.5}, {1, 1, -3}, {5, 5, 5}};
+  testing::ScriptedSamplingReleaser releaser{{{0, 1}, {1, 3}, {0, 2}}, released};
+  const auto found =
+      local_mirror_descent_phase(random_data(4, 7), loss(), settings, phase, NoiseMultiplier{1}, std::vector<double>(3), releaser);
+  for (std::size_t j = 0; j < dimension; ++j) {
+    const double second = -released[0][j] / 2 / (2 * lambda);
+    const double third = second - (released[1][j] / 2 + 2 * lambda * second) / (3 * lambda);
+    EXPECT_NEAR(found[j], (2 * second + 3 * third) / 6, 1e-15);
+  }
+}
+
 // The objective of a phase, with exact gradients.
 TEST(LocalMirrorDescent, MinimizesTheRegularizedLossOfItsPhase) {
   const Dataset data = random_data(300, 5);

@@ -109,14 +109,14 @@ std::string text_of(const std::filesystem::path& file) {
 int checked(const std::filesystem::path& page) {
   std::string name = page.string();
   std::array<char*, 3> arguments{const_cast<char*>("program"), const_cast<char*>("--check"), name.data()};
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   const int code = main_of_page(
       arguments, [](std::span<char* const>) { return 3; },
       [&](FixedPart& made) {
         const FixedPart kept = from_json(text_of(std::filesystem::path{page}.replace_extension(".check.json")));
         for (const auto& [number, value] : kept.numbers()) made.add(number, value);
       });
-  const std::string printed = testing::internal::GetCapturedStdout();
+  const std::string printed = ::testing::internal::GetCapturedStdout();
   EXPECT_EQ(code == 1, printed.find("is not the text that the program wrote") != std::string::npos) << printed;
   return code;
 }
