@@ -32,6 +32,7 @@ TEST_F(TrainOnStream, TrainsChargesAndWritesAModelByEveryAlgorithm) {
                                                {"online-to-batch", "--learner", "dual-averaging", "--factorization", "toeplitz"},
                                                {"online-to-batch", "--learner", "optimistic"},
                                                {"online-to-batch", "--learner", "strongly-convex"},
+                                               {"online-to-batch", "--learner", "strongly-convex", "--regularization", "0.01"},
                                                {"online-to-batch", "--learner", "coin-betting"},
                                                {"private-ftrl"},
                                                {"one-pass-sgd", "--batch-size", "20"},
@@ -174,6 +175,8 @@ TEST_F(TrainOnStream, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   expect_refused(fits + Words{"--adjacency", "add-or-remove-one"}, 2, {"adjacency is add-or-remove-one", "public places"});
   expect_refused(fits + Words{"--held-out", "0.2"}, 2,
                  {"--held-out is for auto, shaped-descent, gradient-descent, ", "not for online-frank-wolfe"});
+  expect_refused(words(data, "online-to-batch") + Words{"--learner", "strongly-convex", "--regularization", "0"}, 2,
+                 {"--regularization is 0, must be greater than 0 for --learner strongly-convex"});
   expect_refused(fits + Words{"--learner", "optimistic"}, 2, {"--learner is for online-to-batch"});
   expect_refused(fits + Words{"--noise", "gumbel"}, 2, {"--noise is 'gumbel'"});
   expect_refused(fits + Words{"--step-scale", "3"}, 2, {"step scale is 3", "at most 2"});
