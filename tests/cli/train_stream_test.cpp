@@ -171,7 +171,11 @@ TEST_F(TrainOnStream, RefusesWhatItCannotPromiseOrDoesNotKnow) {
     return left;
   };
   expect_refused(without("--steps"), 2, {"--steps is missing"});
-  expect_refused(without("--radius"), 2, {"--radius is missing"});
+  // Of a pipe nothing can be known beforehand: no radius follows from public numbers.
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  auto of_pipe = without("--radius");
+  of_pipe[1] = path("pipe");
+  expect_refused(of_pipe, 2, {"--radius is missing"});
   expect_refused(fits + Words{"--adjacency", "add-or-remove-one"}, 2, {"adjacency is add-or-remove-one", "public places"});
   expect_refused(fits + Words{"--held-out", "0.2"}, 2,
                  {"--held-out is for auto, shaped-descent, gradient-descent, ", "not for online-frank-wolfe"});
