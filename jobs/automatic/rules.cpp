@@ -73,6 +73,7 @@ class Rules {
     stream_radius(1);
     stream_clip();
     say("step-scale", "0.5");
+    say("steps", whole(std::min(std::sqrt(strength_) / 4, records_ / 2), std::min(30.0, std::floor(records_ / 2) + 1), 300));
   }
   void add(const OnlineToBatchPlan& own) {
     stream_radius(1);
@@ -81,12 +82,12 @@ class Rules {
   }
   void add(const PrivateFtrlPlan& /*own*/) {
     stream_radius(1);
-    say("step-size", number(0.002 * std::sqrt(strength_)));
+    say("step-size", number(std::min(0.002 * std::sqrt(strength_), 0.5)));
   }
   void add(const OnePassSgdPlan& /*own*/) {
     stream_radius(1);
-    batches(records_, strength_, 8);
-    step_size(6);
+    batches(records_, strength_, 8, 1);
+    step_size(3);
   }
   void add(const NoisySgdPlan& /*own*/) {
     static_cast<void>(radius_or(5 * std::sqrt(features_)));
@@ -97,7 +98,7 @@ class Rules {
   void add(const GossipPlan& own) {
     const auto learners = static_cast<double>(own.learners.value_or(1));
     stream_radius(1);
-    batches(records_ / learners, strength_ / learners, 4);
+    batches(records_ / learners, strength_ / learners, 4, 1);
     step_size(18);
   }
   void add(const auto& /*of an algorithm without a rule*/) {}
@@ -118,6 +119,7 @@ class Rules {
   }
   void variance_reduction(double share) {
     say("inner-steps", whole(share * strength_ / (2 * std::sqrt(features_)), 20, 2000));
+    say("batch-size", whole(std::max(0.6 * std::sqrt(records_), records_ / 400), 1, 0x1p53));
     say("regularization", "0");
   }
   double radius_or(double radius) {
@@ -129,8 +131,9 @@ class Rules {
     static_cast<void>(radius_or(times * std::min(2.5 * std::sqrt(features_), std::sqrt(strength_) / 2.5)));
   }
   void stream_clip() { say("clip", 2 * std::sqrt(features_) / strength_ <= 0.002 ? "1" : "0.5"); }
-  void batches(double records, double strength, double least) {
-    const double count = std::max(std::round(std::sqrt(strength) / 2.5), least);
+  /// \param most over sqrt(records): more batches of one pass are too small for their step, whatever the noise
+  void batches(double records, double strength, double least, double most) {
+    const double count = std::max(std::round(std::min(std::sqrt(strength) / 2.5, most * std::sqrt(records))), least);
     say("batch-size", fmt::format("{:.0f}", std::max(std::ceil(records / count), 1.0)));
   }
   void step_size(double over_smoothness) {

@@ -7,16 +7,17 @@
 //     mirror-descent                  radius 5 sqrt(d), in l1 12 sqrt(d); steps from 30 to 3000, as many as make the optimization error of the theorem a twelfth, in
 //                                     l1 and on a simplex a fiftieth, of what noise adds
 //     dp-sgd                          sqrt(N) / 15 epochs, from 1 to 20, but for given noise; regularization 0
-//     svrg, svrg++                    inner steps N / (2 sqrt(d)), from 20 to 2000, of svrg++ 5/7 of these; regularization 0
+//     svrg, svrg++                    inner steps N / (2 sqrt(d)), from 20 to 2000, of svrg++ 5/7 of these;
+//                                     batches of n / 400 records, at least 0.6 sqrt(n); regularization 0
 //     output-perturbation             regularization 0.4 N^(-2/3)
 //     objective-perturbation          regularization 0.2 / N, at least 4 beta / (n epsilon) and at least 2e-5
 //     streams, gossip, noisy-frank-wolfe   radius min(2.5 sqrt(d), sqrt(N) / 2.5), of polyhedral-frank-wolfe twice that
 //     online-to-batch, Frank-Wolfe    clip 1 where 2 sqrt(d) / N is at most 0.002, else 0.5, of polyhedral-frank-wolfe 0.25; online-frank-wolfe step-scale 1,
-//                                     noisy-frank-wolfe 0.5; the strongly convex learner regularization 0.02 / sqrt(N)
-//     private-ftrl                    step-size 0.002 sqrt(N)
-//     one-pass-sgd                    sqrt(N) / 2.5 batches, at least 8; step-size 6 / beta
+//                                     noisy-frank-wolfe 0.5 and sqrt(N) / 4 steps, from 30 to 300; the strongly convex learner regularization 0.02 / sqrt(N)
+//     private-ftrl                    step-size 0.002 sqrt(N), at most 0.5
+//     one-pass-sgd                    sqrt(N) / 2.5 batches, at most sqrt(n), at least 8; step-size 3 / beta
 //     noisy-sgd                       one batch a pass, N / 10 passes, from 10 to 1000; step-size 1.5 / beta; radius 5 sqrt(d)
-//     gossip of L learners            sqrt(N / L) / 2.5 batches for each learner, at least 4; step-size 18 / beta, decreasing as ever
+//     gossip of L learners            sqrt(N / L) / 2.5 batches for each learner, at most sqrt(n / L), at least 4; step-size 18 / beta, decreasing as ever
 //
 // Each is derived up to its constant in docs/decisions/defaults.md; constants were chosen on five made tables (docs/results/defaults.md).
 // No guarantee rests on them: noise is calibrated for whatever options there are.

@@ -30,19 +30,19 @@ TEST(Rules, AreThoseOfTheHeader) {
   EXPECT_EQ(rules_of(GradientDescentPlan{}), "steps 1000 regularization 0");
   EXPECT_EQ(rules_of(AcceleratedGradientDescentPlan{}), "steps 100 regularization 0");
   EXPECT_EQ(rules_of(DpSgdPlan{}), "epochs 7 regularization 0");
-  EXPECT_EQ(rules_of(SvrgPlan{}), "inner-steps 1000 regularization 0");
-  EXPECT_EQ(rules_of(SvrgPlusPlusPlan{}), "inner-steps 714 regularization 0");
+  EXPECT_EQ(rules_of(SvrgPlan{}), "inner-steps 1000 batch-size 120 regularization 0");
+  EXPECT_EQ(rules_of(SvrgPlusPlusPlan{}), "inner-steps 714 batch-size 120 regularization 0");
   EXPECT_EQ(rules_of(OutputPerturbationPlan{}), "regularization 0.0008618");
   EXPECT_EQ(rules_of(ObjectivePerturbationPlan{}), "regularization 2.5e-05") << "4 beta / (n epsilon), beta = 1/4";
   EXPECT_EQ(rules_of(OnlineFrankWolfePlan{}), "radius 12.5 clip 1 step-scale 1");
   EXPECT_EQ(rules_of(PolyhedralFrankWolfePlan{}), "radius 25 clip 0.25");
-  EXPECT_EQ(rules_of(NoisyFrankWolfePlan{}), "radius 12.5 clip 1 step-scale 0.5");
+  EXPECT_EQ(rules_of(NoisyFrankWolfePlan{}), "radius 12.5 clip 1 step-scale 0.5 steps 30");
   EXPECT_EQ(rules_of(OnlineToBatchPlan{}), "radius 12.5 clip 1");
   OnlineToBatchPlan curved;
   curved.learner = OnlineLearner::strongly_convex;
   EXPECT_EQ(rules_of(curved), "radius 12.5 clip 1 regularization 0.0002");
   EXPECT_EQ(rules_of(PrivateFtrlPlan{}), "radius 12.5 step-size 0.2");
-  EXPECT_EQ(rules_of(OnePassSgdPlan{}), "radius 12.5 batch-size 1000 step-size 24");
+  EXPECT_EQ(rules_of(OnePassSgdPlan{}), "radius 12.5 batch-size 1000 step-size 12");
   EXPECT_EQ(rules_of(NoisySgdPlan{}), "radius 25 batch-size 40000 passes 1000 step-size 6");
   GossipPlan four;
   four.learners = 4;
@@ -86,6 +86,18 @@ TEST(Rules, CountALargerClipAndTheOtherAdjacenciesAsNoise) {
   EXPECT_EQ(rules_of(plan, half), "steps 250 regularization 0");
 }
 
+TEST(Rules, EndWhereNoiseIsSmallerThanSampling) {
+  auto free = numbers;
+  free.mu = 100;
+  EXPECT_EQ(rules_of(plan_of(OnePassSgdPlan{}), free), "radius 12.5 batch-size 200 step-size 12") << "sqrt(40,000) batches";
+  EXPECT_EQ(rules_of(plan_of(PrivateFtrlPlan{}), free), "radius 12.5 step-size 0.5");
+  GossipPlan four;
+  four.learners = 4;
+  EXPECT_EQ(rules_of(plan_of(four), free), "radius 12.5 batch-size 100 step-size 72") << "100 of each learner's 10,000";
+  EXPECT_EQ(rules_of(plan_of(NoisyFrankWolfePlan{}), free), "radius 12.5 clip 1 step-scale 0.5 steps 300");
+  EXPECT_EQ(rules_of(plan_of(GradientDescentPlan{}), free), "steps 2000 regularization 0");
+}
+
 TEST(Rules, NeverTakeFewerStepsForMoreBudget) {
   for (const AlgorithmPlan& own : {AlgorithmPlan{GradientDescentPlan{}}, AlgorithmPlan{AcceleratedGradientDescentPlan{}},
                                    AlgorithmPlan{MirrorDescentPlan{}}, AlgorithmPlan{SvrgPlan{}}, AlgorithmPlan{DpSgdPlan{}}}) {
@@ -94,7 +106,7 @@ TEST(Rules, NeverTakeFewerStepsForMoreBudget) {
       auto known = numbers;
       known.mu = mu;
       for (const auto& [name, value] : rule_fields(plan_of(own), known)) {
-        if (name == "regularization" || name == "radius") continue;
+        if (name == "regularization" || name == "radius" || name == "batch-size") continue;
         EXPECT_GE(std::stod(value), last) << name << " at mu " << mu;
         last = std::stod(value);
       }
