@@ -16,7 +16,8 @@
 //                                     noisy-frank-wolfe 0.5 and sqrt(N) / 4 steps, from 30 to 300; the strongly convex learner regularization 0.02 / sqrt(N)
 //     private-ftrl                    step-size 0.002 sqrt(N), at most 0.5
 //     one-pass-sgd                    sqrt(N) / 2.5 batches, at most sqrt(n), at least 8; step-size 3 / beta
-//     noisy-sgd                       one batch a pass, N / 10 passes, from 10 to 1000; step-size 1.5 / beta; radius 5 sqrt(d)
+//     noisy-sgd                       one batch a pass, N / 10 passes, from 10 to 1000; step-size 1.5 / beta; radius 5 sqrt(d); with --publish last 20 passes over batches of a
+//                                     thirtieth, and nothing else
 //     gossip of L learners            sqrt(N / L) / 2.5 batches for each learner, at most sqrt(n / L), at least 4; step-size 18 / beta, decreasing as ever
 //
 // Each is derived up to its constant in docs/decisions/defaults.md; constants were chosen on five made tables (docs/results/defaults.md).
