@@ -320,13 +320,13 @@ void make_fixed_part(FixedPart& part) {
     const Dataset data = draw(500, 5000, seed);
     const double least = least_loss(data);
     at_zero += (std::numbers::ln2 - least) / 5;
-    const Run run = frank_wolfe(data, 1, seed);
+    const Run run = frank_wolfe(data, Count{1}, 1, seed);
     gaps.push_back(mean_loss(data, run.weights) - least);
     frank_wolfe_alone.epsilon = std::max(frank_wolfe_alone.epsilon, run.epsilon);
     frank_wolfe_alone.gradients = run.gradients;
   }
   frank_wolfe_alone.gap = mean_and_deviation(gaps);
-  part.show(Table::line(row_of(rows[2], 500, 1, frank_wolfe_alone, at_zero)));
+  part.show(Table::line(row_of(rows.back(), 500, 1, frank_wolfe_alone, at_zero)));
   const Dataset data = draw(100, 1000, 1);
   const double least = least_loss(data);
   part.add("least loss", least);
