@@ -156,18 +156,21 @@ class PlannedTraining {
   std::optional<jobs::CalibratedNoise> noise_;
 };
 
-/// The choice of an algorithm by the form and the number of rows of `source`, which stay there: what can be read once is read by the run.
+/// The choice of an algorithm, or of the fields of one that is named, by the form and the number of rows of `source`, which stay there: what can be read once is read by the run.
 jobs::ChosenText chosen_by(const std::string& text, Source* source) {
-  if (source == nullptr) return jobs::chosen_text(text, nullptr);
+  const auto choose = [&](std::shared_ptr<jobs::GivenRows> rows) {
+    return jobs::is_automatic(text) ? jobs::chosen_text(text, std::move(rows)) : jobs::ruled_text(text, std::move(rows));
+  };
+  if (source == nullptr) return choose(nullptr);
   auto records = source->take();
   if (std::holds_alternative<std::filesystem::path>(records)) {
     source->give_back(std::move(records));
-    return jobs::chosen_text(text, nullptr);
+    return choose(nullptr);
   }
   auto* const stream = std::get_if<data::ArrowStream>(&records);
   const auto rows = stream != nullptr ? std::make_shared<jobs::GivenRows>(std::move(*stream))
                                       : std::make_shared<jobs::GivenRows>(std::get<data::SparseMatrix>(std::move(records)));
-  auto found = jobs::chosen_text(text, rows);
+  auto found = choose(rows);
   std::visit([&](auto taken) { source->give_back(std::move(taken)); }, rows->take());
   return found;
 }
@@ -181,11 +184,10 @@ PlannedTraining plan_training(const std::string& text, double epsilon, double de
   try {
     return called_off_by_signals(*listener, [&] {
       static_cast<void>(Target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)});
-      jobs::ChosenText found{.text = text, .chosen = {}};
-      if (jobs::is_automatic(text)) {
+      const auto found = [&] {
         const data::CalledOff may_be_called_off{[&] { return listener->is_called_off(); }};
-        found = chosen_by(text, source);
-      }
+        return chosen_by(text, source);
+      }();
       PlannedTraining plan{found.text, found.chosen};
       plan.calibrate(std::move(prepared), book);
       return plan;

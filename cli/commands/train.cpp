@@ -232,8 +232,12 @@ int run_training(TrainState& state, const Command& said) {
   const auto start = [&](Team& team) {
     if (options.algorithm != jobs::GossipPlan::name) state.options.table.take_rank(team.rank(), team.size());
     if (!is_automatic) require_own_options(said.hidden, state.tables, options.algorithm);
-    is_automatic ? require_separate_files(state, team.rank()) : settle_promise(state, given, team.rank(), team.size());
-    return train(state, given, team);
+    if (is_automatic) {
+      require_separate_files(state, team.rank());
+      return train(state, given, team);
+    }
+    settle_promise(state, given, team.rank(), team.size());
+    return train(state, as_ruled(state, given), team);
   };
   if (!state.chosen().its().runs_on_ranks()) {
     require_one_process();
@@ -257,7 +261,7 @@ Command train_command(const GivenArguments& given) {
   add_algorithm_options(command, state->tables, chosen.value_or(state->options.algorithm), chosen.has_value(), state->lists_algorithms,
                         given.words);
   command.footer =
-      "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a file or from standard input (-), and stop at the end or after --steps records. Rows are scaled to unit l2 norm together with a constant 1; a column without bounds enters as asinh(x). Choosing options by looking at private results spends budget that no ledger sees: the defaults are public.";
+      "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a file or from standard input (-), and stop at the end or after --steps records. Rows are scaled to unit l2 norm together with a constant 1; a column without bounds enters as asinh(x). Options of an algorithm that are not given follow from public numbers where these are known beforehand, and the line 'chosen' says them; the defaults shown here hold elsewhere. Choosing options by looking at private results spends budget that no ledger sees: the defaults are public.";
   if (command.is_help_short) command.footer.clear();
   command.footer +=
       "Examples:\n"

@@ -20,6 +20,8 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
   void fields(FieldTable& table, OnlineToBatchPlan& own, TrainPlan& shared) const override {
     add_stream_fields(table, own, shared, "0.5, of squared loss half of the label bound");
     table.add("learner", own.learner, "subgradient, dual-averaging, optimistic, strongly-convex or coin-betting");
+    table.add("regularization", own.regularization, "lambda of (lambda / 2) ||w||^2, which is added to the loss", AnyNumber{})
+        .standard("0.1 with strongly-convex, which needs it; else 0");
     add_factorization(table, own);
   }
 
@@ -30,7 +32,15 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
       const ClippingNorm clip{shared.problem.clip.value_or(0.5 * label_unit(shared))};
       OnlineToBatchOptions settings{.steps = steps, .adjacency = shared.target.adjacency};
       settings.scale = FixedScale{.clip = clip};
-      if (own.learner == OnlineLearner::strongly_convex) settings.strong_convexity = Regularization{0.1};
+      const bool is_strongly_convex = own.learner == OnlineLearner::strongly_convex;
+      settings.regularization = Regularization{own.regularization.value_or(is_strongly_convex ? 0.1 : 0)};
+      if (is_strongly_convex) {
+        // The regularized loss is lambda-strongly convex; without lambda none of the losses is strongly convex.
+        settings.strong_convexity = settings.regularization;
+        if (!(settings.regularization.value() > 0)) {
+          refuse_plan("{} is 0, must be greater than 0 for {} strongly-convex", "regularization"_field, "learner"_field);
+        }
+      }
       const auto factorization = factorization_of(own);
       const auto with = [&](auto make_learner) {
         return on_sums(own, shared, context, factorization, objective, settings, [objective, settings, make_learner](Count features) {

@@ -120,12 +120,12 @@ class ObjectivePerturbationRun final : public LoneRun {
     if (!(epsilon > 0)) {
       refuse_plan("{} is {}, must be more than what the noise on the minimum costs", "epsilon"_field, target().epsilon.value());
     }
+    const Delta of_minimum{target().delta.value() - of_output.value()};
     // By basic composition it fits; what an audit can show of it is a little wider, and must fit as well.
     double excess = 0;
     for (int round = 0; round < 4; ++round) {
-      settings_.epsilon = Epsilon{epsilon - excess};
-      settings_.noise_multiplier =
-          objective_perturbation_multiplier(settings_, perturbed_loss(loss_), Delta{target().delta.value() - of_output.value()});
+      settings_.epsilon = objective_perturbation_epsilon(Epsilon{epsilon - excess}, of_minimum);
+      settings_.noise_multiplier = objective_perturbation_multiplier(settings_, perturbed_loss(loss_), of_minimum);
       const Event event = with_what_is_beside(plan(settings_, loss_));
       const Enclosure cost = accounting::quick_epsilon(event, target().delta);
       if (cost.upper <= target().epsilon.value()) {

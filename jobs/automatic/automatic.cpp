@@ -10,11 +10,12 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/reading/text_reader.h>
 #include <surety/data/units/unit_selection.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/reading.h>
+#include <surety/jobs/automatic/public_form.h>
+#include <surety/jobs/automatic/rules.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/text_lists.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
@@ -32,6 +33,12 @@ constexpr double much_noise = 0.1;
 constexpr double least_steps = 10;
 constexpr double most_steps = 60;
 constexpr const char* ridge = "0.3";
+
+// Of two classes and many features, chosen on fit-wide, fit-even and fit-signs of docs/results/defaults.md: with less noise than this, descent in shaped coordinates
+// and more steps is best or nearly so whether few features matter or all do; with more, the l1 geometry loses little where all do and gains much where few do.
+constexpr std::size_t many_features = 100;
+constexpr double most_noise_of_many = 0.3;
+constexpr int steps_of_many = 30;
 
 // Of nu with additive terms, fitted likewise: of logistic loss on docs/results/terms.md, of squared loss and of several classes, which have a curve of each
 // column each, on docs/results/other-terms.md. Of owners with several rows one survey alone gained.
@@ -196,7 +203,28 @@ std::vector<Choice> shapeable_choices(double nu, const PublicNumbers& numbers, c
   std::vector<Choice> found;
   if (nu > nothing_learned) found.push_back(constant(facts));
   found.push_back(shaped(nu, facts));
+  if (numbers.features >= many_features && nu <= most_noise_of_many) {
+    found.back().fields = {{"steps", std::to_string(std::max(steps_for(nu), steps_of_many))}};
+  }
   return found;
+}
+
+FieldValues rules_of(const AlgorithmPlan& own, const PublicNumbers& numbers, double mu) {
+  TrainPlan plan{.target = numbers.target, .source = TrainingSource{}};
+  plan.algorithm = own;
+  return rule_fields(plan, {.records = static_cast<double>(numbers.records.value()),
+                            .features = static_cast<double>(numbers.features),
+                            .mu = mu,
+                            .adjacency = numbers.target.adjacency});
+}
+
+/// In the l1 geometry, whose noise grows with the logarithm of the number of features.
+Choice in_l1(const PublicNumbers& numbers, double mu, const std::string& facts) {
+  MirrorDescentPlan own;
+  own.geometry = Geometry::l1;
+  auto fields = rules_of(own, numbers, mu);
+  fields.emplace(fields.begin(), "geometry", "l1");
+  return {.algorithm = std::string{MirrorDescentPlan::name}, .fields = std::move(fields), .why = "many features and much noise; " + facts};
 }
 
 double most_noise_for_curves(const PublicNumbers& additive, double nu) {
@@ -224,8 +252,7 @@ std::vector<Choice> additive_choices(const PublicNumbers& numbers, const Noise& 
 
 std::vector<Choice> choices(const PublicNumbers& numbers) {
   const auto adjacency = numbers.target.adjacency;
-  const auto multiplier = calibrate([&](NoiseMultiplier z) { return gaussian(z, adjacency); }, numbers.target);
-  const Noise noise{.mu = 1 / multiplier.value.value(), .unit = adjacency == Adjacency::replace_one ? 2.0 : 1.0};
+  const Noise noise{.mu = mu_of(numbers.target), .unit = adjacency == Adjacency::replace_one ? 2.0 : 1.0};
   const double nu = noise.nu(numbers);
   const std::string facts = facts_of(numbers, nu, false);
 
@@ -235,6 +262,9 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   }
   std::vector<Choice> found = additive_choices(numbers, noise);
   const bool is_shapeable = numbers.features <= most_shaped_features;
+  const bool is_sparse = numbers.loss == Loss::logistic && !numbers.unit_rows && numbers.classes == 0 &&
+                         numbers.features >= many_features && nu > most_noise_of_many;
+  if (is_sparse && (nu <= nothing_learned || !is_shapeable)) found.push_back(in_l1(numbers, noise.mu, facts));
   if (is_shapeable || numbers.classes > 0) {
     auto linear = shapeable_choices(nu, numbers, facts);
     std::move(linear.begin(), linear.end(), std::back_inserter(found));
@@ -244,7 +274,9 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   if (!is_shapeable) {
     accelerated.why = "takes no matrix of all pairs of features; " + facts;
   }
-  if (nu > 0.5) {
+  if (!is_shapeable && numbers.loss == Loss::logistic && !numbers.unit_rows) {
+    accelerated.fields = rules_of(AcceleratedGradientDescentPlan{}, numbers, noise.mu);
+  } else if (nu > 0.5) {
     accelerated.fields = {{"steps", "10"}, {"iterate", "average"}};
   } else {
     accelerated.fields = {{"steps", nu > 0.05 ? "30" : "60"}};
@@ -253,6 +285,21 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   found.push_back(std::move(accelerated));
   found.push_back({.algorithm = "gradient-descent", .fields = {}, .why = facts});
   return found;
+}
+
+TrainingSource form_of(const TrainingSource& source) {
+  auto form = source;
+  if (source.rows) form.rows = std::make_shared<GivenRows>(source.rows->form());
+  return form;
+}
+
+std::uint64_t count_of(const TrainingSource& source, RecordStream& records) {
+  if (source.rows) return source.rows->count(source.policy().form);
+  if (const auto* file = std::get_if<std::shared_ptr<const data::RecordFile>>(&source.inputs)) return (*file)->size();
+  const AnyLabel any;
+  std::uint64_t count = 0;
+  while (records.next(any)) ++count;
+  return count;
 }
 
 namespace {
@@ -280,23 +327,6 @@ std::optional<std::size_t> additive_features_of(const TrainingSource& source, co
   if (csv == nullptr || csv->terms != data::Terms::automatic) return std::nullopt;
   const auto additive = with_additive_terms(features);
   return additive.is_additive() ? std::optional{additive.features()} : std::nullopt;
-}
-
-/// The source for what reads its form alone: rows in memory, which can be read once, stay for the training.
-TrainingSource form_of(const TrainingSource& source) {
-  auto form = source;
-  if (source.rows) form.rows = std::make_shared<GivenRows>(source.rows->form());
-  return form;
-}
-
-/// \param records of the form of the source, which are read where they are neither in memory nor a record file's
-std::uint64_t count_of(const TrainingSource& source, RecordStream& records) {
-  if (source.rows) return source.rows->count(source.policy().form);
-  if (const auto* file = std::get_if<std::shared_ptr<const data::RecordFile>>(&source.inputs)) return (*file)->size();
-  const AnyLabel any;
-  std::uint64_t count = 0;
-  while (records.next(any)) ++count;
-  return count;
 }
 
 std::optional<double> label_bound_of(const TrainPlan& plan) {

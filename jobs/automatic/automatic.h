@@ -9,8 +9,10 @@
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
 //     units of at most K rows           as records of logistic loss, with nu K^(-1/4) in the place of nu and 1 / sqrt(K) of the clip share of records;
 //                                       squared loss likewise, derivatives clipped to half the label bound, and never the constant
-//     more features than a second moment is taken of   accelerated-gradient-descent
+//     logistic, 100 features and more, nu > .3 (and at most 1, up to 1,024 features)   mirror-descent in the l1 geometry, with the options of rules.h
+//     more features than a second moment is taken of   accelerated-gradient-descent, of logistic loss with the options of rules.h
 //     logistic, nu > 1                  constant: the share of the class
+//     logistic, 100 features and more   shaped-descent with its own ridge and at least 30 steps
 //     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
 //     squared, at most 25 linear features, every column with bounds or categories: rows of one scale (`rows` scaled), also of additive terms, and
 //       d <= 15, nu <= .001             sufficient-statistics

@@ -272,6 +272,7 @@ struct PolyhedralFrankWolfePlan : StreamPlan {
 struct OnlineToBatchPlan : PrefixSumPlan {
   static constexpr std::string_view name = "online-to-batch";
   OnlineLearner learner = OnlineLearner::subgradient;
+  std::optional<double> regularization = {};
   friend bool operator==(const OnlineToBatchPlan&, const OnlineToBatchPlan&) = default;
 };
 struct PrivateFtrlPlan : PrefixSumPlan {

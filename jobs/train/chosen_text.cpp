@@ -11,6 +11,7 @@
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/automatic/automatic.h>
+#include <surety/jobs/automatic/rules.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/search/candidates.h>
@@ -101,6 +102,34 @@ ChosenText chosen_text(std::string_view text, std::shared_ptr<GivenRows> rows) {
     found.chosen += field_text(" {} {}", FieldName{field}, value);
   }
   found.chosen += field_text(": {}", choice.why);
+  found.text = json.dump(-1, ' ', false, replaced);
+  return found;
+}
+
+ChosenText ruled_text(std::string_view text, std::shared_ptr<GivenRows> rows) {
+  auto plan = read_train_plan(text, NamedRecords::or_given_later).plan;
+  if (rows) {
+    plan.source.rows = std::move(rows);
+    plan.source.path = plan.source.rows->name();
+  }
+  ChosenText found{.text = std::string{text}, .chosen = {}};
+  const auto ruled = ruled_fields(plan);
+  if (ruled.fields.empty()) return found;
+  auto json = plan_in(text);
+  const auto all = all_algorithms();
+  const auto& algorithm = **std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->name() == plan.algorithm_name(); });
+  const auto tried = plan.search.tune ? searched_over(plan, algorithm, {}) : std::vector<std::string>{};
+  FieldText chosen;
+  for (const auto& [field, value] : ruled.fields) {
+    const auto is_it = [start = field + "="](const std::string& over) { return over.starts_with(start); };
+    if (json["options"].contains(field) || std::any_of(tried.begin(), tried.end(), is_it)) continue;
+    json["options"][field] = value;
+    chosen += field_text(" {} {}", FieldName{field}, value);
+  }
+  if (chosen.empty()) return found;
+  found.chosen = std::string{plan.algorithm_name()};
+  found.chosen += chosen;
+  found.chosen += field_text(": {}", ruled.why);
   found.text = json.dump(-1, ' ', false, replaced);
   return found;
 }

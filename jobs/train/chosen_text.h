@@ -22,6 +22,9 @@ struct ChosenText {
 /// \throws as `choose` and `read_train_plan`; PlanError where no algorithm knows all fields, and for a plan without records.
 [[nodiscard]] ChosenText chosen_text(std::string_view text, std::shared_ptr<GivenRows> rows);
 
+/// The same for a plan whose algorithm is named: its fields that follow from public numbers (`ruled_fields`), where it does not have them. \throws as `read_train_plan`
+[[nodiscard]] ChosenText ruled_text(std::string_view text, std::shared_ptr<GivenRows> rows);
+
 /// Whether the text is a plan that asks for it. \throws PlanError{bad_data} for what is no plan of a training.
 [[nodiscard]] bool is_automatic(std::string_view text);
 

@@ -77,6 +77,11 @@ NoiseMultiplier objective_perturbation_multiplier(const ObjectivePerturbationOpt
   return NoiseMultiplier{enough};
 }
 
+Epsilon objective_perturbation_epsilon(Epsilon most, Delta delta) {
+  const double share = delta.value() * 0x1p68 - 1;  // (1 + e^epsilon) 2^-72 <= delta / 16
+  return share > 1 ? Epsilon{std::min(most.value(), std::log(share))} : most;
+}
+
 ObjectivePerturbationEvents objective_perturbation_events(const ObjectivePerturbationOptions& options,
                                                           const ObjectivePerturbationLoss& loss) {
   const double delta = objective_perturbation_delta(options, loss);

@@ -64,6 +64,11 @@ struct ObjectivePerturbationLoss {
 [[nodiscard]] NoiseMultiplier objective_perturbation_multiplier(const ObjectivePerturbationOptions& options,
                                                                 const ObjectivePerturbationLoss& loss, Delta delta);
 
+/// The epsilon at which to state the delta of a minimiser that may cost (most, delta): at most `most`, and so small that noise longer than what is provided for
+/// takes a sixteenth of delta at most: a release that keeps an epsilon keeps every larger one, so a larger promise never needs more noise. `most` itself for a delta of
+/// 2^-67 or less. \source docs/proofs/objective-perturbation.md#exact
+[[nodiscard]] Epsilon objective_perturbation_epsilon(Epsilon most, Delta delta);
+
 [[nodiscard]] ObjectivePerturbationLoss perturbed_loss(ConvexObjectiveRef objective);
 
 /// The two parts of a run: the secret noise, and the release. \throws as above; Error{invalid_argument} when delta(epsilon) is 1 or more.

@@ -124,6 +124,9 @@ GridVector OnlineToBatchSteps::contribution(double factor, const RowView& row, C
 
 double OnlineToBatchSteps::add_regularizers(double weight, std::span<const double> played, std::vector<double>& gradient) const {
   double convexity = 0;
+  if (const double lambda = options_.regularization.value(); lambda > 0) {
+    for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] += weight * lambda * point_[j];
+  }
   if (const double mu = options_.strong_convexity.value(); mu > 0) {
     convexity += weight * mu / 2;
     for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] += weight * mu / 2 * (played[j] - point_[j]);

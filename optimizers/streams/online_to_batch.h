@@ -8,6 +8,8 @@
 // itself but with beta_t - beta_{t-1}. Record z_t enters d_t and nothing else, given the released sums: replacing it moves one push by at
 // most 2 C_t. C_t is public or follows from released values alone, so the noise may follow it (mechanisms::AdaptiveTreeSum).
 //
+// The loss is l(w, z) + (lambda / 2) ||w||^2; the gradient of its second part at x_t is a function of released values, and is added to g_t.
+//
 // Two regularisers make the learner's loss curved; their gradients are functions of released values:
 //   strong convexity  + (beta_t mu / 4) ||w - x_t||^2, for losses that are mu-strongly convex
 //   towards start     + xi_t ||w - w_1|| + nu_t ||w - w_1||^2, for a parameter-free learner
@@ -80,7 +82,8 @@ struct OnlineToBatchOptions {
   Adjacency adjacency = Adjacency::replace_one;
   Count power{1};  ///< k, at most 8
   std::variant<FixedScale, FollowingScale, PrintedScale> scale = FixedScale{};
-  Regularization strong_convexity{0};  ///< mu
+  Regularization regularization{0};    ///< lambda of the loss
+  Regularization strong_convexity{0};  ///< mu, at most what the loss has: lambda, where it has no more
   std::optional<TowardsStart> towards_start = {};
 };
 

@@ -61,6 +61,36 @@ TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
   EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
 }
 
+// The same for algorithms that are named: their options follow from n = 2400, d = 4 and mu = .268, and from no record.
+TEST_F(Automatic, OptionsOfNamedAlgorithmsFollowFromPublicNumbers) {
+  const auto data = data_of(3000, 3);
+  const Words descent{"--algorithm", "gradient-descent"};
+  const auto options = plan(data, descent)["options"];
+  EXPECT_EQ(options["steps"], 64);
+  EXPECT_EQ(options["regularization"], 0);
+  EXPECT_EQ(plan(data_of(3000, 3, 77), descent)["options"], options);
+  EXPECT_EQ(plan(data, descent, "8")["options"]["steps"], 400);
+  EXPECT_EQ(plan(data, descent + Words{"--adjacency", "zero-out"})["options"]["steps"], 129);
+  EXPECT_EQ(plan(data, descent + Words{"--held-out", "0"})["options"]["steps"], 80);
+  const auto said = plan(data, descent + Words{"--steps", "7", "--regularization", "0.25"})["options"];
+  EXPECT_EQ(said["steps"], 7);
+  EXPECT_EQ(said["regularization"], 0.25);
+  // A number of records that is private, and records that can be read once, say nothing: the fixed defaults hold.
+  const Words added{"--adjacency", "add-or-remove-one", "--public-count", "2400"};
+  EXPECT_FALSE(plan("-", descent)["options"].contains("steps"));
+  EXPECT_EQ(plan(data, descent + added + Words{"--held-out", "0"})["options"]["steps"], 129);
+  EXPECT_FALSE(plan(data, descent + Words{"--loss", "squared", "--label-bound", "1", "--radius", "1"})["options"].contains("steps"));
+  // What is printed is what runs, and the report says what was chosen.
+  const auto text = surety(words(data, descent) + Words{"--print-plan"}).out;
+  write(path("plan.json"), text);
+  const auto ran = surety({"train", "--plan", path("plan.json"), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto direct = surety(words(data, descent) + Words{"--overwrite", "--json"}).json();
+  EXPECT_EQ(ran.json()["event"], direct["event"]);
+  EXPECT_EQ(direct["chosen"], "gradient-descent steps 64 regularization 0: 2400 records, 4 features, mu = 0.268");
+  EXPECT_FALSE(ran.json().contains("chosen"));
+}
+
 // d = 2 + 1 of linear terms, 2 (1 + knots) + 1 of additive ones; nu of the latter is .059 for 2400 records at epsilon 1, and .48 at .1.
 TEST_F(Automatic, TakesAdditiveTermsOfColumnsWithBoundsWhereNoiseIsSmall) {
   const auto data = data_of(3000, 2);

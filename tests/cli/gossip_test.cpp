@@ -143,7 +143,6 @@ TEST_F(Gossip, RefusesBeforeAnythingIsWritten) {
   };
   expect_refused_untouched(without("--learners"), 2, {"--learners is missing"});
   expect_refused_untouched(without("--records"), 2, {"--records is missing"});
-  expect_refused_untouched(without("--radius"), 2, {"--radius is missing"});
   expect_refused_untouched(changed(all, "--learners", "61"), 2, {"learners is 61", "at most 60"});
   expect_refused_untouched(changed(all, "--records", "61"), 3, {"small.csv", "has 60 records", "61"});
   expect_refused_untouched(all + Words{"--batch-size", "9"}, 2, {"batch size is 9", "at most 8"});

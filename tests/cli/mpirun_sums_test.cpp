@@ -89,8 +89,8 @@ TEST_F(MpirunSums, AreOfAFileForEachRank) {
   write(path("part0.csv"), header + first);
   write(path("part1.csv"), header + second);
   write(path("small.csv"), header + first + second);
-  for (const Words& algorithm :
-       {Words{"gradient-descent", "--held-out", "0"}, Words{"dp-sgd", "--records", "7", "--batch-size", "2", "--held-out", "0"}}) {
+  for (const Words& algorithm : {Words{"gradient-descent", "--held-out", "0", "--steps", "20", "--regularization", "0"},
+                                 Words{"dp-sgd", "--records", "7", "--batch-size", "2", "--held-out", "0"}}) {
     ASSERT_EQ(surety(words("alone", algorithm)).code, 0);
     const auto outcome = run(words("on", algorithm, path("part{rank}.csv")) + Words{"--json"}, 2);
     ASSERT_EQ(outcome.code, 0) << outcome.err;

@@ -241,7 +241,7 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   refused({"svrg", "--records", "60", "--steps", "5"}, {"--steps is not for svrg"});
   refused({"svrg", "--records", "60", "--noise", "paper"}, {"noise is that of the paper", "each of 48 records is drawn with probability"});
   refused({"svrg++", "--records", "60", "--noise", "laplace"}, {"--noise is 'laplace', must be calibrated or paper"});
-  refused({"mirror-descent"}, {"--radius is missing"});
+  refused({"mirror-descent", "--geometry", "simplex"}, {"--radius is missing"});
   refused({"output-perturbation", "--loss", "hinge"}, {"--loss is hinge, must be smooth"});
   refused({"output-perturbation", "--radius", "1"}, {"--radius is not for output-perturbation"});
   refused({"output-perturbation", "--regularization", "0"}, {"--regularization is 0, must be greater than 0"});

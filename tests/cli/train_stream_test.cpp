@@ -33,6 +33,7 @@ TEST_F(TrainOnStream, TrainsChargesAndWritesAModelByEveryAlgorithm) {
                                                {"online-to-batch", "--learner", "dual-averaging", "--factorization", "toeplitz"},
                                                {"online-to-batch", "--learner", "optimistic"},
                                                {"online-to-batch", "--learner", "strongly-convex"},
+                                               {"online-to-batch", "--learner", "strongly-convex", "--regularization", "0.01"},
                                                {"online-to-batch", "--learner", "coin-betting"},
                                                {"private-ftrl"},
                                                {"one-pass-sgd", "--batch-size", "20"},
@@ -173,10 +174,16 @@ TEST_F(TrainOnStream, RefusesWhatItCannotPromiseOrDoesNotKnow) {
     return left;
   };
   expect_refused(without("--steps"), 2, {"--steps is missing"});
-  expect_refused(without("--radius"), 2, {"--radius is missing"});
+  // Of a pipe nothing can be known beforehand: no radius follows from public numbers.
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  auto of_pipe = without("--radius");
+  of_pipe[1] = path("pipe");
+  expect_refused(of_pipe, 2, {"--radius is missing"});
   expect_refused(fits + Words{"--adjacency", "add-or-remove-one"}, 2, {"adjacency is add-or-remove-one", "public places"});
   expect_refused(fits + Words{"--held-out", "0.2"}, 2,
                  {"--held-out is for auto, shaped-descent, gradient-descent, ", "not for online-frank-wolfe"});
+  expect_refused(words(data, "online-to-batch") + Words{"--learner", "strongly-convex", "--regularization", "0"}, 2,
+                 {"--regularization is 0, must be greater than 0 for --learner strongly-convex"});
   expect_refused(fits + Words{"--learner", "optimistic"}, 2, {"--learner is for online-to-batch"});
   expect_refused(fits + Words{"--noise", "gumbel"}, 2, {"--noise is 'gumbel'"});
   expect_refused(fits + Words{"--step-scale", "3"}, 2, {"step scale is 3", "at most 2"});

@@ -25,7 +25,7 @@ TEST_F(Train, DoesTheMainJob) {
   EXPECT_EQ(report["adjacency"], "replace-one");
   EXPECT_EQ(report["not_private"], false);
   EXPECT_EQ(report["run"], 1);
-  EXPECT_NEAR(report["noise_multiplier"].get<double>(), 37.4943, 5e-5);
+  EXPECT_NEAR(report["noise_multiplier"].get<double>(), 78.0205, 5e-5);
   EXPECT_LE(report["epsilon"]["upper"].get<double>(), 1);
   EXPECT_GT(report["epsilon"]["lower"].get<double>(), 0.999999);
   EXPECT_EQ(report["training_records"].get<int>() + report["held_out_records"].get<int>(), 20190);

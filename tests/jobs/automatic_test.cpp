@@ -161,12 +161,17 @@ TEST(RuleOfAuto, OfOwnersTakesAsManyStepsAsTheNoiseOfTheirMeansAllows) {
   EXPECT_EQ(taken(owners), "shaped-descent steps 10 ridge 0.3 clip-share 0.075 clip 1.5");
 }
 
-TEST(RuleOfAuto, OfMoreFeaturesThanHaveASecondMomentTakesAcceleratedDescent) {
-  EXPECT_EQ(taken(table(0.51, 1025)), "accelerated-gradient-descent steps 10 iterate average");
-  EXPECT_EQ(taken(table(0.49, 1025)), "accelerated-gradient-descent steps 30");
-  EXPECT_EQ(taken(table(0.051, 1025)), "accelerated-gradient-descent steps 30");
-  EXPECT_EQ(taken(table(0.049, 1025)), "accelerated-gradient-descent steps 60");
-  EXPECT_EQ(taken(table(0.49, 1024)), "shaped-descent steps 10 ridge 0.3");
+TEST(RuleOfAuto, OfManyFeaturesTakesTheL1GeometryWhereNoiseIsLarge) {
+  EXPECT_EQ(taken(table(0.31, 100)), "mirror-descent geometry l1 radius 120 steps 903");
+  EXPECT_EQ(taken(table(0.98, 100)).substr(0, 26), "mirror-descent geometry l1");
+  EXPECT_EQ(taken(table(1.02, 100)), "constant");
+  EXPECT_EQ(taken(table(0.29, 100)), "shaped-descent steps 30");
+  EXPECT_EQ(taken(table(0.0027, 100)), "shaped-descent steps 60");
+  EXPECT_EQ(taken(table(0.31, 99)), "shaped-descent steps 10 ridge 0.3") << "few features";
+  EXPECT_EQ(taken(table(0.31, 1025)).substr(0, 26), "mirror-descent geometry l1");
+  EXPECT_EQ(taken(table(5, 1025)).substr(0, 26), "mirror-descent geometry l1");
+  EXPECT_EQ(taken(table(0.29, 1025)), "accelerated-gradient-descent steps 84 regularization 0");
+  EXPECT_EQ(taken(table(0.29, 1024)), "shaped-descent steps 30");
 }
 
 }  // namespace

@@ -405,7 +405,8 @@ def train(
     ``label`` may be such a comparison itself, ``"visits>0"``: without ``above``, ``equals`` and ``classes`` a text with ``< > = !`` or a quote before it is parsed,
     and a name that looks like one stands in double quotes. Every other argument that names a column is the name itself. ``bounds`` are known without looking at the data; a column without them enters as asinh(x).
 
-    ``algorithm`` names one, or is ``"auto"``: chosen, with its options, from public numbers alone (the model's ``report`` says what). All of it costs at most
+    ``algorithm`` names one, or is ``"auto"``: chosen, with its options, from public numbers alone (the model's ``report`` says what). Options of a named algorithm that are
+    not given follow from public numbers likewise where ``data`` is given, and are constants where it is not. All of it costs at most
     ``epsilon`` at ``delta``, under ``adjacency``; ``delta`` is needed under ``"auto"`` and by all algorithms with Gaussian noise. That is promised to a ``unit``: the column that names the owner of a row, of whom at most ``most`` rows are
     used; None says that each row is a unit of its own. ``ledger`` is where it is charged, as of ``surety.release``.
 

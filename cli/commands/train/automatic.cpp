@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <surety/cli/ranks/ranks.h>
+#include <surety/jobs/automatic/rules.h>
 #include <surety/jobs/search/candidates.h>
 
 namespace surety::cli {
@@ -80,6 +81,27 @@ OptionTable as_chosen(TrainState& state, const Command& said) {
   }
   options.chosen += ": " + choice.why;
   return given;
+}
+
+OptionTable as_ruled(TrainState& state, const OptionTable& given) {
+  OptionTable ruled = given;
+  TrainOptions& options = state.options;
+  if (options.run.expected) return ruled;
+  const auto tried = options.plan.search.tune ? jobs::searched_over(options.plan, state.chosen().its(), {}) : std::vector<std::string>{};
+  const auto found = jobs::ruled_fields(plan_of(options, state.chosen().own()));
+  jobs::FieldText chosen;
+  for (const auto& [field, value] : found.fields) {
+    auto& option = *ruled.find("--" + field);
+    const auto is_it = [start = field + "="](const std::string& text) { return text.starts_with(start); };
+    if (option.is_given() || std::any_of(tried.begin(), tried.end(), is_it)) continue;
+    option.set({value});
+    chosen += jobs::field_text(" {} {}", jobs::FieldName{field}, value);
+  }
+  if (chosen.empty()) return ruled;
+  options.chosen = options.algorithm;
+  options.chosen += chosen;
+  options.chosen += ": " + found.why;
+  return ruled;
 }
 
 }  // namespace surety::cli

@@ -386,7 +386,7 @@ def usable_table(is_usable: Any) -> dict[str, list[Any]]:
     return {"x": [1.0 if is_usable(place) else None for place in range(20_000)], "label": [place % 2 for place in range(20_000)]}
 
 
-USABLE: dict[str, Any] = {"label": "label", "above": 0, "unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one", "algorithm": "gradient-descent"}
+USABLE: dict[str, Any] = {"label": "label", "above": 0, "unit": None, "epsilon": 1, "delta": 1e-5, "adjacency": "replace-one", "algorithm": "gradient-descent", "steps": 100}
 
 
 def test_usable_records_are_counted_by_default_and_warned_of(tmp_path: Path) -> None:
@@ -463,7 +463,7 @@ def test_a_plan_is_the_one_of_the_command(tmp_path: Path, data: Path) -> None:
     plan = surety.plan_training(label="mdvis>0", algorithm="dp-sgd", records=4000, batch_size=100, epochs=2, **PROMISE, replay_seed=5, data=path)
     said = json.loads(plan.json())
     assert all(said[name] == printed[name] for name in ("event", "noise", "unit", "target", "adjacency")) and plan.noise == printed["noise"]
-    assert plan.chosen == "" and str(plan.event) in repr(plan) and plan.algorithm == "dp-sgd" and plan.cost.upper <= 1
+    assert plan.chosen == "dp-sgd regularization 0: 3200 records, 10 features, mu = 0.268" and str(plan.event) in repr(plan) and plan.algorithm == "dp-sgd" and plan.cost.upper <= 1
     file = tmp_path / "plan.json"
     file.write_text(plan.json())
     by_command(tmp_path, "train", "--plan", str(file), "--ledger", "run.db", "--model", "m.json")

@@ -193,6 +193,21 @@ TEST(ObjectivePerturbationMultiplier, IsTheLeast) {
                       ErrorCode::invalid_argument, {"no noise reaches epsilon 1.5"}));
 }
 
+TEST(ObjectivePerturbationMultiplier, NeverNeedsMoreNoiseForMore) {
+  auto options = some_options(4360);
+  options.regularization = Regularization{0.01};
+  for (const double delta : {1e-3, 1e-5, 1e-9}) {
+    double last = HUGE_VAL;
+    for (const double promised : {0.5, 4.0, 16.0, 30.0, 32.0, 35.0, 37.0, 38.0, 39.0, 40.0, 48.0, 64.0, 100.0, 1000.0}) {
+      options.epsilon = objective_perturbation_epsilon(Epsilon{promised}, Delta{delta});
+      EXPECT_LE(options.epsilon.value(), promised);
+      const auto noise = objective_perturbation_multiplier(options, perturbed_loss(LogisticLoss{}), Delta{delta});
+      EXPECT_LE(noise.value(), last * (1 + 2e-6)) << promised << " at " << delta;
+      last = noise.value();
+    }
+  }
+}
+
 // ---- The algorithm ----
 
 /// The neighbour's b that gives the same exact minimiser: b' = b + n (gradient of F - gradient of F') there.

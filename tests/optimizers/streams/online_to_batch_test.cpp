@@ -46,8 +46,11 @@ TEST(OnlineToBatch, WithoutNoiseFollowsTheAlgorithmOfThePaper) {
   const Dataset data = assemble({{{0.6, -0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}, {{0.5, 0.5}, -1}, {{-0.9, 0.1}, 1}});
   const LogisticLoss loss;
   for (const std::uint64_t k : {1U, 2U, 3U}) {
-    const OnlineToBatchOptions options{
-        .steps = Count{5}, .power = Count{k}, .scale = FixedScale{ClippingNorm{100}}, .strong_convexity = Regularization{0.3}};
+    const OnlineToBatchOptions options{.steps = Count{5},
+                                       .power = Count{k},
+                                       .scale = FixedScale{ClippingNorm{100}},
+                                       .regularization = Regularization{0.4},
+                                       .strong_convexity = Regularization{0.3}};
     OnlineToBatch algorithm{loss, descent(2), options};
     testing::ExactStream stream{coarse};
     auto learner = descent(2);
@@ -72,7 +75,7 @@ TEST(OnlineToBatch, WithoutNoiseFollowsTheAlgorithmOfThePaper) {
       const double beta = std::pow(t, static_cast<double>(k));
       for (std::size_t j = 0; j < 2; ++j) g[j] += beta * here[j] - std::pow(t - 1, static_cast<double>(k)) * there[j];
       auto told = g;
-      for (std::size_t j = 0; j < 2; ++j) told[j] += beta * 0.3 / 2 * (played[i][j] - x[j]);
+      for (std::size_t j = 0; j < 2; ++j) told[j] += beta * (0.4 * x[j] + 0.3 / 2 * (played[i][j] - x[j]));
       learner.update({.gradient = told});
       before = x;
       algorithm.observe(data.row(i), data.label(i), stream);
@@ -167,6 +170,7 @@ TEST(OnlineToBatch, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     if (scale == 2) options.scale = PrintedScale{GradientBound{0.02}, Smoothness{0.01}, Diameter{4}};
     if (random() % 2 == 0) options.towards_start = TowardsStart{Regularization{0.2}, Regularization{0.3}, Regularization{0.1}};
     if (c % 5 == 3 || random() % 3 == 0) options.strong_convexity = Regularization{0.2};
+    if (c % 3 == 0) options.regularization = Regularization{0.2};
     const std::vector<double> start(features, random() % 2 == 0 ? 0.0 : 0.3);
     switch (c % 5) {
       case 0: check_case(random, options, features, SubgradientDescent{ball, start}, largest[scale], c); break;
