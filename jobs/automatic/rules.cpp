@@ -82,7 +82,7 @@ class Rules {
   }
   void add(const PrivateFtrlPlan& /*own*/) {
     stream_radius(1);
-    say("step-size", number(std::min(0.002 * std::sqrt(strength_), 0.5)));
+    say("step-size", number(std::min(15 * std::sqrt(strength_) / records_, 35 / std::sqrt(records_))));
   }
   void add(const OnePassSgdPlan& /*own*/) {
     stream_radius(1);

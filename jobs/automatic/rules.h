@@ -14,7 +14,7 @@
 //     streams, gossip, noisy-frank-wolfe   radius min(2.5 sqrt(d), sqrt(N) / 2.5), of polyhedral-frank-wolfe twice that
 //     online-to-batch, Frank-Wolfe    clip 1 where 2 sqrt(d) / N is at most 0.002, else 0.5, of polyhedral-frank-wolfe 0.25; online-frank-wolfe step-scale 1,
 //                                     noisy-frank-wolfe 0.5 and sqrt(N) / 4 steps, from 30 to 300; the strongly convex learner regularization 0.02 / sqrt(N)
-//     private-ftrl                    step-size 0.002 sqrt(N), at most 0.5
+//     private-ftrl                    step-size 15 sqrt(N) / n, at most 35 / sqrt(n)
 //     one-pass-sgd                    sqrt(N) / 2.5 batches, at most sqrt(n), at least 8; step-size 3 / beta
 //     noisy-sgd                       one batch a pass, N / 10 passes, from 10 to 1000; step-size 1.5 / beta; radius 5 sqrt(d); with --publish last 20 passes over batches of a
 //                                     thirtieth, and nothing else

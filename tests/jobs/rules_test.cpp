@@ -41,7 +41,7 @@ TEST(Rules, AreThoseOfTheHeader) {
   OnlineToBatchPlan curved;
   curved.learner = OnlineLearner::strongly_convex;
   EXPECT_EQ(rules_of(curved), "radius 12.5 clip 1 regularization 0.0002");
-  EXPECT_EQ(rules_of(PrivateFtrlPlan{}), "radius 12.5 step-size 0.2");
+  EXPECT_EQ(rules_of(PrivateFtrlPlan{}), "radius 12.5 step-size 0.0375");
   EXPECT_EQ(rules_of(OnePassSgdPlan{}), "radius 12.5 batch-size 1000 step-size 12");
   EXPECT_EQ(rules_of(NoisySgdPlan{}), "radius 25 batch-size 40000 passes 1000 step-size 6");
   GossipPlan four;
@@ -90,7 +90,7 @@ TEST(Rules, EndWhereNoiseIsSmallerThanSampling) {
   auto free = numbers;
   free.mu = 100;
   EXPECT_EQ(rules_of(plan_of(OnePassSgdPlan{}), free), "radius 12.5 batch-size 200 step-size 12") << "sqrt(40,000) batches";
-  EXPECT_EQ(rules_of(plan_of(PrivateFtrlPlan{}), free), "radius 12.5 step-size 0.5");
+  EXPECT_EQ(rules_of(plan_of(PrivateFtrlPlan{}), free), "radius 12.5 step-size 0.175");
   GossipPlan four;
   four.learners = 4;
   EXPECT_EQ(rules_of(plan_of(four), free), "radius 12.5 batch-size 100 step-size 72") << "100 of each learner's 10,000";

@@ -541,8 +541,8 @@ TEST_F(SuretyCJobs, ReleaseAsTheLibraryDoesFromFilesAndFromArrow) {
   ASSERT_EQ(surety_result_arrow(result, &stream, nullptr), SURETY_OK);
   auto rows = cells_of(stream);
   ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[0],
-            (std::vector<std::string>{"query", "group", "cell", "value", "lower", "upper", "used", "used_lower", "used_upper", "total", "rank_error", "rank_error_share"}));
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"query", "group", "cell", "value", "lower", "upper", "used", "used_lower", "used_upper",
+                                               "total", "rank_error", "rank_error_share"}));
   for (auto& row : rows) row.resize(6);
   std::size_t row = 1;
   for (const auto& query : own.queries) {
