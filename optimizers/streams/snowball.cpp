@@ -29,7 +29,7 @@ BatchSizes snowball_batches(Count records, Count steps) {
   std::vector<NumberPair> sizes;
   for (std::uint64_t left = steps.value(); left >= 1; --left) {
     const double size = batch(enough, left);
-    if (sizes.empty() || sizes.back().second != size) sizes.emplace_back(0, size);
+    if (sizes.empty() || sizes.back().second != size) sizes.push_back({0, size});
     ++sizes.back().first;
   }
   return BatchSizes{std::move(sizes)};
