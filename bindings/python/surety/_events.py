@@ -51,10 +51,7 @@ class Event:
     >>> 2 * step + Event("laplace(2)", "add-or-remove-one")
     Event('compose(repeat(2, poisson(0.01, gaussian(1))), laplace(2))', 'add-or-remove-one')
 
-    ``sum`` of a list of events is their composition.
-
-    >>> sum([step, step, step])
-    Event('compose(poisson(0.01, gaussian(1)), poisson(0.01, gaussian(1)), poisson(0.01, gaussian(1)))', 'add-or-remove-one')
+    Python's own ``sum`` of a list of events is their composition.
 
     Equality is that of structure: ``2 * e`` and ``e + e`` cost the same and are different events.
 
