@@ -25,7 +25,7 @@ def wrong_type(name: str, value: object, wanted: str) -> TypeError:
 
 def unexpected(caller: str, name: str, known: Iterable[str]) -> TypeError:
     """Of a keyword that ``caller`` does not have: names the one that is meant, if one is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
     return TypeError(f"{caller}got an unexpected keyword argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 

@@ -116,7 +116,7 @@ def _made(function: str, known: frozenset[str], more: Mapping[str, Any], *of: st
     """The statistic as a plan of version 2 has it: names and numbers are values of their own, and none is part of a text."""
     for name in more:
         if name not in known:
-            raise _arguments.unexpected(f"{function}() ", name, known)
+            raise _arguments.unexpected(f"{function}() ", name, [*own, *known])
     what: dict[str, Any] = {"function": function}
     for column in of:
         what["column"] = [_arguments.text("column", one) for one in column] if isinstance(column, list) else _arguments.text("column", column)

@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import subprocess
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -135,8 +136,9 @@ def test_an_enclosure_is_compared_where_its_bounds_decide() -> None:
     assert cost < 3 and cost <= 2 and not cost > 2 and not cost >= 3
     assert cost < surety.Enclosure(2.5, 3.0) and surety.Enclosure(2.0, 3.0) >= cost
     assert 3 > cost and 0.5 < cost and bool(np.float64(3) > cost) and not np.float64(0.5) > cost
-    undecided = [lambda: cost > 1.5, lambda: cost >= 1.5, lambda: cost < 2, lambda: cost <= 1, lambda: cost > 1, lambda: cost >= 2, lambda: cost < cost]
-    for compare in undecided + [lambda: cost > math.nan, lambda: cost < math.nan]:
+    undecided: list[Callable[[], bool]] = [lambda: cost > 1.5, lambda: cost >= 1.5, lambda: cost < 2, lambda: cost <= 1, lambda: cost > 1, lambda: cost >= 2, lambda: cost < cost]
+    undecided += [lambda: cost > math.nan, lambda: cost < math.nan]
+    for compare in undecided:
         with pytest.raises(surety.InvalidArgument, match=r"not decided: compare \.upper"):
             compare()
     with pytest.raises(TypeError, match="must be a number"):
@@ -146,9 +148,10 @@ def test_an_enclosure_is_compared_where_its_bounds_decide() -> None:
 def test_events_add_up() -> None:
     step = surety.Event("gaussian(2)", "replace-one")
     assert sum([step, step]) == step + step and sum([step]) == step
+    other: Any
     for other in (1, 0.0, True, False, "0"):
         with pytest.raises(TypeError):
-            other + step  # type: ignore[operator]
+            other + step
 
 
 def test_errors_are_of_their_kind() -> None:
