@@ -745,6 +745,13 @@ bool holds_many_choices(const Event& event) {
   return found >= fewest;
 }
 
+/// A lower and an upper bound by different proofs. Where they exclude each other one of them is wrong, and there is no answer.
+Enclosure of_two_proofs(const Event& event, double lower, double upper) {
+  if (lower <= upper) return {lower, upper};
+  throw Error{ErrorCode::internal,
+              fmt::format("two proofs disagree about {}: one says at least {}, the other at most {}", describe(event), lower, upper)};
+}
+
 Enclosure narrowed(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   const Enclosure found = answer_of_grids(accountant, event, question, others);
   constexpr double narrow_enough = 1e-3;
@@ -762,7 +769,7 @@ Enclosure narrowed(const PrivacyLoss& accountant, const Event& event, const Give
     }
     if (!other) return found;
     const Enclosure lowered = answer_of(from_above, event, question, laws::Reach::middle, others, std::move(*other));
-    return {found.lower, std::max(found.lower, std::min(found.upper, lowered.upper))};
+    return of_two_proofs(event, found.lower, std::min(found.upper, lowered.upper));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
     return found;
@@ -781,7 +788,7 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
   constexpr double share = 1e-3;
   if (least > 0) narrower.width = std::min(accountant.width, share * question.epsilon.value_or(least));
   const Enclosure found = narrowed(narrower, event, question, others);
-  const auto raised = [&](double lower) { return Enclosure{std::min(std::max(found.lower, lower), found.upper), found.upper}; };
+  const auto raised = [&](double lower) { return of_two_proofs(event, std::max(found.lower, lower), found.upper); };
   if (least > 0) return raised(least);
   constexpr double narrow_enough = 1e-3;
   const bool is_wide = !accountant.upper_only && found.upper - found.lower > narrow_enough * found.upper;
