@@ -124,9 +124,10 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
     return doors.learn([&](Releaser& releaser) {
       const auto moments = release_moments(data, its, releaser);
       intervals_ = coefficient_intervals(moments, confidence());
-      // Where the number of records is public, `units` knows it on several ranks.
-      const Count records = units.count.value_or(Count{data.size()});
-      if (why_no_population(shared()).empty()) population_ = population_intervals(moments, records, confidence());
+      if (!why_no_population(shared()).empty()) return ridge_weights(moments);
+      // Their number is public here, and `units` knows it on several ranks.
+      const Count records = units.count ? *units.count : Count{data.size()};
+      population_ = population_intervals(moments, records, confidence());
       if (const auto values = value_functions(features()); population_ && !values.empty()) {
         errors_ = standard_errors(moments, records, values);
       }

@@ -183,6 +183,9 @@ void take_first_learner(TrainPlan& plan) {
 RuledFields ruled(TrainPlan plan) {
   const bool is_count_public = plan.target.adjacency != Adjacency::add_or_remove_one;
   if (plan.has_unit() || plan.target.delta.value() == 0 || plan.problem.loss == Loss::squared || !plan.problem.classes.empty()) return {};
+  // What the run refuses.
+  if (plan.problem.clip) static_cast<void>(ClippingNorm{*plan.problem.clip});
+  if (plan.problem.radius) static_cast<void>(Radius{*plan.problem.radius});
   take_first_learner(plan);
   if (!plan.source.rows && !std::filesystem::is_regular_file(plan.source.path)) return {};
   auto said = said_records(plan);

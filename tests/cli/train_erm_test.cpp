@@ -2,6 +2,7 @@
 #include <support/surety_process.h>
 
 #include <cmath>
+#include <regex>
 
 namespace surety_test::train_erm_test {
 namespace {
@@ -194,6 +195,56 @@ TEST_F(TrainOnFile, ChecksThePublicNumberOfRecordsWhereItIsPublic) {
   }
 }
 
+/// Whether there is a record is private under add-or-remove-one: no algorithm may end in another way without it, nor before its charge nor behind it.
+TEST_F(TrainOnFile, EndsAlikeWithOneRecordAndWithNone) {
+  const Words squared{"--loss", "squared", "--label-bound", "1"};
+  write(path("none.csv"), "x,label\n");
+  write(path("one.csv"), "x,label\n0.5,1\n");
+  write(path("owners-none.csv"), "x,label,u\n");
+  write(path("owners-one.csv"), "x,label,u\n0.5,1,ann\n");
+  int answered = 0;
+  for (const Words& algorithm :
+       std::vector<Words>{{"auto", "--records", "9"},
+                          {"gradient-descent", "--public-count", "9", "--clip", "1"},
+                          {"accelerated-gradient-descent", "--public-count", "9", "--clip", "1"},
+                          {"mirror-descent", "--public-count", "9", "--radius", "1", "--clip", "1"},
+                          {"shaped-descent", "--public-count", "9"},
+                          {"dp-sgd", "--records", "9", "--batch-size", "2", "--steps", "3", "--clip", "1"},
+                          {"svrg", "--records", "9", "--batch-size", "2", "--epochs", "1", "--inner-steps", "2", "--clip", "1"},
+                          {"svrg++", "--records", "9", "--batch-size", "2", "--epochs", "1", "--inner-steps", "2", "--clip", "1"},
+                          {"output-perturbation", "--public-count", "9", "--clip", "1"},
+                          {"sufficient-statistics"},
+                          {"constant", "--public-count", "9"}}) {
+    for (const bool has_owners : {false, true}) {
+      for (const bool is_squared : {false, true}) {
+        std::vector<std::pair<int, std::string>> ends;
+        for (const std::string which : {"none", "one"}) {
+          const std::string name = (has_owners ? "owners-" : "") + which;
+          auto all = Words{"train",         path(name + ".csv"),
+                           "--label",       is_squared ? "label" : "label>0",
+                           "--epsilon",     "1",
+                           "--delta",       "1e-3",
+                           "--adjacency",   "add-or-remove-one",
+                           "--held-out",    "0",
+                           "--bounds",      "x=-1,1",
+                           "--replay-seed", "3",
+                           "--ledger",      path("end.db"),
+                           "--model",       path("end.json"),
+                           "--overwrite",   "--algorithm"} +
+                     algorithm;
+          if (is_squared) all = all + squared;
+          if (has_owners) all = all + Words{"--unit", "u", "--most", "2"};
+          const auto outcome = surety(all);
+          ends.emplace_back(outcome.code, std::regex_replace(outcome.err, std::regex{name + ".csv"}, "data.csv"));
+          answered += outcome.code == 0 ? 1 : 0;
+        }
+        EXPECT_EQ(ends[0], ends[1]) << joined(algorithm) << (is_squared ? ", squared" : "") << (has_owners ? ", owners" : "");
+      }
+    }
+  }
+  EXPECT_GE(answered, 40);
+}
+
 /// The last iterate costs less than all of them, and its charge is that of its event.
 TEST_F(TrainOnFile, PublishesTheLastIterateForLess) {
   const auto data = small_data(300);
@@ -217,6 +268,8 @@ TEST_F(TrainOnFile, PublishesTheLastIterateForLess) {
   refused({"--public-count", "240"}, {"--public-count cannot be combined with --publish last"});
   refused({}, {"adjacency is add-or-remove-one"}, "add-or-remove-one");
   refused({"--radius", "1e12"}, {"use a smaller radius"});
+  refused({"--clip", "nan"}, {"clipping norm is nan"});
+  refused({"--radius", "-1"}, {"radius is -1"});
   refused({"--unit", "x", "--most", "2"}, {"has no known Lipschitz constant"});
 }
 
