@@ -10,11 +10,11 @@ namespace surety::accounting {
 [[nodiscard]] Enclosure delta(const Participation& accountant, const Event& event, Epsilon epsilon);
 [[nodiscard]] Enclosure epsilon(const Participation& accountant, const Event& event, Delta delta);
 
-/// As privacy_loss/grid.h says.
-[[nodiscard]] Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon);
-[[nodiscard]] Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta);
-[[nodiscard]] std::optional<Refusal> why_not(const PrivacyLoss& accountant, const Event& event);
-[[nodiscard]] inline bool supports(const PrivacyLoss& accountant, const Event& event) { return !why_not(accountant, event); }
+/// See pld/pld.h.
+[[nodiscard]] Enclosure delta(const Pld& accountant, const Event& event, Epsilon epsilon);
+[[nodiscard]] Enclosure epsilon(const Pld& accountant, const Event& event, Delta delta);
+[[nodiscard]] std::optional<Refusal> why_not(const Pld& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Pld& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// As tuning.h says.
 [[nodiscard]] Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon);
@@ -25,6 +25,6 @@ namespace surety::accounting {
 
 /// As asking.h says.
 [[nodiscard]] Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
-                                 const GridRequest& request = {});
+                                 const PldRequest& request = {});
 
 }  // namespace surety::accounting

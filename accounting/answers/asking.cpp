@@ -67,7 +67,7 @@ std::optional<Refusal> why_left_out(const Event& event) {
 
 template <class A>
 std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
-  if constexpr (std::is_same_v<A, PrivacyLoss>) {
+  if constexpr (std::is_same_v<A, Pld>) {
     if (auto refusal = why_left_out(event)) return refusal;
   }
   if constexpr (requires { why_not(A{}, event, others.leaves); }) {
@@ -103,38 +103,36 @@ Opinion asked(const A& accountant, const Event& event, const Question& question,
 
 /// At the narrowest of a few widths that memory allows: a wider enclosure is mostly far better than the next accountant's answer. Below
 /// the width that is aimed at by default, that one and the widths above it follow, so that who asks for more never gets less.
-Opinion asked_at_some_width(const Event& event, const Question& question, double width, const GridRequest& request,
+Opinion asked_at_some_width(const Event& event, const Question& question, double width, const PldRequest& request,
                             const OtherCurves& others) {
   const double start = Effort{}.width;
   const double widest = std::max(width, start) * request.widest;
   std::string refusal;
   for (bool below = width < start;;) {
     try {
-      const auto found = ask(
-          PrivacyLoss{
-              .width = width, .upper_only = request.upper_only, .level = request.level, .looks_again = !request.is_independent_bound},
-          event, question, others);
+      const auto found =
+          ask(Pld{.width = width, .upper_only = request.upper_only, .level = request.level, .looks_again = !request.is_independent_bound},
+              event, question, others);
       // More asked may also be met by rounding.
-      if (!below || request.upper_only || !(found.width() > start)) return {PrivacyLoss::name, found, {}};
+      if (!below || request.upper_only || !(found.width() > start)) return {Pld::name, found, {}};
       const auto usual = asked_at_some_width(event, question, start, request, others).value;
-      if (!usual) return {PrivacyLoss::name, found, {}};
-      return {PrivacyLoss::name, Enclosure{std::max(found.lower, usual->lower), std::min(found.upper, usual->upper)}, {}};
+      if (!usual) return {Pld::name, found, {}};
+      return {Pld::name, Enclosure{std::max(found.lower, usual->lower), std::min(found.upper, usual->upper)}, {}};
     } catch (const Error& error) {
       if (!is_refusal(error)) throw;
       refusal = error.what();
-      if (error.code() != ErrorCode::memory || !(width * 8 <= widest)) return {PrivacyLoss::name, std::nullopt, refusal};
+      if (error.code() != ErrorCode::memory || !(width * 8 <= widest)) return {Pld::name, std::nullopt, refusal};
     }
     width = below ? std::min(width * 64, start) : width * 8;
     below = width < start;
   }
 }
 
-using Asker = Opinion (*)(const Event& event, const Question& question, double width, const GridRequest& request,
-                          const OtherCurves& others);
+using Asker = Opinion (*)(const Event& event, const Question& question, double width, const PldRequest& request, const OtherCurves& others);
 
 template <class A>
-Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request, const OtherCurves& others) {
-  if constexpr (std::is_same_v<A, PrivacyLoss>) {
+Opinion ask_one(const Event& event, const Question& question, double width, const PldRequest& request, const OtherCurves& others) {
+  if constexpr (std::is_same_v<A, Pld>) {
     // Every answer about a search alone meets this refusal, so it is no exception.
     if (std::holds_alternative<Event::BestOf>(event.node())) {
       if (const auto refusal = refused<A>(event, others)) return {A::name, std::nullopt, refusal->sentence()};
@@ -210,13 +208,13 @@ template <class Ask>
 Opinion opinion_apart(AccountantPlace accountant, const Event& event, const Apart& apart, const Question& question, const Ask& ask) {
   // What of an epsilon could not be seen.
   constexpr double lost = 1e-5;
-  const bool is_grid = accountant == place_of<PrivacyLoss>;
+  const bool is_pld = accountant == place_of<Pld>;
   Opinion of_all{asked_names[accountant], std::nullopt, {}};
   // A grid that sees losses so small is a fine one.
-  const bool sees_all = !is_grid || apart.cost() > lost;
+  const bool sees_all = !is_pld || apart.cost() > lost;
   if (sees_all) of_all = ask(event, question);
   const bool asks_epsilon = std::holds_alternative<Delta>(question);
-  if (is_grid && of_all.value && (!asks_epsilon || of_all.value->width() <= apart.cost())) return of_all;
+  if (is_pld && of_all.value && (!asks_epsilon || of_all.value->width() <= apart.cost())) return of_all;
   Opinion opinion{asked_names[accountant], std::nullopt, {}};
   try {
     opinion.value = with_tiny(apart, question, [&](const Question& at) {
@@ -257,12 +255,12 @@ std::string reason_of(const Opinion& opinion, const Event& event) {
 }
 
 AccountantPlace most_telling(const Event& event) {
-  return std::holds_alternative<Event::BestOf>(event.node()) ? place_of<Tuning> : place_of<PrivacyLoss>;
+  return std::holds_alternative<Event::BestOf>(event.node()) ? place_of<Tuning> : place_of<Pld>;
 }
 
-GridRequest beside(const Opinion& participation) {
+PldRequest beside(const Opinion& participation) {
   const auto& draws = participation.value;
-  return {.widest = draws && draws->upper - draws->lower <= 1e-2 * draws->upper ? 1 : GridRequest::most_widening};
+  return {.widest = draws && draws->upper - draws->lower <= 1e-2 * draws->upper ? 1 : PldRequest::most_widening};
 }
 
 Effort beside(const Event& event, const Opinion& contour, const Effort& effort) {
@@ -283,23 +281,23 @@ bool is_known_without_a_law(const Event& event, const Question& question, const 
          why_not(place_of<ClosedForm>, event, others).has_value();
 }
 
-Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
+Opinion left_out() { return {Pld::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
 
 bool is_exact(const Enclosure& value) {
   return value.upper - value.lower <= 1e-6 * value.upper || value.upper < std::numeric_limits<double>::min();
 }
 
 Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
-                   const OtherCurves& others, const GridRequest& request) {
+                   const OtherCurves& others, const PldRequest& request) {
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   const StandardFloatingPoint environment;
   poll_limit();  // whatever it does: some answer at once
   double width = effort.width;
-  if (accountant == place_of<PrivacyLoss> && std::holds_alternative<Delta>(question)) {
+  if (accountant == place_of<Pld> && std::holds_alternative<Delta>(question)) {
     const double least = lower_end(tests_of(event), question);
     // Everything is shown with a probability above delta: no law has to be made to say so.
-    if (std::isinf(least) && !why_not(accountant, event, others)) return {PrivacyLoss::name, Enclosure{infinity, infinity}, {}};
+    if (std::isinf(least) && !why_not(accountant, event, others)) return {Pld::name, Enclosure{infinity, infinity}, {}};
     width = width_of_grid(least, effort);
   }
   const auto ask = [&](const Event& of, const Question& at) {
@@ -312,26 +310,25 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
 }
 
 std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,
-                               const AskGrid& by_grid, std::vector<std::optional<Opinion>> known) {
+                               const AskPld& by_pld, std::vector<std::optional<Opinion>> known) {
   known.resize(accountants_asked);
   const auto by_draws = opinion_of(place_of<Participation>, event, question, effort, others);
   std::vector<Opinion> opinions(accountants_asked);
   opinions[place_of<Participation>] = by_draws;
   const auto& by_contour = opinions[place_of<Contour>];
-  static_assert(place_of<Contour> < place_of<PrivacyLoss> && place_of<ClosedForm> < place_of<PrivacyLoss>);
+  static_assert(place_of<Contour> < place_of<Pld> && place_of<ClosedForm> < place_of<Pld>);
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
     if (accountant == place_of<Participation>) continue;
     if (known[accountant]) {
       opinions[accountant] = *std::move(known[accountant]);
-    } else if (accountant != place_of<PrivacyLoss>) {
+    } else if (accountant != place_of<Pld>) {
       opinions[accountant] = opinion_of(accountant, event, question, effort, others);
     } else if (by_contour.value && by_contour.value->upper < std::numeric_limits<double>::min()) {
-      opinions[accountant] = {PrivacyLoss::name, std::nullopt,
-                              "left out: contour says that the cost is less than any number of full precision"};
+      opinions[accountant] = {Pld::name, std::nullopt, "left out: contour says that the cost is less than any number of full precision"};
     } else if (is_known_without_a_law(event, question, opinions[place_of<ClosedForm>], others)) {
-      opinions[accountant] = {PrivacyLoss::name, std::nullopt, "left out: it would make a law of what closed-form knows at delta 0"};
+      opinions[accountant] = {Pld::name, std::nullopt, "left out: it would make a law of what closed-form knows at delta 0"};
     } else {
-      opinions[accountant] = says_no_more(event, by_contour) ? left_out() : by_grid(by_contour, by_draws);
+      opinions[accountant] = says_no_more(event, by_contour) ? left_out() : by_pld(by_contour, by_draws);
     }
   }
   return opinions;

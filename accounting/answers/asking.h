@@ -18,7 +18,7 @@ namespace surety::accounting {
 
 /// How privacy-loss is asked: up to how many times as wide where memory is short, and whether for the upper end alone, which is known
 /// with far fewer points where the curve is flat. Tuning, where whether its upper end is at most a level is all that is asked.
-struct GridRequest {
+struct PldRequest {
   static constexpr double most_widening = 0x1p18;
   double widest = most_widening;
   bool upper_only = false;
@@ -29,7 +29,7 @@ struct GridRequest {
 /// What one accountant says: an enclosure, or the reason why it has none, which is a missing theorem, too little memory, or a number on the
 /// way that it cannot hold. \throws Error of any other kind; Error{invalid_argument} unless effort.width is positive.
 [[nodiscard]] Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
-                                 const OtherCurves& others, const GridRequest& request = {});
+                                 const OtherCurves& others, const PldRequest& request = {});
 /// Which part of `event` it has no theorem for, and why; see accountant.h.
 [[nodiscard]] std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others);
 
@@ -64,7 +64,7 @@ inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [
 
 /// How privacy-loss is asked beside what `participation` says: where the draws alone say it, a wide grid says nothing more, and takes
 /// seconds.
-[[nodiscard]] GridRequest beside(const Opinion& participation);
+[[nodiscard]] PldRequest beside(const Opinion& participation);
 
 /// The same beside what `contour` says: of several different laws, each of which it transforms by itself, it is a second opinion of the usual
 /// width where the contour leaves nothing to narrow.
@@ -80,20 +80,20 @@ inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [
                                           const OtherCurves& others);
 
 /// What everybody says, in the order of the list. Participation is asked first; privacy-loss is left out where it says no more, and else asked
-/// by `by_grid` beside what contour and participation say.
+/// by `by_pld` beside what contour and participation say.
 /// \param known by place, the bounds that were computed before; empty for none
-using AskGrid = std::function<Opinion(const Opinion& by_contour, const Opinion& by_draws)>;
+using AskPld = std::function<Opinion(const Opinion& by_contour, const Opinion& by_draws)>;
 [[nodiscard]] std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,
-                                             const AskGrid& by_grid, std::vector<std::optional<Opinion>> known = {});
+                                             const AskPld& by_pld, std::vector<std::optional<Opinion>> known = {});
 
 /// What those say who are asked in this order until what they say together is enough. `ask` is given how to ask a grid beside what was said.
 /// \pre participation comes before privacy-loss.
-using AskOne = std::function<Opinion(AccountantPlace accountant, const GridRequest& grid)>;
+using AskOne = std::function<Opinion(AccountantPlace accountant, const PldRequest& grid)>;
 using IsEnough = std::function<bool(AccountantPlace last, const Enclosure& together)>;
 struct InTurn {
   std::vector<Opinion> opinions;
   std::optional<Enclosure> together;  ///< nothing where none has an answer
-  GridRequest grid;
+  PldRequest grid;
 };
 [[nodiscard]] InTurn in_turn(const Event& event, std::span<const AccountantPlace> order, const AskOne& ask, const IsEnough& is_enough);
 

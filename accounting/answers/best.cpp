@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/grid/run_laws.h>
+#include <surety/accounting/accountants/pld/run_laws.h>
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/by_parts.h>
 #include <surety/accounting/answers/loss_tests.h>
@@ -26,18 +26,17 @@ namespace {
 
 /// Where epsilon is so small that the grid knows little of it, the grid looks once more, as narrowly as that takes. Elsewhere it is not width
 /// that keeps the bounds apart.
-void look_closer(const Event& event, const Question& question, const Effort& effort, const GridRequest& grid,
+void look_closer(const Event& event, const Question& question, const Effort& effort, const PldRequest& grid,
                  std::vector<Opinion>& opinions) {
   if (!std::holds_alternative<Delta>(question)) return;
-  const auto by_grid =
-      std::find_if(opinions.begin(), opinions.end(), [](const Opinion& one) { return one.accountant == PrivacyLoss::name; });
-  if (by_grid == opinions.end() || !by_grid->value || !(by_grid->value->width() <= effort.width)) return;
+  const auto by_pld = std::find_if(opinions.begin(), opinions.end(), [](const Opinion& one) { return one.accountant == Pld::name; });
+  if (by_pld == opinions.end() || !by_pld->value || !(by_pld->value->width() <= effort.width)) return;
   const Enclosure known = best_of(event, opinions).value;
   const double wanted = width_at(known.upper, effort);
   if (!(wanted < effort.width) || known.width() <= wanted) return;
-  const auto closer = opinion_of(place_of<PrivacyLoss>, event, question, {.width = wanted}, curves_of_all(), grid);
+  const auto closer = opinion_of(place_of<Pld>, event, question, {.width = wanted}, curves_of_all(), grid);
   if (!closer.value) return;
-  by_grid->value = Enclosure{std::max(by_grid->value->lower, closer.value->lower), std::min(by_grid->value->upper, closer.value->upper)};
+  by_pld->value = Enclosure{std::max(by_pld->value->lower, closer.value->lower), std::min(by_pld->value->upper, closer.value->upper)};
 }
 
 /// Whether somebody has a theorem for the event.
@@ -219,13 +218,13 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
     settled = best_of(event, std::move(opinions));
     if (bounds == Bounds::needed) return *settled;
   }
-  GridRequest grid;
+  PldRequest grid;
   auto opinions = everybody(
       event, question, effort, curves_of_all(),
       [&](const Opinion& by_contour, const Opinion& by_draws) {
         grid = beside(by_draws);
         grid.is_independent_bound = settled || (by_contour.value && is_exact(*by_contour.value));
-        return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
+        return opinion_of(place_of<Pld>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
       },
       std::move(known.opinions));
   if (settled) {
@@ -246,7 +245,7 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
   bool is_settled = false;
   auto said = in_turn(
       event, asking_order,
-      [&](AccountantPlace one, const GridRequest& grid) { return opinion_of(one, event, question, effort, curves_of_all(), grid); },
+      [&](AccountantPlace one, const PldRequest& grid) { return opinion_of(one, event, question, effort, curves_of_all(), grid); },
       [&](AccountantPlace, const Enclosure& together) { return is_settled = is_exact(together); });
   if (is_settled) return *said.together;
   look_closer(event, question, effort, said.grid, said.opinions);

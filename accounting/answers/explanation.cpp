@@ -210,9 +210,9 @@ BestAnswer best_answer(const Event& event, const Question& question, const Effor
 }
 
 BestAnswer with_all_asked(const Event& event, const Question& question, const Effort& effort, BestAnswer best) {
-  auto& by_grid = best.opinions.at(place_of<PrivacyLoss>);
-  if (by_grid.refusal != left_out().refusal) return best;
-  by_grid = opinion_of(place_of<PrivacyLoss>, event, question, effort);
+  auto& by_pld = best.opinions.at(place_of<Pld>);
+  if (by_pld.refusal != left_out().refusal) return best;
+  by_pld = opinion_of(place_of<Pld>, event, question, effort);
   auto all = best_of(event, std::move(best.opinions));
   return {best.value, best.accountant, std::move(all.opinions)};
 }

@@ -49,14 +49,14 @@ constexpr Basis closed_form_rests_on[]{
     {"closed-form", any}, last_iterate, {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"}};
 constexpr Basis choices_rests_on[]{{"choice-game", any}};
 constexpr Basis contour_rests_on[]{{"contour", any}, last_iterate, {"never-full", holds<Event::TruncatedPoisson>, "truncated_poisson"}};
-constexpr Basis grid_rests_on[]{{"grid", any},
-                                last_iterate,
-                                {"truncated-batch", holds<Event::TruncatedPoisson>, "truncated_poisson"},
-                                {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"},
-                                {"choice-game", holds<Event::Exponential>, "exponential"},
-                                {"zcdp", holds<Event::Concentrated>, "zcdp"},
-                                {"renyi", holds<Event::RenyiCurve>, "renyi"},
-                                {"search-bounds", holds<Event::BestOf>, "best_of"}};
+constexpr Basis pld_rests_on[]{{"grid", any},
+                               last_iterate,
+                               {"truncated-batch", holds<Event::TruncatedPoisson>, "truncated_poisson"},
+                               {"shuffled-sums", holds_shuffled_reports, "shuffled_reports, shuffled_responses"},
+                               {"choice-game", holds<Event::Exponential>, "exponential"},
+                               {"zcdp", holds<Event::Concentrated>, "zcdp"},
+                               {"renyi", holds<Event::RenyiCurve>, "renyi"},
+                               {"search-bounds", holds<Event::BestOf>, "best_of"}};
 constexpr Basis participation_rests_on[]{{"participation", any}, {"closed-form", any}, last_iterate};
 /// Moments of the cells of a user's mixture are those of a grid.
 constexpr Basis renyi_rests_on[]{{"renyi", any},
@@ -85,10 +85,10 @@ constexpr AccountantRow row<Contour>{
     "the curve is an inversion integral of the moment generating function of the privacy loss; both directions are composed, the larger counts (Zhu, Dong, Wang 2022).",
     contour_rests_on, "0.1 to 10 ms a different part"};
 template <>
-constexpr AccountantRow row<PrivacyLoss>{
-    PrivacyLoss::name,
+constexpr AccountantRow row<Pld>{
+    Pld::name,
     "the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), composed by transforms (Doroshenko et al. 2022).",
-    grid_rests_on, "ms to minutes, as the width asks"};
+    pld_rests_on, "ms to minutes, as the width asks"};
 template <>
 constexpr AccountantRow row<Participation>{
     Participation::name,

@@ -30,8 +30,8 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/grid/grid.h>
 #include <surety/accounting/accountants/participation/participation.h>
+#include <surety/accounting/accountants/pld/pld.h>
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/accountants/tuning/tuning.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
@@ -39,7 +39,7 @@
 namespace surety::accounting {
 
 /// All accountants that are asked, in the order in which they are told of. Each has its row in registry.cpp: the compiler asks.
-using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Tuning, Composition::Optimal,
+using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, Pld, Participation, Renyi, Zcdp, Tuning, Composition::Optimal,
                                     Composition::Advanced, Composition::Basic>;
 inline constexpr std::size_t accountants_asked = std::tuple_size_v<AskedAccountants>;
 
@@ -55,7 +55,7 @@ inline constexpr AccountantPlace place_of<A, accountants_asked> = accountants_as
 template <class A>
 inline constexpr AccountantPlace turn_of = 2 * place_of<A>;
 template <>
-inline constexpr AccountantPlace turn_of<PrivacyLoss> = 2 * place_of<Participation> + 1;
+inline constexpr AccountantPlace turn_of<Pld> = 2 * place_of<Participation> + 1;
 
 template <class>
 inline constexpr std::array<AccountantPlace, accountants_asked> turns_of{};

@@ -50,8 +50,8 @@ Enclosure largest_loss(const Event& event, const Effort& effort) {
   }
 }
 
-/// A curve of huge losses needs only a relative width: a grid of the usual width has so many points that their rounding makes the answer wide. Whoever
-/// requests less than the usual width gets it.
+/// The width of a grid for a curve of huge losses: relative to them, since a grid of the usual width has so many points that their rounding makes the answer wide.
+/// A width that was given and is below the usual one stays.
 Effort effort_of_curve(const Event& event, const Effort& effort) {
   constexpr double share = 1e-6;
   const double last = largest_loss(event, effort).upper;
@@ -197,6 +197,8 @@ Enclosure least_mu_of(const Event& event, const PrivacyCurve& curve, const Enclo
 
 Enclosure least_mu_above(const Event& event, const PrivacyCurve& curve, Delta floor, const Enclosure& by_parts, const Effort& effort,
                          const CoverEffort& cover) {
+  // delta is at least 0 at every epsilon, also where no epsilon makes it 0.
+  if (floor.value() == 0) return least_mu_of(event, curve, by_parts, effort, cover);
   const auto last = quick_epsilon(event, floor, effort);
   if (last.lower == infinity) return {infinity, infinity};
   const Epsilon from{last.lower};

@@ -25,7 +25,7 @@ std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
   auto asked = asking_order;
   const auto last = std::find(asked.begin(), asked.end(), leader) + 1;
   std::rotate(asked.begin(), last - 1, last);
-  if (leader == place_of<PrivacyLoss>) {
+  if (leader == place_of<Pld>) {
     const auto draws = std::find(asked.begin(), asked.end(), place_of<Participation>) + 1;
     std::rotate(asked.begin(), draws - 1, draws);
   }
@@ -34,7 +34,7 @@ std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
 
 /// What an accountant says, kept for a while unless a formula says it: a plan is calibrated for its noise, for its report, and again by who runs it.
 Opinion kept_opinion(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
-                     const GridRequest& grid) {
+                     const PldRequest& grid) {
   const auto make = [&] { return opinion_of(accountant, event, question, effort, grid); };
   if (accountant == place_of<ClosedForm>) return make();
   struct Key {
@@ -66,8 +66,8 @@ std::optional<double> BestCost::level_of(const Question& question) const {
 
 Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
   if (!by_grid_ || !(by_grid_->question == question) || !(by_grid_->event == event)) {
-    const GridRequest grid{.widest = widest, .upper_only = true, .level = level_of(question)};
-    by_grid_ = {event, question, kept_opinion(place_of<PrivacyLoss>, event, question, effort_, grid)};
+    const PldRequest grid{.widest = widest, .upper_only = true, .level = level_of(question)};
+    by_grid_ = {event, question, kept_opinion(place_of<Pld>, event, question, effort_, grid)};
   }
   return by_grid_->opinion;
 }
@@ -79,9 +79,9 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
   bool misses = false;
   auto said = in_turn(
       event, led_by(leader),
-      [&](AccountantPlace accountant, const GridRequest& grid) {
-        return accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, grid.widest)
-                                                   : kept_opinion(accountant, event, question, effort_, {.level = level_of(question)});
+      [&](AccountantPlace accountant, const PldRequest& grid) {
+        return accountant == place_of<Pld> ? upper_by_grid(event, question, grid.widest)
+                                           : kept_opinion(accountant, event, question, effort_, {.level = level_of(question)});
       },
       [&](AccountantPlace accountant, const Enclosure& together) {
         if (!least || together.upper < *least) tightest = accountant;
@@ -96,7 +96,7 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
   }
   leader = tightest;
   last_is_wide_ = said.together && !is_exact(*said.together) &&
-                  (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation> || tightest == place_of<Choices>);
+                  (tightest == place_of<Pld> || tightest == place_of<Participation> || tightest == place_of<Choices>);
   if (!said.together) return best_of(event, std::move(said.opinions)).value;  // which says why there is none
   return with_rare_batches(event, question, *said.together);
 }
@@ -126,11 +126,11 @@ Opinion BestCost::reported_by_grid(const Event& event, const Question& question,
   const double widest = beside(by_draws).widest;
   const bool is_quick = target_.epsilon.value() <= largest_quick_epsilon;
   const bool is_known = by_grid_ && by_grid_->question == question && by_grid_->event == event;
-  Opinion above{.accountant = PrivacyLoss::name, .value = std::nullopt, .refusal = {}};
+  Opinion above{.accountant = Pld::name, .value = std::nullopt, .refusal = {}};
   if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
   // The lower end by the draws may be about as near as the width asks for.
   if (!is_quick && above.value && by_draws.value && above.value->upper - by_draws.value->lower <= 4 * effort_.width) return above;
-  auto both = kept_opinion(place_of<PrivacyLoss>, event, question,
+  auto both = kept_opinion(place_of<Pld>, event, question,
                            Effort{.width = is_quick ? std::min(asked_.width, effort_.width) : effort_.width}, {.widest = widest});
   if (!both.value) return above.value ? above : both;
   if (above.value) both.value = Enclosure{both.value->lower, std::min(above.value->upper, both.value->upper)};

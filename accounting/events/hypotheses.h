@@ -21,7 +21,7 @@ enum class PoissonPair {
   with_or_without,
   /// With probability q the record is in the batch as one or the other, and else both batches are the same one, which may show that it
   /// lacks the record: with probability q the pair (P, Q), else one outcome. Under zero-out of everything else.
-  /// \source joint convexity of the curve in the pair, docs/proofs/privacy-loss.md#revealed.
+  /// \source joint convexity of the curve in the pair, docs/proofs/batches.md#revealed.
   revealed,
   /// Two bounded vectors, either in the batch or not: under replace-one, where event_kinds.cpp lets in sums of such vectors alone.
   opposite,

@@ -40,7 +40,7 @@ namespace surety::accounting {
 /// parameters of at least the noise, a batch of such, a part of its releases, Gaussian releases beside noisier ones. Parallel parts
 /// within parts are taken apart. Never empty.
 /// \throws Error{unsupported} when more than 256 different parts remain.
-/// \source docs/proofs/privacy-loss.md#parallel.
+/// \source docs/proofs/pld.md#parallel.
 [[nodiscard]] std::vector<Event> undominated(const Event::Parallel& parallel);
 
 }  // namespace surety::accounting

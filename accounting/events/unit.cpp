@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <surety/accounting/events/words.h>
+#include <surety/base/text/quoted_text.h>
 #include <surety/base/text/safe_text.h>
 
 namespace surety {
@@ -31,6 +32,46 @@ std::string shown(char delimiter) {
   return fmt::format("'{}'", one_line(std::string_view{&delimiter, 1}));
 }
 
+// "row" is the name of a row itself, and a combination has no name of its own.
+constexpr std::string_view column_prefix = "column ";
+
+bool needs_quotes(const std::string& name) {
+  return name.empty() || name.find_first_of(",\"|") != std::string::npos || name.front() == ' ' || name.front() == '\t' ||
+         name.back() == ' ' || name.back() == '\t';
+}
+
+/// The names of a text that `columns_text` makes of two or more; none of another text.
+std::vector<std::string> columns_of_text(std::string_view text) {
+  const std::string_view whole = text;
+  std::vector<std::string> columns;
+  for (;;) {
+    if (text.starts_with('"')) {
+      auto name = take_quoted(text);
+      if (!name) return {};
+      columns.push_back(*std::move(name));
+    } else {
+      columns.emplace_back(text.substr(0, text.find(',')));
+      text.remove_prefix(columns.back().size());
+    }
+    if (text.empty()) break;
+    if (!text.starts_with(',')) return {};
+    text.remove_prefix(1);
+  }
+  if (columns.size() < 2 || columns.size() > UnitOfPrivacy::most_columns || columns_text(columns) != whole) return {};
+  return columns;
+}
+
+/// The columns of the name of a combination; none of another name.
+std::vector<std::string> combined_columns(const std::string& name) {
+  if (!name.starts_with(column_prefix)) return {};
+  const auto rest = std::string_view{name}.substr(column_prefix.size());
+  // `unit_of_columns` also puts the prefix before one column named "row", or whose name starts with the prefix.
+  if (rest == UnitOfPrivacy::row || rest.starts_with(column_prefix)) return {};
+  return columns_of_text(rest);
+}
+
+bool is_name(const std::string& name) { return !name.empty() && name.size() <= UnitOfPrivacy::longest_name && is_printable_text(name); }
+
 /// A part of a rule beside that of another one.
 struct RulePart {
   std::string_view name;
@@ -41,7 +82,11 @@ struct RulePart {
 std::array<RulePart, 5> parts_of(const OwnerRule& rule, const OwnerRule& other) {
   const OwnerRule standard;
   std::string place;
-  if (rule.place) place = fmt::format("column {} of {} without a header", rule.place->column, rule.place->columns);
+  if (rule.place) {
+    std::string columns = fmt::format("column {}", rule.place->column);
+    for (const auto column : rule.place->further) columns += fmt::format(" and {}", column);
+    place = fmt::format("{} of {} without a header", columns, rule.place->columns);
+  }
   std::string record;
   if (!rule.record_bytes) {
     record = "records of any length";
@@ -67,7 +112,9 @@ std::string_view name(EmptyUnit empty) { return empty_units.name(empty); }
 EmptyUnit parse_empty_unit(std::string_view text) { return empty_units.parse(text); }
 
 UnitOfPrivacy::UnitOfPrivacy(std::string name, Count most, const OwnerRule& rule) : name_{std::move(name)}, most_{most}, rule_{rule} {
-  if (name_.empty() || name_.size() > longest_name || !is_printable_text(name_)) {
+  const auto combined = combined_columns(name_);
+  const bool is_good = combined.empty() ? is_name(name_) : std::all_of(combined.begin(), combined.end(), is_name);
+  if (!is_good) {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("unit of privacy is '{}', must be named by 1 to {} bytes of printable UTF-8", one_line(name_), longest_name)};
   }
@@ -78,9 +125,16 @@ UnitOfPrivacy::UnitOfPrivacy(std::string name, Count most, const OwnerRule& rule
   if (!separates_cells(rule_.delimiter)) {
     throw Error{ErrorCode::invalid_argument, "the delimiter of a unit is a quote, a line end or no byte of ASCII, must be another one"};
   }
-  if (rule_.place && !(rule_.place->column >= 1 && rule_.place->column <= rule_.place->columns)) {
+  if (!rule_.place) return;
+  const auto require = [&](std::uint64_t column) {
+    if (column >= 1 && column <= rule_.place->columns) return;
+    throw Error{ErrorCode::invalid_argument, fmt::format("column of a unit is {}, must be from 1 to {}", column, rule_.place->columns)};
+  };
+  require(rule_.place->column);
+  for (const auto column : rule_.place->further) require(column);
+  if (const auto needed = combined.empty() ? 1 : combined.size(); rule_.place->further.size() + 1 != needed) {
     throw Error{ErrorCode::invalid_argument,
-                fmt::format("column of a unit is {}, must be from 1 to {}", rule_.place->column, rule_.place->columns)};
+                fmt::format("a unit has the places of {} columns, must have those of {}", rule_.place->further.size() + 1, needed)};
   }
 }
 
@@ -90,13 +144,54 @@ UnitOfPrivacy UnitOfPrivacy::without_rule(std::string name, Count most) {
   return unit;
 }
 
+std::string columns_text(const std::vector<std::string>& columns) {
+  std::string text;
+  for (const auto& column : columns) {
+    if (&column != columns.data()) text += ',';
+    const bool is_first = text.empty() && columns.size() > 1;
+    text += needs_quotes(column) || (is_first && column.starts_with(column_prefix)) ? double_quoted(column) : column;
+  }
+  return text;
+}
+
+UnitOfPrivacy unit_of_columns(const std::vector<std::string>& columns, Count most, const OwnerRule& rule) {
+  if (columns.empty() || columns.size() > UnitOfPrivacy::most_columns) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("columns of a unit are {}, must be from 1 to {}", columns.size(), UnitOfPrivacy::most_columns)};
+  }
+  if (columns.size() == 1) {
+    const auto& column = columns.front();
+    const bool is_ambiguous = column == UnitOfPrivacy::row || column.starts_with(column_prefix);
+    return {is_ambiguous ? std::string{column_prefix} + column : column, most, rule};
+  }
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    if (!is_name(columns[k])) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("column of a unit is '{}', must have 1 to {} bytes of printable UTF-8",
+                                                           one_line(columns[k]), UnitOfPrivacy::longest_name)};
+    }
+    if (std::find(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(k), columns[k]) !=
+        columns.begin() + static_cast<std::ptrdiff_t>(k)) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("columns of a unit name '{}' twice, must name it once", one_line(columns[k]))};
+    }
+  }
+  return {std::string{column_prefix} + columns_text(columns), most, rule};
+}
+
+std::vector<std::string> columns_of(const UnitOfPrivacy& unit) {
+  if (unit.is_row()) return {};
+  if (auto columns = combined_columns(unit.name()); !columns.empty()) return columns;
+  return {unit.name().substr(unit.name().starts_with(column_prefix) ? column_prefix.size() : 0)};
+}
+
 std::string describe(const UnitOfPrivacy& unit) {
   if (unit.is_row()) return "one row";
   std::string rule = unit.says_rule() ? "names byte by byte" : "it does not say its rule, taken for the default: names byte by byte";
   for (const auto& part : parts_of(unit.rule(), unit.rule())) {
     if (!part.text.empty()) rule += ", " + part.text;
   }
-  return fmt::format("one {} of at most {} row{} ({})", unit.name(), unit.most().value(), unit.most().value() == 1 ? "" : "s", rule);
+  const auto combined = combined_columns(unit.name());
+  const auto owner = combined.empty() ? unit.name() : "combination of " + columns_text(combined);
+  return fmt::format("one {} of at most {} row{} ({})", owner, unit.most().value(), unit.most().value() == 1 ? "" : "s", rule);
 }
 
 std::string difference(const UnitOfPrivacy& a, const UnitOfPrivacy& b) {

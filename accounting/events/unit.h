@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <surety/accounting/events/units.h>
 
@@ -32,6 +33,7 @@ struct OwnerRule {
   struct Place {
     std::uint64_t column;
     std::uint64_t columns;
+    std::vector<std::uint64_t> further = {};  ///< the places of a combination's further columns, in their order
     friend bool operator==(const Place&, const Place&) = default;
   };
   /// Where the file has no header: its first line is then a row as well. Nothing: the header names the column.
@@ -43,16 +45,19 @@ struct OwnerRule {
   friend bool operator==(const OwnerRule&, const OwnerRule&) = default;
 };
 
-/// One row of the data, or all rows of one owner, of which there are at most `most`: {"patient", 5}.
+/// One row of the data, or all rows of one owner, of which there are at most `most`: {"patient", 5}. An owner may be a combination of the values of two or
+/// three columns, such as a user and a day (`unit_of_columns`).
 class UnitOfPrivacy {
  public:
   static constexpr std::string_view row = "row";
-  static constexpr std::size_t longest_name = 64;
+  static constexpr std::size_t longest_name = 64;  ///< bytes; of a combination, of each column's name
+  static constexpr std::size_t most_columns = 3;
 
   /// One row.
   UnitOfPrivacy() = default;
-  /// \throws Error{invalid_argument} unless `name` is 1 to 64 bytes of printable UTF-8; for "row", unless `most` is 1 and the rule is the standard
-  ///         one, which rows have no use for; for a delimiter that is a quote, a line end or no ASCII, and a place that is none.
+  /// \param name as `unit_of_columns` makes it of columns
+  /// \throws Error{invalid_argument} unless `name` is 1 to 64 bytes of printable UTF-8, or that of a combination; for "row", unless `most` is 1 and the rule is the standard
+  ///         one, which rows have no use for; for a delimiter that is a quote, a line end or no ASCII, and a place that is none, or not one for each column.
   UnitOfPrivacy(std::string name, Count most, const OwnerRule& rule = {});
   /// One that was written down before units said their rule, which is taken for the standard one. \throws as the constructor.
   [[nodiscard]] static UnitOfPrivacy without_rule(std::string name, Count most);
@@ -74,8 +79,19 @@ class UnitOfPrivacy {
   bool says_rule_ = true;
 };
 
-/// For people: "one row", "one patient of at most 5 rows (names byte by byte, rows without one: one unit)". Of the file's form, what is not the
-/// standard.
+/// The unit that these columns name: with one column an owner, with two or three a combination of their values. The name of an owner is that of the column, with
+/// "column " before it where it is "row" or starts with "column "; the name of a combination is "column " and `columns_text`.
+/// \throws Error{invalid_argument} for no column or more than `most_columns`, one that is named twice, and as the constructor
+/// \source docs/proofs/units.md#combinations
+[[nodiscard]] UnitOfPrivacy unit_of_columns(const std::vector<std::string>& columns, Count most, const OwnerRule& rule = {});
+/// The columns of which `unit_of_columns` made a unit; none of one row.
+[[nodiscard]] std::vector<std::string> columns_of(const UnitOfPrivacy& unit);
+/// "user,day": the names with commas between them. A name that holds a comma, a quote or a bar, or has a blank at its ends, stands in double quotes, in which
+/// quotes are doubled; so does a first one that starts with "column ". Different lists have different texts.
+[[nodiscard]] std::string columns_text(const std::vector<std::string>& columns);
+
+/// For people: "one row", "one patient of at most 5 rows (names byte by byte, rows without one: one unit)", "one combination of user,day of at
+/// most 5 rows (...)". The form of the file is given where it is not the standard one.
 [[nodiscard]] std::string describe(const UnitOfPrivacy& unit);
 
 /// In what two units differ, for people: "the rows without a name, the delimiter". Empty where they are equal.

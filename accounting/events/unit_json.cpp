@@ -29,9 +29,19 @@ OwnerRule rule_from_json(const nlohmann::json& json) {
   }
   rule.delimiter = delimiter.front();
   if (const auto& place = json.at("place"); !place.is_null()) {
-    accounting::require_fields(place, {"column", "columns"}, "place of a unit's column");
+    const bool is_of_several = place.is_object() && place.contains("further");
+    is_of_several ? accounting::require_fields(place, {"column", "columns", "further"}, "place of a unit's column")
+                  : accounting::require_fields(place, {"column", "columns"}, "place of a unit's column");
     rule.place = {.column = whole_number_of(place.at("column"), "place of a unit's column"),
                   .columns = whole_number_of(place.at("columns"), "number of columns beside a unit's")};
+    if (is_of_several) {
+      const auto& further = place.at("further");
+      if (!further.is_array() || further.empty() || further.size() >= UnitOfPrivacy::most_columns) {
+        throw Error{ErrorCode::invalid_argument, fmt::format("further places of a unit's columns are {}, must be a list of 1 to {} numbers",
+                                                             one_line(further.dump()), UnitOfPrivacy::most_columns - 1)};
+      }
+      for (const auto& one : further) rule.place->further.push_back(whole_number_of(one, "place of a unit's column"));
+    }
   }
   rule.record_bytes.reset();
   if (const auto& bytes = json.at("record_bytes"); !bytes.is_null()) rule.record_bytes = whole_number_of(bytes, "longest record of a unit");
@@ -50,6 +60,7 @@ nlohmann::json to_json(const UnitOfPrivacy& unit) {
   json["delimiter"] = std::string(1, rule.delimiter);
   json["place"] = nullptr;
   if (rule.place) json["place"] = {{"column", rule.place->column}, {"columns", rule.place->columns}};
+  if (rule.place && !rule.place->further.empty()) json["place"]["further"] = rule.place->further;
   json["record_bytes"] = nullptr;
   if (rule.record_bytes) json["record_bytes"] = *rule.record_bytes;
   json["quoted_lines"] = rule.quoted_lines;

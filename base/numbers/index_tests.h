@@ -1,5 +1,5 @@
 // Lower bounds on a composed privacy curve from tests that see of every release only the cell of the grid that its loss lies in: they
-// reject when the indices of all cells add up to enough. docs/proofs/privacy-loss.md#tests.
+// reject when the indices of all cells add up to enough. docs/proofs/pld.md#tests.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,8 @@ from common import NotAsked, gaussian
 PACKAGE = "PLD_accounting"
 ENVIRONMENT = "PLD_accounting"
 CLAIMS = "interval"
-NOTE = ("Random allocation under records that come or go: gaussian_allocation_epsilon_range at its default accuracy, documented as bounds from both sides, and delta "
-        "by its default grid. Its convolutions are its own; the bounds of a self-convolution are a function of dp_accounting.")
+NOTE = ("Random allocation under add-or-remove-one: epsilon by gaussian_allocation_epsilon_range at its default accuracy, documented as bounds on both sides; "
+        "delta by the default grid. Bounds of a self-convolution are a function of dp_accounting.")
 
 
 def lines(vector):

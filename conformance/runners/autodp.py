@@ -3,8 +3,8 @@ from common import NotAsked, parts
 PACKAGE = "autodp"
 ENVIRONMENT = "autodp"
 CLAIMS = "upper bound"
-NOTE = ("mechanism_zoo and transformer_zoo as its tutorials use them, with conversion from Renyi divergence; ExactGaussianMechanism is documented as tight. It documents provable "
-        "guarantees. Gaussians, Laplace, randomized response of two categories, what is pure, and Poisson-sampled Gaussians.")
+NOTE = ("mechanism_zoo and transformer_zoo as in its tutorials, converted from Renyi divergence; documented as provable guarantees, ExactGaussianMechanism as "
+        "tight.")
 
 
 def lines(vector):

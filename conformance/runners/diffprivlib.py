@@ -3,7 +3,7 @@ from common import NotAsked, parts
 PACKAGE = "diffprivlib"
 ENVIRONMENT = "diffprivlib"
 CLAIMS = "upper bound"
-NOTE = "BudgetAccountant.total with all of delta as slack: the composition theorem of Kairouz, Oh and Viswanath, of what is known to be pure or (epsilon, delta)."
+NOTE = "BudgetAccountant.total with all of delta as slack: the composition theorem of Kairouz, Oh and Viswanath for events that are pure or (epsilon, delta)."
 
 
 def lines(vector):

@@ -4,8 +4,8 @@ from dp_accounting_events import program
 PACKAGE = "dp-accounting"
 ENVIRONMENT = "dp_accounting"
 CLAIMS = "upper bound"
-NOTE = ("PLDAccountant at its default interval of 1e-4. `privacy_loss_distribution` says of its default, the pessimistic estimate, that the divergence is an upper "
-        "estimate of the real value, and GaussianDpEvent that the noise multiplier is over the norm of one value.")
+NOTE = ("PLDAccountant at its default interval of 1e-4; `privacy_loss_distribution` documents its default, the pessimistic estimate, as an upper estimate of "
+        "the divergence.")
 
 
 def lines(vector):

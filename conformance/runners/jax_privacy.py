@@ -4,8 +4,8 @@ PACKAGE = "jax_privacy"
 ENVIRONMENT = "jax_privacy"
 CLAIMS = "upper bound"
 THROUGH = "dp_accounting_pld"
-NOTE = ("DpsgdTrainingAccountant with PldAccountantConfig at its defaults, on ten million samples or as many as the batch needs; it hands over to dp_accounting, and documents a DP guarantee. "
-        "Poisson and cyclic batches under add-or-remove-one and zero-out, fixed batch sizes under replace-one.")
+NOTE = ("DpsgdTrainingAccountant with PldAccountantConfig at its defaults, on ten million samples or as many as the batch needs; it calls dp_accounting and "
+        "documents a DP guarantee.")
 
 
 def lines(vector):

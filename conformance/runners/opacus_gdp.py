@@ -1,7 +1,8 @@
 from opacus_common import ENVIRONMENT, PACKAGE, program  # noqa: F401
 
 CLAIMS = "approximation"
-NOTE = ("GaussianAccountant warns itself that it is experimental and can underestimate privacy expenditure: below the truth is no broken promise. Loaded without torch.")
+NOTE = ("GaussianAccountant warns that it is experimental and can underestimate privacy expenditure, so an answer below the truth breaks no promise. Loaded "
+        "without torch.")
 
 
 def lines(vector):

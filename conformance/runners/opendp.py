@@ -3,8 +3,8 @@ from common import NotAsked, parts
 PACKAGE = "opendp"
 ENVIRONMENT = "opendp"
 CLAIMS = "upper bound"
-NOTE = ("The privacy maps of measurements on one number whose distance is the sensitivity, composed by make_composition; Gaussians by zero-concentrated privacy and "
-        "make_zCDP_to_approxDP. A privacy map is documented as an upper bound.")
+NOTE = ("Privacy maps of measurements on one number, composed by make_composition; Gaussian noise by zero-concentrated privacy and make_zCDP_to_approxDP. A "
+        "privacy map is documented as an upper bound.")
 
 SPACE = "dp.atom_domain(T=%s, nan=False), dp.absolute_distance(T=%s)"
 

@@ -3,8 +3,7 @@ from common import NotAsked, at, parts, sampled_gaussian
 PACKAGE = "prv-accountant"
 ENVIRONMENT = "prv_accountant"
 CLAIMS = "interval"
-NOTE = ("PRVAccountant with an error of 0.01 in epsilon and of a thousandth of delta, as its documentation advises; of its lower end, estimate and upper end the last is "
-        "judged, which it documents as a bound.")
+NOTE = "PRVAccountant with the advised errors: 0.01 in epsilon and a thousandth of delta. Its upper bound is verified, which it documents as a bound."
 
 
 def lines(vector):

@@ -419,14 +419,13 @@ int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 10);
   fmt::print("{}", heading("Losses that need not be convex", "research/scripts/experiment general_losses"));
   fmt::print(
-      "Section 6 of Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17]: its Algorithm 4, `gradient_descent`, on losses\n"
-      "behind `Objective` without the promise of convexity. The paper names no loss and has no experiment here: losses and instances are ours and are in\n"
-      "`research/experiments/general_losses.cpp`. (1, 1e-5)-DP under replace-one, exact calibration, each run charged and audited; mean (deviation) over seeds 1 to {}.\n"
-      "Clips are the losses' gradient bounds on rows of norm 1, so they never bind; eta = 1 / L. The mu of least squares was\n"
-      "set with a first least ratio in view, and sizes and seeds were cut for time.\n\n"
+      "[[WYX17]](../bibliography.md), Section 6: Algorithm 4, `gradient_descent`, without convexity, on losses and instances of\n"
+      "`research/experiments/general_losses.cpp`.\n"
+      "(1, 1e-5)-DP under replace-one, exact calibration, each run charged and audited; mean (deviation) over seeds 1 to {}.\n"
+      "Clips never bind; eta = 1 / L. The mu of least squares was set with a first least ratio in view.\n\n"
       "## Theorem 6.3: the gradient at a random iterate\n\n"
-      "The squared gradient norm at x_m, m drawn below T before the run (the paper prints an index \"below m\"; T is meant), from 0 in R^10. T makes the\n"
-      "two terms of the bound 2 L (F(0) - F*) / T + p sigma^2 equal, with F(0) - F* at most 1/2 (sigmoid) and 1/6 (biweight): of order n epsilon.\n\n",
+      "The squared gradient norm at x_m from 0 in R^10, m drawn below T before the run; T, of order n epsilon, makes the two terms of the bound\n"
+      "2 L (F(0) - F*) / T + p sigma^2 equal.\n\n",
       seeds);
   Table stationary{{"loss", "n", "T", "squared gradient norm", "bound", "audited epsilon"}};
   Table slopes{{"loss", "slope in n, measured", "slope of the bound"}};
@@ -435,19 +434,22 @@ int page(std::span<char* const> arguments) {
   fmt::print("{}\n", stationary.markdown({.file = "general-losses-stationary", .keep = R"(\| 13500 \|)"}));
   fmt::print(
       "## Theorem 6.2: Polyak-Lojasiewicz\n\n"
-      "The gap F(x_T) - F*, with F* = 0, for T = (L / mu) log(1 / (p sigma_1^2)), sigma_1 the noise of one step. The paper's T is O(log): its L / mu is in\n"
-      "the O. Its (81) has T p sigma^2 / (2 L) where the sum of (1 - mu / L)^k gives L / mu in place of T; the bound below is that.\n"
-      "*Least squares* on rows in a subspace: mu is the least positive eigenvalue, 0.055 or more; on the ball of radius 2, since the gradient has no bound\n"
-      "on all of R^p. *One unit* with an activation of slopes between m = 3/4 and M = 5/4 on labels that it can fit: mu = m^4 / M^2 times the least\n"
-      "eigenvalue ([proof](../proofs/gradient-descent.md#one-unit)), on the unit ball. Least ratios ||grad F||^2 / (2 F) found over 2000 points of the ball,\n"
-      "n = 500, seed 1: {:.4f} for mu = {:.4f}, and {:.4f} for mu = {:.4f}. A sigmoid unit is no case: the ratio is {:.2g} at weights of length 10 and {:.2g} at\n"
+      "The gap F(x_T) - F*, with F* = 0, for T = (L / mu) log(1 / (p sigma_1^2)), sigma_1 the noise of one step.\n"
+      "The bound has L / mu (the sum of (1 - mu / L)^k) in place of the T in the paper's (81).\n"
+      "\n"
+      "* *Least squares* on rows in a subspace, on the ball of radius 2: mu is the least positive eigenvalue, 0.055 or more.\n"
+      "* *One unit*, slopes of the activation between m = 3/4 and M = 5/4, labels that it can fit, on the unit ball: mu = m^4 / M^2 times the least\n"
+      "  eigenvalue ([proof](../proofs/gradient-descent.md#one-unit)).\n"
+      "\n"
+      "Least ratios ||grad F||^2 / (2 F) over 2000 points of the ball, n = 500: {:.4f} for mu = {:.4f}, and {:.4f} for mu = {:.4f}. For a sigmoid\n"
+      "unit the ratio falls to {:.2g} at weights of length 10 and {:.2g} at\n"
       "100.\n\n",
       of_squares.least_ratio(500, 1), of_squares.constant, of_one_unit.least_ratio(500, 1), of_one_unit.constant, ratio_of_sigmoid_unit(10),
       ratio_of_sigmoid_unit(100));
   Table dominated{{"loss", "n", "T", "gap", "bound", "audited epsilon"}};
   add(dominated, slopes, of_squares, seeds);
   add(dominated, slopes, of_one_unit, seeds);
-  fmt::print("{}\n## Slopes\n\nOf log against log n, by least squares over the four n.\n\n{}",
+  fmt::print("{}\n## Slopes\n\nSlopes of log against log n, by least squares over the four n:\n\n{}",
              dominated.markdown({.file = "general-losses-dominated", .keep = R"(\| 13500 \|)"}), slopes.markdown());
   return 0;
 }

@@ -250,14 +250,11 @@ int page(std::span<char* const> arguments) {
   for (const Row& row : rows) table.add(row_of(row, seeds));
   table.add(row_of_start());
   fmt::print(
-      "Zhang, Tran, Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses*, in norms other than l2: weights in the l_p ball of\n"
-      "radius 2, gradients in l_q, 1/p + 1/q = 1, and noise of that dual norm: generalized Gaussian (its Definition 4, for Renyi), density\n"
-      "exp(-||x||_* / b) for pure privacy (Definition 5, Theorem 19, whose \"K-DP\" is a misprint for V-DP). The learner is dual averaging\n"
-      "with ||w||_p^2 / (2 (p - 1)), strongly convex in l_p as Assumption 1 asks. For pure privacy the sampler has l1, l2 and l-infinity; an\n"
-      "l_q norm of at most C is an l-infinity norm of at most C. Beside it the l2 learner, in the l2 ball, and its noise, where the same gradients are as long as\n"
-      "d^(1/2 - 1/q). The instance is ours: least squares, T = 10,000, d = 20, rows of l_q norm 1, theta of two entries, beta_t = t, clips\n"
-      "that are C = 1 in l_q; on binary trees. epsilon = 1 under replace-one, delta = 1e-6 or 0, each run charged and audited; gap, mean\n"
-      "(deviation) over seeds 1 to {}. Nothing was tuned.\n\n{}",
+      "[[ZTC22]](../bibliography.md) with weights in the l_p ball of radius 2 and gradients in l_q, 1/p + 1/q = 1, by dual averaging with\n"
+      "||w||_p^2 / (2 (p - 1)). Noise of the dual norm is generalized Gaussian (Definition 4) or, for pure privacy, of density exp(-||x||_* / b)\n"
+      "(Definition 5, Theorem 19; in l-infinity where the sampler lacks l_q). For comparison: the l2 learner in the l2 ball with its noise.\n"
+      "Least squares, T = 10,000, d = 20, rows of l_q norm 1, theta of two entries, beta_t = t, clips C = 1 in l_q, binary trees, nothing tuned;\n"
+      "epsilon = 1 under replace-one, delta = 1e-6 or 0, each run charged and audited; gap, mean (deviation) over seeds 1 to {}.\n\n{}",
       seeds, table.markdown());
   return 0;
 }

@@ -300,13 +300,13 @@ int page(std::span<char* const> arguments) {
   fmt::print("{}", heading("Distributed learning on graphs that are seldom connected, and with late messages",
                            "research/scripts/experiment gossip_graphs"));
   fmt::print(
-      "Li, Zhou, Chen, Jiang, *Differentially Private Distributed Online Learning*: {} learners, one record each a round, hinge loss in R^10,\n"
-      "Gaussian noise for (1, 1e-5)-DP under replace-one, each run charged and audited; mean (deviation) over seeds 1 to {}. Regret is that of\n"
-      "learner 0's parameters on all records. lambda = 1 with steps 1 / t, lambda = 0 with steps 1 / sqrt(t). Theorem 2 says log T and\n"
-      "sqrt(T): a ratio of 1 in its column is that rate, less is a smaller one.\n\n"
+      "[[LZCJ16]](../bibliography.md): {} learners, one record each a round, hinge loss in R^10, Gaussian noise for (1, 1e-5)-DP under replace-one,\n"
+      "audited; mean (deviation) over seeds 1 to {}.\n"
+      "Regret is that of learner 0's parameters on all records, with lambda = 1 and steps 1 / t, or lambda = 0 and steps 1 / sqrt(t).\n"
+      "Theorem 2 gives log T and sqrt(T): a ratio of at most 1 in its column is within that rate.\n\n"
       "## Connected within N rounds\n\n"
-      "The edges of a ring, in turns: the edge of learners i and i + 1 is there in the rounds that are i mod N. The window in which the graphs\n"
-      "connect all learners is N - 1 rounds for N = 16, since a ring less an edge is a path, and N else; the charge knows nothing of it.\n\n{}\n",
+      "In a ring, the edge of learners i and i + 1 is present in the rounds that are i mod N. The graphs connect all learners within N - 1 rounds\n"
+      "for N = 16, otherwise within N; the charge does not depend on it.\n\n{}\n",
       learners, seeds, table_of("N", windows, seeds, of_window));
   Table weights{{"graph", "delays up to", "Z", "1 / (m Z)", "limit of an impulse: least", "largest"}};
   for (const auto& [name, matrix] : {std::pair{"ring", ring()}, std::pair{"path", path()}}) {
@@ -314,10 +314,8 @@ int page(std::span<char* const> arguments) {
   }
   fmt::print(
       "## Late messages\n\n"
-      "Learner i reads what learner j sent (7 i + 3 j) mod (D + 1) rounds ago, and its own parameters as they are. Messages are released, so\n"
-      "an old one costs nothing ([proof](../proofs/gossip.md#late)). The mixing of all that is on its way is doubly stochastic no more. For\n"
-      "fixed delays and a doubly stochastic matrix every learner still counts alike, and every step counts 1 / Z of what it did, where Z is 1\n"
-      "and the mean delay of what a learner reads: what is lost is speed. Found by an impulse at each learner in turn:\n\n{}\n"
+      "Learner i reads what learner j sent (7 i + 3 j) mod (D + 1) rounds ago ([old messages cost nothing](../proofs/gossip.md#late)).\n"
+      "Every learner keeps equal weight and every step counts 1 / Z of its value, Z being 1 plus the mean delay; by an impulse at each learner:\n\n{}\n"
       "On the ring:\n\n{}",
       weights.markdown(), table_of("D", delays, seeds, of_delay));
   return 0;

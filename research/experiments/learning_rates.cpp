@@ -320,13 +320,12 @@ int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 10);
   fmt::print("{}", heading("Streaming Frank-Wolfe: scale of the steps, time, horizon", "research/scripts/experiment learning_rates"));
   fmt::print(
-      "Figures 5.2 and 5.3 and Theorems 3.3 and 3.6 of Han, Liang, Liang, Wang, Yao, Zhang, *On Private Online Convex Optimization*, with\n"
-      "honest noise, on the instance of [online-frank-wolfe](online-frank-wolfe.md) and with its methods: (1, 1/T)-DP under replace-one,\n"
-      "each run charged and audited. SubOpt, mean (deviation) over seeds 1 to {}.\n\n"
+      "[[HLL22]](../bibliography.md), Figures 5.2 and 5.3 and Theorems 3.3 and 3.6, with honest noise, on the instance and with the methods of\n"
+      "[online-frank-wolfe](online-frank-wolfe.md): (1, 1/T)-DP under replace-one, audited; SubOpt is the mean (deviation) over seeds 1 to {}.\n\n"
       "## Figure 5.2: scale of the steps\n\n"
-      "T = 2000, d = 10. Scale 1 is the rule of that page for DP-TOFW, and for the others what was best there by hand; the largest scale is\n"
-      "the last power of 2 that Frank-Wolfe may take. *Worst over best*: of the seven means; *near*: how many are at most 3 times the best.\n"
-      "The paper says that DP-TOFW is robust against the scale beside NoisySFW (p = 1.5) and NoisySGD (p = infinity).\n\n",
+      "T = 2000, d = 10. Scale 1 is that page's choice; the largest scale is the last power of 2 that Frank-Wolfe may take.\n"
+      "*Worst over best*: of the seven means; *near*: how many are at most 3 times the best.\n"
+      "The paper claims that DP-TOFW is more robust against the scale than NoisySFW (p = 1.5) and NoisySGD (p = infinity).\n\n",
       seeds);
   std::vector<std::string> header{"panel"};
   for (const double scale : scalings) header.push_back(scale < 1 ? fmt::format("1/{}", std::lround(1 / scale)) : fmt::format("{}", scale));
@@ -343,7 +342,8 @@ int page(std::span<char* const> arguments) {
     return holds ? "holds" : "does not hold";
   };
   fmt::print(
-      "{}\nSaid of both sums and by worst over best, the claim {} for p = 1.5 and {} for p = infinity. Small steps leave\nFrank-Wolfe where it starts, so the worst is near 1 for all and a better best makes the ratio larger.\n\n",
+      "{}\nBy worst over best of both sums, the claim {} for p = 1.5 and {} for p = infinity. Small steps leave\n"
+      "Frank-Wolfe at the start, so a better best makes the ratio larger.\n\n",
       scales.markdown({.file = "learning-rates", .keep = ".", .columns = {"panel", "1", "worst over best", "near", "4 over 1"}}),
       verdict(0, 1, 2), verdict(3, 4, 5));
   Table times{{"T", "d", "NoisySFW", "its ms", "DP-TOFW (tree)", "its ms", "DP-TOFW (buffered)", "its ms"}};
@@ -360,8 +360,7 @@ int page(std::span<char* const> arguments) {
   }
   fmt::print(
       "## Figure 5.3: time\n\n"
-      "p = 1.5, processor milliseconds of a run, tables of the sampler included, the least over seeds. NoisySFW makes sqrt(T) releases,\n"
-      "DP-TOFW T of them, as the paper says.\n\n{}\n",
+      "p = 1.5, processor milliseconds of a run with the tables of the sampler, the least over seeds. NoisySFW makes sqrt(T) releases, DP-TOFW T.\n\n{}\n",
       times.markdown());
   const Cell cell{infinity, 10, 1000};
   const std::uint64_t few = std::min<std::uint64_t>(seeds, 3);
@@ -374,10 +373,10 @@ int page(std::span<char* const> arguments) {
   passes.add({"drawn anew, its noise", "1000000", "1", cell_of(printed), fmt::format("{:.4f}", printed.audited_epsilon)});
   passes.add(disjoint_row(cell, few));
   fmt::print(
-      "## NoisySGD on batches drawn anew\n\n"
-      "p = infinity, d = 10, T = 1000, {} seeds. Algorithm 2 of Bassily, Feldman, Guzman, Talwar, as we read it: n^2 steps on one record\n"
-      "drawn anew, sigma^2 = 8 T L^2 log(1/delta) / (n epsilon)^2 with T the steps, a step of R / (sqrt(T) sqrt(L^2 + d sigma^2)) and the mean\n"
-      "iterate; beside it the NoisySGD of the page, ten passes of disjoint batches.\n\n{}\n",
+      "## NoisySGD on resampled batches\n"
+      "\n"
+      "p = infinity, d = 10, T = 1000, {} seeds. [BFGT20] Algorithm 2 as read here: n^2 steps on one resampled record, the mean iterate, a step of\n"
+      "R / (sqrt(T) sqrt(L^2 + d sigma^2)), sigma^2 = 8 T L^2 log(1/delta) / (n epsilon)^2 with T the steps; against ten passes of disjoint batches.\n\n{}\n",
       few, passes.markdown());
   header = {"setting", "run"};
   for (const std::uint64_t steps : horizons) header.push_back(fmt::format("T = {}", steps));
@@ -388,10 +387,9 @@ int page(std::span<char* const> arguments) {
   }
   fmt::print(
       "## Theorem 3.3: strongly convex, the minimum inside\n\n"
-      "d = 5, {} seeds, buffered sums, the printed steps 1 / (t + 1); *unclipped* means a clip that no gradient reaches, as the theorems have\n"
-      "it. With theta at distance gamma = 1 from the boundary of the ball of radius 2 Theorem 3.3 bounds the gap by 1 / t and a noise of\n"
-      "1 / t^2; with the boundary through theta the general bound is 1 / sqrt(t). SubOpt at T, its slope in T, and the cumulative regret\n"
-      "(3.7) in units of loss(0) - loss(theta), from the first horizon to the last.\n\n{}",
+      "d = 5, {} seeds, buffered sums, the printed steps 1 / (t + 1); *unclipped* is a clip that no gradient reaches.\n"
+      "Theorem 3.3 bounds the gap by 1 / t and a noise of 1 / t^2 with theta at distance gamma = 1 from the boundary of the ball of radius 2; with\n"
+      "the boundary through theta the general bound is 1 / sqrt(t). Cumulative regret (3.7) is in units of loss(0) - loss(theta).\n\n{}",
       few,
       courses.markdown({.file = "learning-rates-strongly-convex",
                         .keep = R"(^p = (1\.5, theta inside|1,))",
@@ -403,8 +401,8 @@ int page(std::span<char* const> arguments) {
   for (const bool noisy : {false, true}) chosen.add(choices_row(noisy, few));
   fmt::print(
       "\n## Theorem 3.6: DP-POFW, the minimum inside\n\n"
-      "p = 1, d = 5, the ball of radius 2, theta at l1 distance 1 from its boundary, {} seeds, the printed steps, unclipped; longer horizons,\n"
-      "since every choice after a record is charged for it. Theorem 3.6 bounds the gap by 1 / t.\n\n{}",
+      "p = 1, d = 5, the ball of radius 2, theta at l1 distance 1 from its boundary, {} seeds, the printed steps, unclipped.\n"
+      "Theorem 3.6 bounds the gap by 1 / t.\n\n{}",
       few, chosen.markdown());
   return 0;
 }

@@ -198,15 +198,14 @@ int page(std::span<char* const> arguments) {
   const Count users{argument(arguments, 2, 10'000)};
   fmt::print("{}", heading("Private bandits in high dimension", "research/scripts/experiment linear_bandit"));
   fmt::print(
-      "{} users, 50 features, 2 arms, seeds 1 to {}; (1, 1e-4) joint differential privacy under replace-one, each run charged to a ledger of\n"
-      "its own and audited. Regret is cumulative: how much the mean rewards of the chosen arms fall short of the best arms'.\n"
-      "The instances are those of `surety simulate`: contexts of signs and parameters of 5 coordinates (sparse), contexts uniform on [-1, 1]^50\n"
-      "and parameters normal (dense), l1 norm 1, noise 0.1 on rewards, which are clamped to 1.3. Options are defaults of the command, fixed on\n"
-      "other seeds (1000 to 1005); a warm-up of 200 users per arm is in the regret of HDB. DP-HDB is Algorithm 3 of Han et al. with Gaussian\n"
-      "prefix sums by buffered factorization, on the l_p ball with p = 1 + 1 / log 50 = 1.26 unless it says l1. DP-UCB is that of Shariff and\n"
-      "Sheffet with the same factorization, sensitivity sqrt(2) C, and their confidence width; greedy means width 0. By choices means the paper's\n"
-      "own estimator: each arm moves to privately chosen vertices of the l1 ball, gradients clipped to 0.1 in each coordinate. The slope is that\n"
-      "of log regret over log users in the second half.\n\n",
+      "{} users, 50 features, 2 arms, seeds 1 to {}; (1, 1e-4) joint differential privacy under replace-one, each run charged and audited.\n"
+      "Regret is cumulative, of mean rewards; the slope is that of log regret over log users in the second half. Instances are those of\n"
+      "`surety simulate`, sparse (sign contexts, parameters of 5 coordinates) and dense (contexts uniform on [-1, 1]^50, normal parameters); l1 norm\n"
+      "1, noise 0.1 on rewards, which are clamped to 1.3. Options are the command's defaults, fixed on other seeds (1000 to 1005).\n"
+      "\n"
+      "* *DP-HDB*: [[HLL22]](../bibliography.md), Algorithm 3, on buffered Gaussian prefix sums, on the l_p ball with p = 1 + 1 / log 50 = 1.26 or l1; its\n"
+      "  regret includes the warm-up of 200 users per arm. *By choices*: the paper's estimator, with gradients clipped to 0.1 in each coordinate.\n"
+      "* *DP-UCB*: [SS18] with the same factorization, sensitivity sqrt(2) C and their confidence width; *greedy* is width 0.\n\n",
       users.value(), seeds);
   const std::string sparse = print_instance(BanditInstance::sparse, seeds, users);
   const std::string dense = print_instance(BanditInstance::dense, seeds, users);

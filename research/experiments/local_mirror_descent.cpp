@@ -211,17 +211,16 @@ int page(std::span<char* const> arguments) {
   const std::uint64_t seeds = number_at(arguments, 1, 5);
   fmt::print("{}", heading("LocalMD: does it converge?", "research/scripts/experiment local_mirror_descent"));
   fmt::print(
-      "Han, Liang, Liang, Wang, Yao, Zhang, *On Private Online Convex Optimization*, compare with LocalMD, which is Algorithm 6 of Asi, Feldman,\n"
-      "Koren, Talwar, *Private Stochastic Convex Optimization: Optimal Rates in l1 Geometry*, and write that it \"does not converge regardless of\n"
-      "the learning rate scaling\". They suspect the constants before the Bregman divergence and the standard deviation of the noise.\n\n"
-      "The text of the algorithm was not at hand. [The proof](../proofs/frank-wolfe.md#local) lists what comes from public code of others and\n"
-      "what is ours. The instance is that of [online-frank-wolfe](online-frank-wolfe.md): p = 1.5, d = 10, the l_p ball of radius R = 2,\n"
-      "(1, 1/n)-DP under replace-one. SubOpt is the gap in units of the gap of the start, 1 for the start itself: mean (deviation) over seeds 1\n"
-      "to {}. Each phase of each run is charged to a ledger of its own and audited; the epsilon of a run is the largest of its phases.\n\n"
-      "*The bound*: no gradient of half the loss is longer than L = 2 + 1.15 in l_q, or C = L d^(1/p - 1/2) in l2. *The clip*: gradients are\n"
-      "clipped to C = d^(1/p - 1) / 4 in l2, as for the offline methods of that page, and L = C. *Printed noise*: 100 C sqrt(log(1/delta)) /\n"
-      "(b epsilon) on each coordinate of the mean of a batch of b, the smaller of two readings. *Calibrated noise*: the least by our accountant.\n"
-      "The scale multiplies the printed eta, so the step and the radius grow with it and the regularization falls.\n\n",
+      "[[HLL22]](../bibliography.md) writes that LocalMD ([AFKT21], Algorithm 6) \"does not converge regardless of the learning rate scaling\".\n"
+      "The text of the algorithm was not available: [sources of its parts](../proofs/frank-wolfe.md#local).\n"
+      "The instance is that of [online-frank-wolfe](online-frank-wolfe.md): p = 1.5, d = 10, the l_p ball of radius R = 2, (1, 1/n)-DP under\n"
+      "replace-one. SubOpt is the gap over the gap of the start, mean (deviation) over seeds 1 to {}; the epsilon of a run is the largest audited\n"
+      "epsilon of its phases.\n"
+      "\n"
+      "* *The bound*: half the loss has gradients of length at most L = 2 + 1.15 in l_q, or C = L d^(1/p - 1/2) in l2.\n"
+      "* *The clip*: gradients are clipped to C = d^(1/p - 1) / 4 in l2, and L = C.\n"
+      "* *Printed noise*: 100 C sqrt(log(1/delta)) / (b epsilon) on each coordinate of the mean of a batch of b, the smaller of two readings.\n"
+      "* *Calibrated noise*: the least by Surety's accountant. *Scale*: a factor on the printed eta.\n\n",
       seeds);
   const Cell cell = cell_of(2000);
   const Plans plans = plans_of(cell);
@@ -230,9 +229,8 @@ int page(std::span<char* const> arguments) {
   for (std::size_t i = 0; i < plans.calibrated.multipliers.size(); ++i) phases.add(phase_row(cell, i, plans.calibrated.multipliers[i]));
   fmt::print(
       "## The phases\n\n"
-      "n = {}, scale 1, L = 3.15. A record moves the sum of a batch by at most 2C, and z is the standard deviation of the noise in units of 2C.\n"
-      "The phases read disjoint records, so the run is `parallel` of `repeat(steps, without_replacement(records, batch, gaussian(z)))`:\n"
-      "epsilon at most {:.4f} with the calibrated z and {:.5f} with the printed one, of a claim of 1.\n\n{}\n",
+      "n = {}, scale 1, L = 3.15; z is the standard deviation of the noise in units of 2C.\n"
+      "The run, `parallel` of `repeat(steps, without_replacement(records, batch, gaussian(z)))`, costs epsilon at most {:.4f} with the calibrated z and {:.5f} with the printed one, of a claim of 1.\n\n{}\n",
       cell.steps, plans.calibrated.epsilon, plans.printed.epsilon, phases.markdown());
 
   std::vector<std::string> header{"run"};
@@ -291,15 +289,13 @@ int page(std::span<char* const> arguments) {
   const auto said = [](bool converges) { return converges ? "converges" : "does not converge"; };
   fmt::print(
       "## The number of records\n\n"
-      "With the printed noise the scale is the best of the six at each n. Else it is 16, which is the best of the table above or near it, on the\n"
-      "same seeds; the constants of the other methods were found so, too.\n\n{}\n"
+      "The scale is the best of the six at each n with the printed noise, and otherwise 16, near the best above (same seeds).\n\n{}\n"
       "## Verdict\n\n"
-      "*Converges* means here: the mean falls from n = 1000 to n = 8000, to less than a tenth of the start's gap.\n\n"
+      "*Converges*: from n = 1000 to n = 8000 the mean falls, to less than a tenth of the start's gap.\n\n"
       "With the printed noise LocalMD {} at any of the six scales: SubOpt is at least {} at n = 2000 and {} at n = 8000, and the run\n"
-      "costs epsilon {:.4f} where 1 is claimed. With the noise that (1, 1/n)-DP needs, LocalMD with clipped gradients {}, to {} at\n"
-      "n = 8000, where the best of the other methods has {}; with the bound in place of the clip it has {} there.\n\n"
-      "The regularization matters as well: with exact means, the bound and scale 1 SubOpt is {}, since the minimum stays near the start.\n"
-      "A larger scale removes that error; no scale of the six removes the error of the printed noise.\n",
+      "costs epsilon {:.4f} where 1 is claimed. With calibrated noise, LocalMD with clipped gradients {}, to {} at n = 8000 (the best of the\n"
+      "other methods: {}); with the bound it has {} there.\n\n"
+      "With exact means, the bound and scale 1, SubOpt is {}. A larger scale removes that error, but not the error of the printed noise.\n",
       table.markdown(), said(lines[0].converges() || lines[2].converges()), number(std::min(lines[0].means[1], lines[2].means[1])),
       number(std::min(lines[0].means.back(), lines[2].means.back())), plans.printed.epsilon, said(with_clip.converges()),
       number(with_clip.means.back()), number(rest), number(with_bound.means.back()),

@@ -103,8 +103,8 @@ inline std::vector<double> mirror_step(std::span<const double> costs, LpExponent
   return LpBall{p, Radius{length}}.minimize_linear(costs);
 }
 
-/// One phase from `start`, which is in the domain; returns its result. The releaser is asked for plan(phase, multiplier), of batches of the
-/// phase's records. \pre data.has_labels(), with a label and a row for each place of the phase.
+/// Runs one phase from `start`, which is in the domain. The releaser must hold plan(phase, multiplier) for batches of the records of the phase.
+/// \return the result of the phase. \pre data.has_labels(), with a label and a row for each place of the phase.
 /// \complexity O(T (values of a batch + features)) time.
 inline std::vector<double> local_mirror_descent_phase(const Dataset& data, ObjectiveRef objective, const LocalMirrorDescentOptions& options,
                                                       const LocalPhase& phase, NoiseMultiplier multiplier, std::span<const double> start,

@@ -231,16 +231,13 @@ int page(std::span<char* const> arguments) {
   if (horizons.empty()) horizons = {1000, 10'000, 100'000, 1'000'000};
   fmt::print("{}", heading("Private bandits of a generalised linear model", "research/scripts/experiment logistic_bandit"));
   fmt::print(
-      "Algorithm 3 of Han, Liang, Liang, Wang, Yao, Zhang, *On Private Online Convex Optimization*, with rewards 0 and 1 of a logistic model, which its\n"
-      "Assumption 4.4 allows: `LinearBandit` with the logistic loss, on buffered Gaussian prefix sums, (1, 1/T) joint differential privacy under\n"
-      "replace-one, each run charged to a ledger of its own and audited; mean (deviation) over seeds 1 to {}. The instance is ours:\n"
-      "contexts (1, u) / sqrt(5), u uniform on [-1, 1]^4, and three arms of the scores (u_1 + u_2) / 2, its negative, and -1. The first two are each best\n"
-      "for half of the users, the third is at least h_sub = 1 below the best one for all. Regret is in means of rewards; an arm at random loses {:.4f} a\n"
-      "user. Arms that are not pulled get (0, zeta(0)): the gradient at a context of zeros is 0 for every loss of a score, so their blocks of the\n"
-      "push are 0, and the charge is that of the linear model.\n\n"
-      "Parameters are functions of T alone: a warm-up of {} log^2 T users for each arm ({} log^2 T where it is long, which is more than all users at T =\n"
-      "1000), clip {}, step scale {}, an l_p ball with p = 1 + 1 / log 5 and radius {}. The clip was chosen among 1.5, 0.3 and 0.1 by runs of the seeds 1000 to\n"
-      "1002 up to T = 10^5. *Preselected*: arms whose score after the warm-up is h_sub / 2 or more below the best one are left out.\n\n",
+      "[[HLL22]](../bibliography.md), Algorithm 3, with rewards 0 and 1 of a logistic model (Assumption 4.4): `LinearBandit` with the logistic loss on\n"
+      "buffered Gaussian prefix sums.\n"
+      "(1, 1/T) joint differential privacy under replace-one, each run charged and audited; mean (deviation) over seeds 1 to {}.\n"
+      "Contexts (1, u) / sqrt(5), u uniform on [-1, 1]^4; three arms of scores (u_1 + u_2) / 2, its negative, and -1, at least h_sub = 1 below the\n"
+      "best. Regret is in means of rewards; a random arm loses {:.4f} a user. Warm-up of {} log^2 T users for each arm ({} log^2 T where it is long,\n"
+      "more than all users at T = 1000), clip {} (of 1.5, 0.3 and 0.1 on other seeds), step scale {}, l_p ball with p = 1 + 1 / log 5 and radius {}.\n"
+      "*Preselected*: without arms whose score after the warm-up is h_sub / 2 or more below the best one.\n\n",
       seeds, random_regret(), short_warm_up, long_warm_up, clip, step_scale, radius);
   Table table{{"method", "T", "regret", "per user", "over log^2 T", "over log^4 T", "audited epsilon"}};
   Table slopes{{"method", "T", "slope in log T", "slope in log log T"}};
@@ -258,12 +255,10 @@ int page(std::span<char* const> arguments) {
   }
   fmt::print(
       "{}\n## Against Theorem 4.3\n\n"
-      "The bound is log^2(d T) log^2 T / epsilon^2: at a fixed d it is of order log^4 T, so a regret within it has slopes in log log T of at most 4 in the\n"
-      "end.\n\n{}\n"
+      "The bound is log^2(d T) log^2 T / epsilon^2, at a fixed d of order log^4 T: a regret within it has slopes in log log T of at most 4 in the end.\n\n{}\n"
       "## The margin of the preselection\n\n"
-      "Line 13 of the algorithm compares *means*, zeta of scores, by h_sub / 2, and Assumption 4.1 gives h_sub as a gap of *scores*. A gap of scores is at\n"
-      "least 4 times the gap of the means it makes, the largest slope of zeta being 1/4. With the true parameters line 13 would leave out the third arm for\n"
-      "{:.4f} of the users, though its score is h_sub below for all of them; here scores are compared, and it would be all.\n",
+      "Line 13 compares *means* by h_sub / 2, Assumption 4.1 gives h_sub as a gap of *scores*, at least 4 times the gap of means. With the true\n"
+      "parameters, line 13 leaves out the third arm for {:.4f} of the users, the comparison of scores used here for all.\n",
       table.markdown(
           {.file = "logistic-bandit", .keep = R"(\| 1000000 \|)", .columns = {"method", "regret", "over log^2 T", "over log^4 T"}}),
       slopes.markdown({.file = "logistic-bandit-slopes", .keep = "to 1000000"}), left_out_by_means());

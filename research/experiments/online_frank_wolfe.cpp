@@ -203,10 +203,9 @@ void print_noise(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons
   }
   fmt::print(
       "## Noise of the paper\n\n"
-      "DP-TOFW on the binary tree of its Algorithm 5: plain Gaussian noise; generalized Gaussian noise in l_r (its Lemma 2.1), with clipping\n"
-      "in l_r and the r of least kappa; and the noise of its Theorem 3.1 with what it costs, where 1 was claimed. The radial law of its\n"
-      "Algorithm 4 is refused: noise of deviation sqrt(sigma) for its sigma and its bounds on this instance, as Gaussian noise, would cost\n"
-      "epsilon = {}.\n\n{}\n",
+      "DP-TOFW on the binary tree with Gaussian noise, generalized Gaussian noise in l_r (Lemma 2.1, the r of least kappa), and the noise of\n"
+      "Theorem 3.1, which claims 1.\n"
+      "The radial distribution of Algorithm 4 is refused: as Gaussian noise of deviation sqrt(sigma) it would cost epsilon = {}.\n\n{}\n",
       fmt::join(literal, ", "),
       table.markdown({.file = "online-frank-wolfe-noise",
                       .keep = R"(\| 10000 \|)",
@@ -235,9 +234,8 @@ void print_polyhedral(std::uint64_t seeds, const std::vector<std::uint64_t>& hor
   }
   fmt::print(
       "## The l1 ball\n\n"
-      "p = 1, which the paper's table has not: vertices chosen privately, DP-POFW (its Algorithm 2, calibrated by zero-concentration), beside\n"
-      "DP-TOFW on sums with the rule above; {} seeds. The clip of the choices is T^(1/4) / (10 d) in l-infinity. Every choice after a record\n"
-      "is charged for it, so that choices see the data through much noise until T is in the hundred thousands.\n\n{}",
+      "p = 1: DP-POFW (Algorithm 2, privately chosen vertices, calibrated by zero-concentration, clip T^(1/4) / (10 d) in l-infinity) and DP-TOFW;\n"
+      "{} seeds. Every choice after a record is charged for it, so the choices are very noisy until T is in the hundred thousands.\n\n{}",
       seeds,
       table.markdown({.file = "online-frank-wolfe-l1",
                       .keep = R"(\| 100000 \|)",
@@ -289,20 +287,17 @@ std::vector<std::string> row_of(const Printed& row, const std::vector<Summary>& 
 int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
   fmt::print("{}", heading("Streaming Frank-Wolfe, linear regression in l_p geometry", "research/scripts/experiment online_frank_wolfe"));
   fmt::print(
-      "Table 5.1 of Han, Liang, Liang, Wang, Yao, Zhang, *On Private Online Convex Optimization*: T records of d coordinates, (1, 1/T)-DP\n"
-      "under replace-one. *buffered* and *tree* are the paper's DP-TOFW (its Algorithms 1 and 5; \"OFW\" in its table) with honest noise, on\n"
-      "the buffered Toeplitz factorization in place of the binary tree, and on the tree; *NoisySFW* is Algorithm 3 of Bassily, Guzman and\n"
-      "Nandi and *NoisySGD* Algorithm 2 of Bassily, Feldman, Guzman and Talwar, the paper's baselines for p = 1.5 and p = infinity, here on\n"
-      "disjoint batches in a public order; *gradient descent* reads all records at each of 30 steps. SubOpt = (loss(w) - loss(theta)) /\n"
-      "(loss(0) - loss(theta)) on 10,000 fresh rows: mean (deviation) over seeds 1 .. {}. `research/experiments/online_frank_wolfe.cpp` defines\n"
-      "everything. All coordinates of theta are equal here: the paper draws them from a normal law, but the losses that its table implies\n"
-      "are those of equal ones.\n\n"
-      "One public rule for all cells: step scale s = 1/4 + d / (2 sqrt(T)), clip C = T^(1/4) d^(1/p - 3/2) / 4 for gradients of half the\n"
-      "loss. It is a formula for what was good on these very instances, beginning with the best of s = 0.1, 0.25, 0.5, 1 and of four clips;\n"
-      "no list was kept of all that was tried, and no other instances were held out. Clip and steps of NoisySFW, NoisySGD and gradient\n"
-      "descent (`offline_clip`, `offline_step` and a step scale of 0.15) are the best of some that were tried by hand, four seeds of these\n"
-      "instances at T = 1000 and 10000. A private run would have to pay for either choice; the paper's figures, too, are each method's best\n"
-      "over a grid of learning rates.\n\n",
+      "[[HLL22]](../bibliography.md), Table 5.1: T records of d coordinates, (1, 1/T)-DP under replace-one.\n"
+      "SubOpt = (loss(w) - loss(theta)) / (loss(0) - loss(theta)) on 10,000 fresh rows: mean (deviation) over seeds 1 .. {}.\n"
+      "\n"
+      "* *buffered*, *tree*: the paper's DP-TOFW with honest noise, on the buffered Toeplitz factorization or the tree; *no noise*: on exact sums.\n"
+      "* *NoisySFW* ([BGN21], Algorithm 3), *NoisySGD* ([BFGT20], Algorithm 2): on disjoint batches; *gradient descent*: 30 steps on all records.\n"
+      "* *printed*: the paper's figure for DP-TOFW, whose noise is not (1, 1/T)-DP (standard deviation sqrt(sigma) where the proof needs sigma).\n"
+      "* *printed baseline*: the paper's NoisySFW for p = 1.5, its NoisySGD for p = infinity.\n"
+      "\n"
+      "All coordinates of theta are equal, as the losses in the paper's table imply.\n"
+      "Step scale s = 1/4 + d / (2 sqrt(T)) and clip C = T^(1/4) d^(1/p - 3/2) / 4 (gradients of half the loss) in all cells.\n"
+      "This rule, and the clips and steps of the other methods, were tuned on these instances without privacy cost.\n\n",
       seeds);
   Table table{{"p", "d", "T", "printed", "buffered", "tree", "no noise", "printed baseline", "NoisySFW", "NoisySGD", "gradient descent"}};
   Table costs{{"p", "d", "T", "audited epsilon: buffered", "epsilon: tree", "epsilon: NoisySFW", "epsilon: NoisySGD",
@@ -327,14 +322,11 @@ int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
                                      .keep = R"(\| (5|20) \| 10000 \|)",
                                      .columns = {"p", "d", "T", "printed", "buffered", "no noise", "NoisySGD"}}));
   fmt::print(
-      "*printed*: the paper's figure for DP-TOFW, whose noise is not (1, 1/T)-DP (its radial law has the standard deviation\n"
-      "sqrt(sigma) where the proof needs sigma). *no noise*: the same method on exact sums. *printed baseline*: the paper's NoisySFW for\n"
-      "p = 1.5, its NoisySGD for p = infinity. NoisySFW, NoisySGD and gradient descent read the data as a whole; the streaming methods\n"
-      "show a private point after every record, and are not better than offline ones.\n\n"
+      "Streaming methods release a point after every record and are not better than the other three, which read the data as a whole.\n\n"
       "The buffered factorization is below the printed figure (below 2.5 times it for p = 1.5, d = 5) in {} of {} cells.\n\n"
-      "## What it cost\n\n"
-      "Audited epsilon at delta = 1/T, from the ledger of each run, the largest over seeds; processor milliseconds of one run, tables of\n"
-      "the sampler included, the least over seeds.\n\n{}\n",
+      "## Cost\n"
+      "\n"
+      "Audited epsilon at delta = 1/T (the largest over seeds), and processor milliseconds of one run (the least over seeds).\n\n{}\n",
       met, cells, costs.markdown({.file = "online-frank-wolfe-costs"}));
   std::vector<std::uint64_t> ends{horizons.front()};
   if (horizons.size() > 1) ends.push_back(horizons.back());

@@ -281,7 +281,7 @@ std::vector<Method> methods_for(const Setting<O>& setting) {
   const Count features{setting.dimension};
   const std::vector<double> zero(setting.dimension, 0.0);
   const L2Ball ball{Radius{setting.radius}};
-  const optimizers::Diameter diameter{2 * setting.radius};
+  const optimizers::DomainDiameter diameter{2 * setting.radius};
   const auto t = static_cast<double>(setting.steps);
 
   const OnlineToBatchOptions plain{.steps = steps, .scale = FixedScale{ClippingNorm{setting.clip}}};
@@ -503,7 +503,8 @@ void report_real_data(std::uint64_t seeds) {
     return;
   }
   fmt::print(
-      "## Real data\n\nAccuracy on records held out; seeds order the records. Weights in the ball of radius 20, the best of 5, 10, 20, 50 and 100 on these\nvery data: a choice that a private run would have to pay for.\n\n");
+      "## Real data\n\nAccuracy on held-out records; seeds order the records. The radius of the weights, 20, is the best of 5, 10, 20, 50 and 100 on these data,\n"
+      "without privacy cost.\n\n");
   Table data{{"data", "seeds", "records", "features with the constant one", "held out", "more frequent class"}};
   const std::string path{folder};
   const Rows training = read_ijcnn1(path + "/ijcnn1.trn.bz2");
@@ -524,19 +525,19 @@ int run(std::uint64_t seeds, const std::vector<std::size_t>& chosen) {
   const std::uint64_t fewer = (seeds + 2) / 3;
   fmt::print("{}", heading("Private online-to-batch", "research/scripts/experiment online_to_batch"));
   fmt::print(
-      "Means (deviations) over seeds 1 .. {}, for real data 1 .. {}; `research/experiments/online_to_batch.cpp` defines everything. Gap: loss(w) -\n"
-      "loss(best) on 20,000 fresh records. Every row but the first two is Differentially-Private Online-to-Batch, Algorithm 1 of Zhang, Tran,\n"
-      "Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses*, which has no tables or figures: the instances are ours. *printed\n"
-      "noise* is that of its formula (6), for epsilon = 1: its audited epsilon says how much of the budget it wastes. *following scale* takes\n"
-      "its noise from the released iterates (tree); with G and H true nothing is clipped, *clipped* takes the clip for G and a tenth of H. The\n"
-      "others clip gradient differences at 0.5 (logistic) or 1 (least squares) and use the buffered factorization. *optimistic* is its Section\n"
-      "3, *strongly convex* its Section 4; *coin betting, k = 3* has the regularisers of Section 5 and a tree; *pure* is (1, 0)-DP by K-norm\n"
-      "nodes, its Appendix C.2.\n\n"
-      "What was chosen by looking: clip and step of DP-SGD and DP-FTRL are the best of 18 settings each (three clips, six steps) on instances\n"
-      "0, 1, 2 and 6, the first three and the seventh below, with seeds that were not written down; that is an advantage over the other rows,\n"
-      "which one rule serves, the best of 6 on the same four instances: steps no longer than those of gradients of a tenth of the clip.\n\n",
+      "[[ZTC22]](../bibliography.md), Algorithm 1, on instances of `research/experiments/online_to_batch.cpp`; the first two rows are other methods.\n"
+      "Gap: loss(w) - loss(best) on 20,000 fresh records, mean (deviation) over seeds 1 .. {}, for real data 1 .. {}.\n"
+      "\n"
+      "* *printed noise*: by the paper's formula (6), for epsilon = 1; its audited epsilon shows how much of the budget it wastes.\n"
+      "* *following scale*: noise from the released iterates (tree), with the true G and H unclipped; *clipped* takes the clip for G and a tenth of H.\n"
+      "  The others clip gradient differences at 0.5 (logistic) or 1 (least squares) and use the buffered factorization.\n"
+      "* *optimistic*, *strongly convex*: Sections 3 and 4. *coin betting, k = 3*: regularizers of Section 5, on a tree.\n"
+      "* *pure*: (1, 0)-DP by K-norm nodes, Appendix C.2.\n"
+      "\n"
+      "Clip and step of DP-SGD and DP-FTRL are the best of 18 settings on instances 0, 1, 2 and 6; the other rows share one rule, the best of 6 on\n"
+      "the same instances.\n\n",
       seeds, fewer);
-  fmt::print("## Instances\n\n*Aim*: what the gap of subgradient descent, optimistic and strongly convex must be at most.\n\n");
+  fmt::print("## Instances\n\n*Aim*: the largest permitted gap of subgradient descent, optimistic and strongly convex.\n\n");
   Table instances{{"instance", "gap of the zero vector", "aim"}};
   for (const std::size_t index : chosen) {
     if (index >= cells.size()) continue;

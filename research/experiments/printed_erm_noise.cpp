@@ -178,10 +178,8 @@ std::string command_of(const Event& event) {
 void print_amplified() {
   fmt::print(
       "## Without the bound on epsilon: Remark 4.1 and Appendix B.1\n\n"
-      "Theorem 4.1 holds for epsilon up to c_1 T m / n^2, here 1.9e-6 c_1. Remark 4.1 frees it by a factor ln(T / delta) on sigma, Appendix B.1 by one\n"
-      "on sigma^2, where T counts the queries, T m, and G stands for G^2. DP-SVRG as above, c = 1, delta = 1e-3, differences of 4 G: *factor* on\n"
-      "sigma; what the differences alone cost; what the T m full gradients cost alone with the same noise; and the least c at which the\n"
-      "differences keep the claim.\n\n");
+      "Theorem 4.1 holds for epsilon up to c_1 T m / n^2, here 1.9e-6 c_1. Without this bound, sigma grows by the *factor* ln(T / delta) (Remark 4.1) or\n"
+      "its root (Appendix B.1), where T is the number of queries T m and G stands for G^2. DP-SVRG, c = 1, delta = 1e-3, differences of 4 G.\n\n");
   Table table{{"amplified by", "claimed epsilon", "factor", "true epsilon, differences alone", "true delta", "verdict",
                "true epsilon, full gradients alone", "least c"}};
   for (const double epsilon : {0.2, 0.5, 1.0}) {
@@ -191,10 +189,8 @@ void print_amplified() {
   }
   const double step = 200'000 * 0.2 / std::sqrt(75'000 * std::log(1e3));
   fmt::print(
-      "{}\nThe proof amplifies by Lemma B.1, 2 gamma epsilon' for a sample of a share gamma, which is true of epsilon' up to 1: e^x - 1 is at most 2 x\n"
-      "there. It needs it at epsilon' = n epsilon / sqrt(T m ln(1/delta)) = {:.1f} (claim 0.2), where sampling one of n leaves ln(1 + (e^epsilon' - 1) / n) = {:.1f}, not\n"
-      "{:.5f}. And the sampled query is not all of a release: the full gradient in it is that of all records. What it costs stands in the column beside, where\n"
-      "every one of the T m steps is charged for it.\n\n",
+      "{}\nThe proof uses Lemma B.1 (amplification to 2 gamma epsilon' by a sampling share gamma, for epsilon' up to 1) at epsilon' = {:.1f} (claim 0.2),\n"
+      "where sampling one of n leaves ln(1 + (e^epsilon' - 1) / n) = {:.1f}, not {:.5f}. It also does not cover the full gradient in each release.\n\n",
       table.markdown({.file = "printed-erm-noise-amplified",
                       .keep = R"(\| (0\.2|1) \|)",
                       .columns = {"amplified by", "claimed epsilon", "true epsilon, differences alone", "verdict", "least c"}}),
@@ -205,11 +201,9 @@ int run() {
   fmt::print("{}",
              heading("Printed noise of private empirical risk minimization, audited", "research/scripts/experiment printed_erm_noise"));
   fmt::print(
-      "Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17], give sigma^2 = c G^2 (releases) log(1/delta) /\n"
-      "(n epsilon)^2 \"for some c\": Theorems 4.1, 4.3, 5.3 and 6.1 for DP-SVRG, DP-SVRG++, DP-AccMD and DP-GD, its Algorithms 1 to 4, and its\n"
-      "Figures 1 and 2 for the numbers of epochs and steps. Who implements a c makes a promise. Below is what an audit\n"
-      "says of it: n = 200,000, replace-one. *Verdict* is that of a ledger in which the run promised the claim.\n\n"
-      "## Full gradients: DP-GD, and DP-AccMD where both of its steps use the noisy gradient\n\n"
+      "[[WYX17]](../bibliography.md) gives sigma^2 = c G^2 (releases) log(1/delta) / (n epsilon)^2 \"for some c\" (Theorems 4.1, 4.3, 5.3, 6.1).\n"
+      "Values of c are audited for n = 200,000 under replace-one, with the epochs and steps of Figures 1 and 2; *verdict* is that of the audit.\n\n"
+      "## Full gradients: DP-GD, and DP-AccMD with the noisy gradient in both steps\n\n"
       "The least constant c that an audit accepts:\n\n");
   Table constants{{"delta", "epsilon 0.1", "0.5", "1", "4", "8"}};
   for (const double delta : {1e-3, 1e-5, 1e-7}) constants.add(constants_row(delta));
@@ -226,9 +220,9 @@ int run() {
   }
   fmt::print(
       "## DP-SVRG (T = 15, m = 5000: 75,000 steps) and DP-SVRG++ (T = 15, m = 10: 655,340 steps, twice what its formula counts)\n\n"
-      "*Difference*: how far one record moves a sampled difference, 4 G in general and 2 G for generalized linear models. The column *differences alone*\n"
-      "charges nothing for the full gradients, as if they were public; *everything* is an upper bound of what the algorithm costs. delta = 1e-3. A record\n"
-      "that is drawn is seen: 1 - (1 - 1/n)^75000 = 0.313, and 0.962 for DP-SVRG++.\n\n");
+      "*Difference*: how far one record moves a sampled difference (4 G, or 2 G for generalized linear models); delta = 1e-3.\n"
+      "*Differences alone* treats the full gradients as public; *everything* is an upper bound on the whole cost.\n"
+      "A record is drawn with probability 1 - (1 - 1/n)^75000 = 0.313, and 0.962 for DP-SVRG++.\n\n");
   Table reduced{{"algorithm", "c", "difference", "claimed epsilon", "true epsilon, differences alone", "epsilon of everything, at most",
                  "true delta, differences alone", "delta of everything, at most", "verdict"}};
   for (const double c : {1.0, 2.0, 5.0, 10.0}) {
@@ -245,8 +239,8 @@ int run() {
   fmt::print("## By the command\n\nThe first row of each algorithm:\n\n");
   for (const auto& event : first_events()) fmt::print("{}", command_of(event));
   fmt::print(
-      "\n`tests/papers/printed_erm_noise_test` plants the printed algorithms and attacks them: on a worst pair of 1,000 records, at c = 1 and a claim of\n"
-      "(1, 1e-3), the runs themselves prove a delta above 0.05; the same attack proves nothing against honest noise.\n");
+      "\n`tests/papers/printed_erm_noise_test`: on a worst pair of 1,000 records, at c = 1 and a claim of (1, 1e-3), an attack proves a delta above\n"
+      "0.05, and nothing against honest noise.\n");
   return 0;
 }
 

@@ -225,11 +225,11 @@ int page(std::span<char* const> arguments) {
     tables[row.lambda > 0 ? 0 : 1].add(std::move(cells));
   }
   fmt::print(
-      "Tables 1 and 2 of Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17], for the methods that are\n"
-      "here: the bound as the table has it, without constants, logarithms of delta, and mu; the gap measured and what it is over the bound,\n"
-      "at two n; gradients of one record that were evaluated, over n. Table 3 is [high-dimension](high-dimension.md). The instance is ours:\n"
-      "logistic loss, x on the unit sphere of R^10. (1, 1e-3)-DP under zero-out, exact calibration, each run charged and audited; mean\n"
-      "(deviation) over seeds 1 to {}. Steps, epochs and batches are those of [empirical-risk](empirical-risk.md), for both n.\n\n"
+      "[[WYX17]](../bibliography.md), Tables 1 and 2; Table 3 is\n"
+      "[high-dimension](high-dimension.md). Columns: the printed bound without constants, logarithms of delta, and mu; the measured gap and its\n"
+      "ratio to the bound at two n; evaluated gradients of one record, over n.\n"
+      "Logistic loss, x on the unit sphere of R^10, (1, 1e-3)-DP under zero-out, exact calibration, each run charged and audited; mean (deviation)\n"
+      "over seeds 1 to {}. Steps, epochs and batches are those of [empirical-risk](empirical-risk.md), for both n.\n\n"
       "## Table 1: lambda = 0.01\n\n{}\n## Table 2: convex\n\n{}",
       seeds, tables[0].markdown(), tables[1].markdown());
   return 0;

@@ -311,14 +311,12 @@ BasePolytope<GraphicMatroid> spanning_trees() {
 int run(const Plan& plan) {
   fmt::print("{}", heading("Bandit convex optimization without projections", "research/scripts/experiment projection_free_bandit"));
   fmt::print(
-      "PrivateBandit, Algorithm 1 of Ene, Nguyen, Vladu, *Projection-Free Bandit Optimization with Privacy Guarantees*, which has no tables\n"
-      "or figures: the instances are ours. Regret per step, mean (standard deviation) over {} seeds. Losses |<a_t, x - x*>|, a_t uniform on\n"
-      "the unit sphere; regret is against x*, whose losses are 0. epsilon = 1 under replace-one of a loss function, with delta = 1/T for\n"
-      "Gaussian noise and 0 for the others; the audited epsilon is the largest over seeds and horizons, at that delta. *tree* is the paper's\n"
-      "aggregation (its Algorithms 3 to 5) with exact calibration, *buffered* a factorization in its place; *printed* has the noise of the\n"
-      "paper's own formulas. The slope is that of log regret over log T, by least squares; the paper's bound has slope 3/4. Seconds are for one\n"
-      "run of the longest horizon, calibration, ledger and audit included. Parameters are those of line 1 of Algorithm 1, with losses clipped\n"
-      "to [0, L (D + zeta)]; inside the domain those of `options_inside`. Nothing is tuned on these instances.\n\n",
+      "[[ENV21]](../bibliography.md), Algorithm 1, PrivateBandit: regret per step, mean (standard deviation) over {} seeds.\n"
+      "Losses |<a_t, x - x*>|, a_t uniform on the unit sphere; regret is against x*, whose losses are 0.\n"
+      "epsilon = 1 under replace-one of a loss function, with delta = 1/T for Gaussian noise and 0 otherwise; the audited epsilon is the largest.\n"
+      "*tree* is the paper's aggregation (Algorithms 3 to 5) with exact calibration, *buffered* a factorization, *printed* the paper's noise.\n"
+      "The slope is that of log regret over log T, by least squares; the paper's bound has 3/4. Seconds are for one run of the longest horizon.\n"
+      "Parameters are those of line 1 of Algorithm 1 (losses clipped to [0, L (D + zeta)]), inside the domain `options_inside`; nothing is tuned.\n\n",
       plan.seeds);
   table("Simplex, n = 5", simplex, 5, QueryRegion::around, plan);
   table("Simplex, n = 20", simplex, 20, QueryRegion::around, plan);

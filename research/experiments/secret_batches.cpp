@@ -110,10 +110,9 @@ std::string noise_cell(const Passes& passes, double epsilon) {
 int run(std::uint64_t seeds, const std::vector<std::string>& names) {
   fmt::print("{}", heading("Allocated batches against Poisson batches", "research/scripts/experiment secret_batches"));
   fmt::print(
-      "DP-SGD, (epsilon, 1e-5)-DP under zero-out. *allocated*: each record is dealt to one of the t batches of an epoch by a draw of its own;\n"
-      "*Poisson*: it joins each of as many batches by a coin of rate 1 / t. Batches have the same expected size, n / t.\n"
-      "`research/experiments/secret_batches.cpp` defines everything.\n\n"
-      "## The least noise multiplier, allocated and Poisson\n\n");
+      "DP-SGD, (epsilon, 1e-5)-DP under zero-out, with batches of expected size n / t (`research/experiments/secret_batches.cpp`).\n"
+      "*allocated*: each record is assigned to one random batch of the t batches of an epoch; *Poisson*: it joins each batch with probability 1 / t.\n\n"
+      "## Least noise multiplier\n\n");
   Table noise{{"passes", "epsilon = 0.5", "1", "2"}};
   for (const Passes& passes : all_passes) {
     std::vector<std::string> row{passes.said()};

@@ -201,13 +201,12 @@ int page(std::span<char* const> arguments) {
     table.add(std::move(row));
   }
   fmt::print(
-      "Section 5 of Zhang, Tran, Cutkosky, *Differentially Private Online-to-Batch for Smooth Losses* [ZTC22]: a start x_0 that is given, and\n"
-      "Theorem 11, whose bound falls with the distance of x_0 from the best point. The instance is ours: least squares, T = 10,000, d = 10,\n"
-      "weights in the ball of radius 4, (1, 1e-6)-DP under replace-one, each run charged and audited; gap, mean (deviation) over seeds 1 to\n"
-      "{}. Options are those of [online-to-batch](online-to-batch.md), fixed before; *pull* is on the regularisers xi_t and nu_t of Theorem 10,\n"
-      "whose constant the paper leaves open. Coordinates are shifted by x_0, which is public: the charge is the same from every start.\nRows of a stronger pull were added after a first look.\n\n{}\n"
-      "At this budget the distance hardly shows: the learners reach the noise from every start, and the pull that would keep a good start\n"
-      "good is too weak beside it up to 100 times.\n",
+      "[[ZTC22]](../bibliography.md), Section 5: a given public start x_0, and Theorem 11, whose bound falls with its distance from the best point.\n"
+      "Least squares, T = 10,000, d = 10, weights in the ball of radius 4, (1, 1e-6)-DP under replace-one, each run charged and audited; gap, mean\n"
+      "(deviation) over seeds 1 to {}. Options are those of [online-to-batch](online-to-batch.md); *pull* multiplies the regularizers xi_t and nu_t\n"
+      "of Theorem 10, whose constant the paper leaves open. Rows of a stronger pull were added after a first look.\n\n{}\n"
+      "At this budget the distance hardly matters: the learners reach the level of the noise from every start.\n"
+      "Up to 100 times, the pull is too weak against the noise to keep a good start good.\n",
       seeds, table.markdown());
   return 0;
 }

@@ -188,13 +188,11 @@ int page(std::span<char* const> arguments) {
     table.add(std::move(row));
   }
   fmt::print(
-      "PrivateBandit, Algorithm 1 of Ene, Nguyen, Vladu, *Projection-Free Bandit Optimization with Privacy Guarantees*, on a domain that the\n"
-      "paper names and has no experiment for: the base polytope of a submodular function, by a value oracle and the greedy rule\n"
-      "(`SubmodularPolytope`). The instance is ours: 8 elements of which each covers three of 8 weighted places, f the weight covered; found\n"
-      "submodular on all of its sets; l2 diameter at most {:.4f}. Losses |<a_t, x - x*>| as on [its page](projection-free-bandit.md). Regret\n"
-      "per step, mean (deviation) over {} seeds; epsilon = 1 under replace-one, delta = 1/T for Gaussian noise and 0 for K-norm noise, audited.\n"
-      "The slope is that of log regret over log T, by least squares; the paper's bound has 3/4. Parameters are those of line 1 of the\n"
-      "algorithm; nothing is tuned.\n\n{}",
+      "[[ENV21]](../bibliography.md), Algorithm 1, PrivateBandit, on the base polytope of a\n"
+      "submodular function, by a value oracle and the greedy rule (`SubmodularPolytope`).\n"
+      "8 elements each cover three of 8 weighted places, f is the weight covered (checked to be submodular on all sets), l2 diameter at most {:.4f}.\n"
+      "Losses and slopes are as in [projection-free-bandit](projection-free-bandit.md): regret per step, mean (deviation) over {} seeds.\n"
+      "epsilon = 1 under replace-one, delta = 1/T for Gaussian noise and 0 for K-norm noise, audited; parameters of line 1, nothing tuned.\n\n{}",
       polytope().diameter(Norm::l2, elements), seeds, table.markdown());
   return 0;
 }

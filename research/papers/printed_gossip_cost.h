@@ -9,7 +9,7 @@ namespace surety::papers {
 
 /// The cost of the *printed* Algorithm 2 over its claim: the largest over rounds t of 1 + phi a_t + phi^2 a_t a_{t+1} + ..., up to the last
 /// round; exact for Laplace noise where no projection binds, within a relative 2^-40. e for a_t = 1 / (phi t). O(rounds).
-/// \source docs/proofs/frank-wolfe.md#printed.
+/// \source docs/proofs/gossip.md#printed.
 [[nodiscard]] double printed_minibatch_factor(const optimizers::StepRule& step, optimizers::Regularization phi, std::uint64_t rounds);
 
 }  // namespace surety::papers

@@ -6,7 +6,7 @@
 //
 // and M of a composition is the product of the parts' M. The integrand is analytic and falls off like a Gaussian, so that some
 // 50 points of the trapezoid rule give 12 digits of delta, however small delta is: s is the saddle point, and every error is
-// relative to the answer. It is independent of the grid of `privacy_loss`; the two must overlap wherever both answer.
+// relative to the answer. It is independent of the PLD accountant; the two must overlap wherever both answer.
 //
 // It knows Gaussian releases, Poisson-sampled batches of them, and discrete Gaussian releases of several kinds, repeated and composed, also of different
 // parameters. The pair

@@ -7,7 +7,7 @@
 //     delta(epsilon)  <=  sum over k of P(K = k) delta_G(mu_k; epsilon)                  who is told K knows no less
 //
 // and the upper bound comes as near to the lower one as the noise is small: docs/proofs/participation.md. Where the noise hides the
-// record, privacy_loss is the accountant to ask; where it does not, losses of 10^5 fit no grid, and these sums have some ten terms.
+// record, use the PLD accountant; where it does not, losses of 10^5 fit no grid, and these sums have some ten terms.
 #pragma once
 
 #include <optional>

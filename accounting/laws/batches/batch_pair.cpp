@@ -94,7 +94,7 @@ long double q_mass(const std::vector<Outcomes::Outcome>& outcomes) {
 
 /// log(1 - rate + rate e^loss), within `units_of_mixed_loss`; the least of all where the loss is -infinity. Where the sum is near 1 or above, its
 /// distance from 1 has its own digits; where it is small, it is added up of two terms that are not negative. \pre 0 < rate < 1
-/// \source docs/proofs/privacy-loss.md#shared
+/// \source docs/proofs/batches.md#shared
 long double mixed_loss(long double loss, double rate) {
   constexpr long double largest_exponent = 11000;
   const long double q = rate;

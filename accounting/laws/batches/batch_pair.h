@@ -34,7 +34,7 @@ struct BatchPair {
 
 /// \pre the laws of all parts equal their own reverses, and are not mixed. A part without a lower law shows nothing from below.
 /// \complexity some 10^8 products in all: the step is such. Memory 12,000 outcomes.
-/// \source docs/proofs/privacy-loss.md#shared.
+/// \source docs/proofs/batches.md#shared.
 [[nodiscard]] BatchPair batch_pair(const Parts& parts, const BatchTerms& terms = {});
 
 /// The law of a batch of that rate: `remove`, `add`, `symmetric` or `revealed`, bounded from above or from below as `direction` is +1 or -1.
@@ -44,7 +44,7 @@ struct BatchPair {
 /// A pair that dominates every release whose curve is known by its divergences alone, and below it the Gaussian release of that rho, or nothing where
 /// rho is 0.
 /// \param end where the curve has no more digits, roughly. \param curve at least delta(epsilon) of each of them, at an epsilon.
-/// \pre end > 0, finite. \source docs/proofs/privacy-loss.md#shared.
+/// \pre end > 0, finite. \source docs/proofs/batches.md#shared.
 [[nodiscard]] ReleaseLaws divergence_part(double rho, double end, const std::function<double(double)>& curve);
 
 /// That end, of a divergence of at most `divergence` at one order above 1, or of at most rho a at every order a.

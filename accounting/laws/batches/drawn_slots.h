@@ -1,4 +1,4 @@
-// In how many slots of a batch that is drawn with replacement a record is. docs/proofs/privacy-loss.md#with-replacement.
+// In how many slots of a batch that is drawn with replacement a record is. docs/proofs/batches.md#with-replacement.
 #pragma once
 
 #include <cstdint>

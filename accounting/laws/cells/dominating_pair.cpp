@@ -28,7 +28,7 @@ using namespace laws;
 
 // ---- bases: a coordinate x that rises with the loss, and the masses between two exact coordinates ----
 
-// Proved: docs/proofs/privacy-loss.md#opposite-laplace
+// Proved: docs/proofs/batches.md#opposite-laplace
 /// With c = 1 - q + q e^(-1/b): c e^(1/b), by which masses exceed those of Laplace noise of scale b / 2, and r = q e^(-1/b) / c.
 struct OppositeLaplaceTerms {
   Ball mass;

@@ -1,6 +1,6 @@
-// Dominating pairs, cut into cells of a grid of privacy losses: the raw material of the privacy_loss accountant.
+// Dominating pairs, cut into cells of a grid of privacy losses: the raw material of the PLD accountant.
 //
-// Everything here is a number with a proved bound on its error; docs/proofs/privacy-loss.md derives the bounds.
+// Everything here is a number with a proved bound on its error; docs/proofs/pld.md derives the bounds.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace surety::accounting {
 [[nodiscard]] LossCells cells(const LossLaw& law, double step, const Cut& cut);
 
 /// The law of OppositeLaplaceBase. Nothing where its losses are too large for its rate to have digits. \pre 0 < batch_rate < 1
-/// \source docs/proofs/privacy-loss.md#opposite-laplace
+/// \source docs/proofs/batches.md#opposite-laplace
 [[nodiscard]] std::optional<LossLaw> opposite_laplace(double scale, double batch_rate);
 
 /// The supremum of the loss; nothing where that is infinite.

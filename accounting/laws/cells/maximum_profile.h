@@ -15,7 +15,7 @@ using CellsOf = std::function<LossCells(const LossLaw& law, double step, const C
 /// e^epsilon. The mass at infinity, also that of the laws themselves, is in `cut_above`.
 /// \pre laws is not empty; step and cut as for `cells`.
 /// \complexity O(range / step) for each law.
-/// \source docs/proofs/privacy-loss.md#parallel.
+/// \source docs/proofs/pld.md#parallel.
 [[nodiscard]] LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut, const CellsOf& cells_of);
 
 }  // namespace surety::accounting

@@ -15,7 +15,7 @@
 namespace surety::accounting {
 namespace {
 
-// Proved: docs/proofs/privacy-loss.md#cells
+// Proved: docs/proofs/pld.md#cells
 /// What a sum of weights may lose to underflow.
 constexpr double tiny = 1e-300;
 

@@ -1,4 +1,4 @@
-// One privacy-loss law on a grid, tilted: what the privacy_loss accountant composes. docs/proofs/privacy-loss.md derives every error.
+// One privacy-loss law on a grid, tilted: what the PLD accountant composes. docs/proofs/pld.md derives every error.
 #pragma once
 
 #include <cstdint>

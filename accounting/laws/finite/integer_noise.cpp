@@ -20,7 +20,7 @@
 #include <surety/base/numbers/long_sum.h>
 #include <surety/base/text/error.h>
 
-// Proved: docs/proofs/privacy-loss.md#integer-noise
+// Proved: docs/proofs/pld.md#integer-noise
 namespace surety::accounting::laws {
 namespace {
 

@@ -31,7 +31,7 @@ inline constexpr double largest_integer_deviation = 0x1p16;
 
 /// The noise around `sensitivity` against the noise around 0. The pair is its own reverse, since the noise is symmetric. Nothing where the two distributions
 /// overlap too little. \pre a standard deviation of at most `largest_integer_deviation`.
-/// \complexity O(standard deviation) logarithms, at most 3 10^6. \source docs/proofs/privacy-loss.md#integer-noise
+/// \complexity O(standard deviation) logarithms, at most 3 10^6. \source docs/proofs/pld.md#integer-noise
 [[nodiscard]] std::optional<IntegerNoiseLaws> binomial_laws(Count flips, Count sensitivity, const IntegerNoiseTerms& terms = {});
 [[nodiscard]] std::optional<IntegerNoiseLaws> skellam_laws(PoissonMean mean, Count sensitivity, const IntegerNoiseTerms& terms = {});
 

@@ -1,4 +1,4 @@
-// Laws of the privacy loss, and their cells on a grid: the words in which the privacy_loss accountant speaks of pairs.
+// Laws of the privacy loss, and their cells on a grid: the words in which the PLD accountant speaks of pairs.
 //
 // Definitions:
 //   pair      two distributions P, Q of outcomes; the loss of an outcome is L = log dP/dQ, its ratio y = dQ/dP = e^-L

@@ -33,7 +33,7 @@ void PartsOfEvent::operator()(const Event::SampledWithoutReplacement& e) {
   sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
 }
 
-// Proved: docs/proofs/privacy-loss.md#with-replacement
+// Proved: docs/proofs/batches.md#with-replacement
 void PartsOfEvent::operator()(const Event::SampledWithReplacement& e) {
   const double n = static_cast<double>(e.records.value());
   if (static_cast<double>(e.batch_size.value()) > most_slots_on_average * n) {

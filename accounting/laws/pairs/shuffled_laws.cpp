@@ -15,7 +15,7 @@ namespace surety::accounting::laws {
 namespace {
 
 /// The losses at which the curve is evaluated. They are dense where it falls and become sparse towards the largest loss.
-/// \param is_slow whether a value takes tens of milliseconds
+/// \param is_slow whether a value takes several milliseconds
 std::vector<double> losses_of(const ShuffledCurve& curve, bool is_slow) {
   const int points = is_slow ? 100 : 180;
   constexpr double nothing_left = 1e-15;
@@ -105,7 +105,8 @@ ShuffledLaws shuffled_laws(const Event& event, bool from_above) {
   const LocalRandomizer randomizer = LocalRandomizer::of(event);
   const auto shared = shuffled_curve(event);
   const ShuffledCurve& curve = *shared;
-  const auto losses = losses_of(curve, randomizer.categories > 2);
+  constexpr std::uint64_t many_reports = std::uint64_t{1} << 25;
+  const auto losses = losses_of(curve, randomizer.categories > 2 || reports.value() > many_reports);
   std::vector<Corner> corners;
   // What is left beyond a value so small may as well be at the largest loss.
   constexpr long double nothing_left = 1e-40L;

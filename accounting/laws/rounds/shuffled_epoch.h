@@ -18,7 +18,7 @@ namespace surety::accounting {
 /// holds the record, so the last batch may be smaller.
 /// \pre multiplier > 0, batches >= 1.
 /// \complexity some 2 ms: 2000 thresholds in extended precision, whose rounding is counted.
-/// \source docs/proofs/privacy-loss.md#shuffled-epochs.
+/// \source docs/proofs/batches.md#shuffled-epochs.
 [[nodiscard]] AtomsBase largest_coordinate(double multiplier, std::uint64_t batches);
 
 /// The same of an epoch in which a record is in `participations` of the batches, its own. \pre 1 <= participations <= batches.

@@ -77,15 +77,15 @@ TEST(Best, SaysWhyAnAccountantHasNoOpinion) {
   EXPECT_NE(best.opinions.front().refusal.find("laplace(4)"), std::string::npos);
 }
 
-// A wider answer of the privacy-loss accountant beats the next accountant's by far.
+// A wider answer of the PLD accountant beats the next accountant's by far.
 TEST(Quick, IsWiderWhereMemoryDoesNotAllowTheWidthAskedFor) {
   const Event long_run = event("repeat(75000, without_replacement(200000, 100, gaussian(1.05)))", Adjacency::replace_one);
   constexpr double width = 1.6e-3;  // needs half a gigabyte
-  EXPECT_THROW(static_cast<void>(delta(PrivacyLoss{.width = width}, long_run, Epsilon{0.5})), Error);
+  EXPECT_THROW(static_cast<void>(delta(Pld{.width = width}, long_run, Epsilon{0.5})), Error);
   const Enclosure found = quick_delta(long_run, Epsilon{0.5}, Effort{.width = width});
   EXPECT_LT(found.upper, 0.5 * delta(Renyi{}, long_run, Epsilon{0.5}).upper);
   EXPECT_GT(found.lower, 0);
-  const Enclosure wide = delta(PrivacyLoss{.width = 0.05}, long_run, Epsilon{0.5});
+  const Enclosure wide = delta(Pld{.width = 0.05}, long_run, Epsilon{0.5});
   EXPECT_TRUE(overlap(found, wide));
 }
 
@@ -109,7 +109,7 @@ TEST(Best, IsTheSumOfLargestLossesAtDeltaZero) {
 TEST(Best, LeavesOutTheGridWhereDeltaIsBelowAllNumbers) {
   const auto found = best_delta(event("compose(discrete_gaussian(1e9, 1), discrete_gaussian(1.5e9, 1))"), Epsilon{1e-7});
   EXPECT_LE(found.value.upper, 1e-323);
-  const auto& grid = found.opinions.at(place_of<PrivacyLoss>);
+  const auto& grid = found.opinions.at(place_of<Pld>);
   EXPECT_FALSE(grid.value);
   EXPECT_NE(grid.refusal.find("left out"), std::string::npos) << grid.refusal;
 }
@@ -167,7 +167,7 @@ TEST(Best, KnowsASmallEpsilonAsAShareOfItself) {
     EXPECT_LT(found.value.upper, 0.2) << text;
     EXPECT_LE(found.value.width(), 1e-4 * found.value.upper) << text;
     // Nothing but narrower than what was said before.
-    EXPECT_TRUE(overlap(found.value, epsilon(PrivacyLoss{}, small, Delta{1e-6}))) << text;
+    EXPECT_TRUE(overlap(found.value, epsilon(Pld{}, small, Delta{1e-6}))) << text;
   }
   EXPECT_EQ(width_at(0.5, {.width = 1e-4}), 0.5e-4);
   EXPECT_EQ(width_at(0.5, {.width = 1e-6}), 1e-6);

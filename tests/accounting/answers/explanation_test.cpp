@@ -43,14 +43,14 @@ TEST(SecondOpinion, ThatWasLeftOutIsAskedForAnExplanation) {
   for (int i = 0; i < 66; ++i) text += fmt::format("{}poisson(0.01, gaussian({}))", i == 0 ? "" : ", ", 1 + 0.01 * i);
   const Event event = parse_event(text + ")", Adjacency::add_or_remove_one);
   const auto best = best_epsilon(event, Delta{1e-6});
-  const auto& left = best.opinions.at(place_of<PrivacyLoss>);
+  const auto& left = best.opinions.at(place_of<Pld>);
   ASSERT_FALSE(left.value) << "the grid is asked, and nothing is left out";
   if (second_opinion(best) == nullptr) {
     EXPECT_EQ(why_no_second_opinion(event, best), "none: privacy-loss would take long, and is asked by --explain");
   }
   const auto more = with_all_asked(event, Delta{1e-6}, {}, best);
-  ASSERT_TRUE(more.opinions.at(place_of<PrivacyLoss>).value);
-  EXPECT_TRUE(overlap(*more.opinions.at(place_of<PrivacyLoss>).value, best.value));
+  ASSERT_TRUE(more.opinions.at(place_of<Pld>).value);
+  EXPECT_TRUE(overlap(*more.opinions.at(place_of<Pld>).value, best.value));
   EXPECT_EQ(more.value, best.value);
   EXPECT_EQ(more.accountant, best.accountant);
 }

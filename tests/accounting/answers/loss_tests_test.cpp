@@ -254,14 +254,14 @@ TEST(LossTests, AreAskedWhereNobodyHasALowerEnd) {
 TEST(LossTests, SayHowNarrowAGridHasToBe) {
   const auto event = parse_event("gaussian(0.01)", Adjacency::zero_out);
   const auto of_grid = [](const Event& of, double width) {
-    return *opinion_of(place_of<PrivacyLoss>, of, Delta{1e-6}, {.width = width}, curves_of_all()).value;
+    return *opinion_of(place_of<Pld>, of, Delta{1e-6}, {.width = width}, curves_of_all()).value;
   };
   const auto usual = of_grid(event, Effort{}.width);
   EXPECT_LE(usual.width(), 1e-6 * usual.upper);
   EXPECT_LE(of_grid(event, Effort{}.width / 2).width(), Effort{}.width / 2);
   const auto shown = parse_event("compose(poisson(0.1, approx(1, 0.5)), gaussian(1e-9))", Adjacency::add_or_remove_one);
   EXPECT_EQ(of_grid(shown, Effort{}.width), (Enclosure{INFINITY, INFINITY}));
-  EXPECT_TRUE(why_not(place_of<PrivacyLoss>,
+  EXPECT_TRUE(why_not(place_of<Pld>,
                       parse_event("compose(users(2, allocated(9, 2, record_sum(3))), approx(1, 0.5))", Adjacency::replace_one),
                       curves_of_all()));
 }

@@ -225,6 +225,15 @@ TEST(LeastMu, IsInfiniteWhereDeltaIsNeverZero) {
   EXPECT_EQ(least_mu(zcdp(Rho{0.1}, adjacency)).upper, infinity);
 }
 
+TEST(LeastMu, AboveAFloorOfZeroIsTheLeastMu) {
+  for (const Event& event : {gaussian(NoiseMultiplier{2}, adjacency), laplace(1), approx(Epsilon{1}, Delta{1e-5}, adjacency)}) {
+    const auto everywhere = least_mu(event);
+    EXPECT_EQ(least_mu_above_floor(event, Delta{0}), everywhere) << describe(event);
+    const auto found = risk(event, {.floor = Delta{0}});
+    EXPECT_EQ(found.mu_above_floor, found.mu) << describe(event);
+  }
+}
+
 TEST(LeastMu, OfPartsIsAtMostTheirSum) {
   const Event both = compose({gaussian(NoiseMultiplier{2}, adjacency), laplace(1)});
   const double alone = least_mu(laplace(1)).upper;

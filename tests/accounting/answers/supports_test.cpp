@@ -61,7 +61,7 @@ TEST(Supports, NamesTheAccountantsInTheOrderInWhichTheyAreToldOf) {
 
 TEST(Supports, IsAskedOncePerAccountantButOnlyInAnotherOrder) {
   auto order = asking_order;
-  EXPECT_LT(std::find(order.begin(), order.end(), place_of<Participation>), std::find(order.begin(), order.end(), place_of<PrivacyLoss>));
+  EXPECT_LT(std::find(order.begin(), order.end(), place_of<Participation>), std::find(order.begin(), order.end(), place_of<Pld>));
   std::sort(order.begin(), order.end());
   for (AccountantPlace i = 0; i < accountants_asked; ++i) EXPECT_EQ(order[i], i);
 }
@@ -100,12 +100,12 @@ TEST(WhyNot, MakesNoLaw) {
     }
   }
   const auto batch = parse_event("truncated_poisson(0.01, 701, 60000, gaussian(1))", Adjacency::zero_out);
-  EXPECT_GT(polls_of([&] { static_cast<void>(delta(PrivacyLoss{.width = 0.1}, batch, Epsilon{1})); }), 100U);
+  EXPECT_GT(polls_of([&] { static_cast<void>(delta(Pld{.width = 0.1}, batch, Epsilon{1})); }), 100U);
 }
 
 TEST(WhyNot, NamesThePartThatIsRefused) {
   const auto event = [](const char* text) { return parse_event(text, Adjacency::replace_one); };
-  const auto of_grid = why_not(PrivacyLoss{}, event("compose(gaussian(2), repeat(3, zcdp(20000)), laplace(1))"));
+  const auto of_grid = why_not(Pld{}, event("compose(gaussian(2), repeat(3, zcdp(20000)), laplace(1))"));
   ASSERT_TRUE(of_grid);
   EXPECT_EQ(of_grid->part(), event("zcdp(20000)"));
   EXPECT_NE(of_grid->sentence().find("zcdp(20000)"), std::string::npos);

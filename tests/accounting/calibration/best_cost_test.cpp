@@ -126,12 +126,12 @@ TEST(QuickEpsilon, IsTheBestUpperBound) {
   EXPECT_LT(quick_epsilon(event, Delta{1e-6}).upper, 1.64);
 }
 
-TEST(PrivacyLossUpperOnly, IsAnUpperBoundAsNarrowAsTheWidth) {
+TEST(PldUpperOnly, IsAnUpperBoundAsNarrowAsTheWidth) {
   for (const auto* text : {"repeat(30, laplace(4))", "repeat(10, exponential(0.3))", "repeat(5, without_replacement(100, 5, gaussian(1)))",
                            "repeat(7, parallel(laplace(3), gaussian(2)))"}) {
     const Event event = parse_event(text, Adjacency::replace_one);
-    const PrivacyLoss both{};
-    const PrivacyLoss upper{.upper_only = true};
+    const Pld both{};
+    const Pld upper{.upper_only = true};
     const auto narrow = epsilon(both, event, Delta{1e-6});
     const auto above = epsilon(upper, event, Delta{1e-6});
     EXPECT_EQ(above.lower, 0) << text;
@@ -142,20 +142,20 @@ TEST(PrivacyLossUpperOnly, IsAnUpperBoundAsNarrowAsTheWidth) {
 }
 
 // A level far away is answered by a few coarse looks, each of them a bound; one nearby by as many as without it.
-TEST(PrivacyLossUpperOnly, IsOnTheSameSideOfALevelAsWithoutOne) {
+TEST(PldUpperOnly, IsOnTheSameSideOfALevelAsWithoutOne) {
   for (const auto* text : {"repeat(100, truncated_poisson(0.1, 130, 1000, gaussian(1)))", "repeat(7, parallel(laplace(3), gaussian(2)))"}) {
     const Event event = parse_event(text, Adjacency::add_or_remove_one);
-    const double fine = epsilon(PrivacyLoss{.upper_only = true}, event, Delta{1e-6}).upper;
-    const double delta_there = delta(PrivacyLoss{.upper_only = true}, event, Epsilon{fine}).upper;
+    const double fine = epsilon(Pld{.upper_only = true}, event, Delta{1e-6}).upper;
+    const double delta_there = delta(Pld{.upper_only = true}, event, Epsilon{fine}).upper;
     double coarsest = fine;
     for (const double share : {0.2, 0.9, 0.999, 1 - 1e-6, 1 + 1e-6, 1.001, 1.1, 5.0}) {
-      const PrivacyLoss compared{.upper_only = true, .level = share * fine};
+      const Pld compared{.upper_only = true, .level = share * fine};
       const double found = epsilon(compared, event, Delta{1e-6}).upper;
       EXPECT_GE(found, fine) << text << share;
       EXPECT_EQ(found <= share * fine, fine <= share * fine) << text << share;
       EXPECT_NEAR(found, fine, 1e-4 + 0.2 * std::abs(share - 1) * fine) << text << share;
       coarsest = std::max(coarsest, found);
-      const PrivacyLoss of_delta{.upper_only = true, .level = share * delta_there};
+      const Pld of_delta{.upper_only = true, .level = share * delta_there};
       const double delta_found = delta(of_delta, event, Epsilon{fine}).upper;
       EXPECT_GE(delta_found, delta_there) << text << share;
       EXPECT_EQ(delta_found <= share * delta_there, delta_there <= share * delta_there) << text << share;

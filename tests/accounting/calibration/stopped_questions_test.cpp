@@ -68,11 +68,11 @@ void expect_accountant_to_stop(const std::string& text, Adjacency adjacency = Ad
 TEST(StoppedQuestions, EveryAccountantThatTakesTimePolls) {
   expect_accountant_to_stop<Choices>("repeat(20, exponential(0.1))");
   expect_accountant_to_stop<Contour>("repeat(1000, poisson(0.01, gaussian(1)))");
-  expect_accountant_to_stop<PrivacyLoss>("compose(repeat(10, poisson(0.01, gaussian(1))), laplace(5))");
-  expect_accountant_to_stop<PrivacyLoss>("allocated(30, gaussian(1.5))");
-  expect_accountant_to_stop<PrivacyLoss>("allocated(12, record_sum(2))", Adjacency::replace_one);
-  expect_accountant_to_stop<PrivacyLoss>("repeat(3, shuffled(100, 10, gaussian(2)))", Adjacency::replace_one);
-  expect_accountant_to_stop<PrivacyLoss>("repeat(3, truncated_poisson(0.01, 20, 1000, gaussian(1)))", Adjacency::zero_out);
+  expect_accountant_to_stop<Pld>("compose(repeat(10, poisson(0.01, gaussian(1))), laplace(5))");
+  expect_accountant_to_stop<Pld>("allocated(30, gaussian(1.5))");
+  expect_accountant_to_stop<Pld>("allocated(12, record_sum(2))", Adjacency::replace_one);
+  expect_accountant_to_stop<Pld>("repeat(3, shuffled(100, 10, gaussian(2)))", Adjacency::replace_one);
+  expect_accountant_to_stop<Pld>("repeat(3, truncated_poisson(0.01, 20, 1000, gaussian(1)))", Adjacency::zero_out);
   expect_accountant_to_stop<Participation>("repeat(200, poisson(0.01, gaussian(0.1)))");
   expect_accountant_to_stop<Renyi>("repeat(100, poisson(0.01, gaussian(1)))");
   expect_accountant_to_stop<Tuning>("best_of(geometric_runs, 10, gaussian(2))");

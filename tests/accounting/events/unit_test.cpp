@@ -131,5 +131,60 @@ TEST(UnitOfPrivacy, HasANameThatCanBePrinted) {
   }
 }
 
+TEST(UnitOfPrivacy, MayBeACombinationOfColumns) {
+  const OwnerRule rule{.empty = EmptyUnit::each, .place = OwnerRule::Place{3, 4, {1}}};
+  const auto unit = unit_of_columns({"user", "day"}, Count{5}, rule);
+  EXPECT_EQ(unit.name(), "column user,day");
+  EXPECT_EQ(columns_of(unit), (std::vector<std::string>{"user", "day"}));
+  EXPECT_EQ(
+      describe(unit),
+      "one combination of user,day of at most 5 rows (names byte by byte, rows without one: each a unit, column 3 and 1 of 4 without a header)");
+  EXPECT_EQ(unit_from_json(nlohmann::json::parse(to_json(unit).dump())), unit);
+  EXPECT_EQ(difference(unit, unit_of_columns({"day", "user"}, Count{5}, rule)), "whose rows they are");
+  EXPECT_EQ(difference(unit, unit_of_columns({"user", "day"}, Count{5}, {.empty = EmptyUnit::each, .place = OwnerRule::Place{3, 4, {2}}})),
+            "the place of the column");
+  // As many places as columns, each within the file.
+  for (const auto& place :
+       {OwnerRule::Place{3, 4}, OwnerRule::Place{3, 4, {1, 2}}, OwnerRule::Place{3, 4, {5}}, OwnerRule::Place{3, 4, {0}}}) {
+    EXPECT_THROW(static_cast<void>(unit_of_columns({"user", "day"}, Count{5}, {.place = place})), Error);
+  }
+  EXPECT_THROW((UnitOfPrivacy{"user", Count{5}, {.place = OwnerRule::Place{1, 4, {2}}}}), Error);
+  const auto json = to_json(unit);
+  for (const auto* const further : {"[]", "[1,2,3]", "1", "[\"1\"]", "[1.5]"}) {
+    auto bad = json;
+    bad["place"]["further"] = nlohmann::json::parse(further);
+    EXPECT_THROW(static_cast<void>(unit_from_json(bad)), Error) << further;
+  }
+}
+
+// A ledger holds the name alone: other columns have another name, whatever they are called.
+TEST(UnitOfPrivacy, TellsColumnsApartByName) {
+  const std::vector<std::string> names{"a",     "row", "a,b", "column a",         "column row",     "column a,b",
+                                       "\"a\"", "a|b", " a",  "column \"a,b\",c", "column column a"};
+  std::set<std::string> known{std::string{UnitOfPrivacy::row}};
+  const auto require = [&](const std::vector<std::string>& columns) {
+    const auto unit = unit_of_columns(columns, Count{1});
+    EXPECT_EQ(columns_of(unit), columns) << unit.name();
+    EXPECT_TRUE(known.insert(unit.name()).second) << unit.name();
+  };
+  for (const auto& first : names) {
+    require({first});
+    for (const auto& second : names) {
+      if (second == first) continue;
+      require({first, second});
+      for (const auto& third : names) {
+        if (third != first && third != second) require({first, second, third});
+      }
+    }
+  }
+  EXPECT_TRUE(columns_of({}).empty());
+  const std::string longest(UnitOfPrivacy::longest_name, 'x');
+  require({longest, "day", "page"});
+  for (const auto& bad : std::vector<std::vector<std::string>>{
+           {}, {"a", "a"}, {"a", ""}, {"a", longest + "x"}, {"a", "b", "c", "d"}, {"a", "b\n"}, std::vector<std::string>(10, "a")}) {
+    EXPECT_THROW(static_cast<void>(unit_of_columns(bad, Count{1})), Error);
+  }
+}
+
 }  // namespace
 }  // namespace surety::unit_test

@@ -384,8 +384,8 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
     const auto room = budget.room_for(all_of("gaussian(50)"), event, 100000);
     ASSERT_GT(room, 5U) << text;
     const auto all = compose({repeat(Count{room}, event), event_of("gaussian(50)", under)});
-    EXPECT_LE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 1) << text;
-    EXPECT_GE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 0.8) << text << ": much is left unused";
+    EXPECT_LE(epsilon(Pld{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 1) << text;
+    EXPECT_GE(epsilon(Pld{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 0.8) << text << ": much is left unused";
   }
   EXPECT_THROW(static_cast<void>(budget.admits(all_of("users(2, allocated(9, 2, gaussian(9)))", under))), Error);
 }
@@ -399,7 +399,7 @@ TEST(RenyiFilter, TakesEpochsOfReplacedRecordsAndOfSeveralParticipations) {
     const auto room = budget.room_for(all_of("gaussian(50)", under), event, 100000);
     ASSERT_GT(room, 5U) << text;
     const auto all = compose({repeat(Count{room}, event), event_of("gaussian(50)", under)});
-    const auto spent = epsilon(PrivacyLoss{.width = 1e-2, .upper_only = true}, all, Delta{1e-6}).upper;
+    const auto spent = epsilon(Pld{.width = 1e-2, .upper_only = true}, all, Delta{1e-6}).upper;
     EXPECT_LE(spent, 1) << text;
     EXPECT_GE(spent, 0.8) << text << ": much is left unused";
   }

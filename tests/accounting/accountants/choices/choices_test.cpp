@@ -101,7 +101,7 @@ TEST(Choices, HoldTheValuesThatOtherProgramsFound) {
     EXPECT_LE(found.lower, c.high) << c.event;
     EXPECT_GE(found.upper, c.low) << c.event;
     // The best that one t for all choices can do is a lower bound, and so is nothing that is above.
-    const auto loose = epsilon(PrivacyLoss{.width = 1e-2}, event_of(c.event), Delta{c.delta});
+    const auto loose = epsilon(Pld{.width = 1e-2}, event_of(c.event), Delta{c.delta});
     EXPECT_TRUE(overlap(found, loose)) << c.event;
     EXPECT_LT(found.upper, epsilon(Renyi{}, event_of(c.event), Delta{c.delta}).upper) << c.event;
   }

@@ -249,12 +249,12 @@ TEST(Schedule, AgreesWithTheGridAndIsNarrower) {
     }
     const Event schedule = steps == 1 ? events[0] : compose(events);
     const auto answer = epsilon(Contour{}, schedule, Delta{1e-6});
-    const auto by_grid = epsilon(PrivacyLoss{.width = width}, schedule, Delta{1e-6});
-    EXPECT_TRUE(overlap(answer, by_grid)) << steps << ' ' << answer.lower << ' ' << answer.upper << ' ' << by_grid.lower;
+    const auto by_pld = epsilon(Pld{.width = width}, schedule, Delta{1e-6});
+    EXPECT_TRUE(overlap(answer, by_pld)) << steps << ' ' << answer.lower << ' ' << answer.upper << ' ' << by_pld.lower;
     EXPECT_LE(answer.width(), 1e-6) << steps;
-    EXPECT_LE(answer.width(), by_grid.width()) << steps;
+    EXPECT_LE(answer.width(), by_pld.width()) << steps;
     const Epsilon at{0.9 * answer.upper};
-    EXPECT_TRUE(overlap(delta(Contour{}, schedule, at), delta(PrivacyLoss{.width = width}, schedule, at))) << steps;
+    EXPECT_TRUE(overlap(delta(Contour{}, schedule, at), delta(Pld{.width = width}, schedule, at))) << steps;
   }
 }
 

@@ -176,7 +176,7 @@ TEST(Participation, NeverContradictsTheOthers) {
     const auto event = i % 2 == 0 ? batches : compose({gaussian(NoiseMultiplier{1 + 4 * uniform()}, add), batches});
     const double at = 0.5 / multiplier / multiplier * (1 + 3 * uniform());
     const auto found = delta(Participation{}, event, Epsilon{at});
-    const auto grid = delta(PrivacyLoss{.width = 0.5}, event, Epsilon{at});
+    const auto grid = delta(Pld{.width = 0.5}, event, Epsilon{at});
     EXPECT_TRUE(overlap(found, grid)) << describe(event) << " at " << at << ": [" << found.lower << ", " << found.upper << "] and ["
                                       << grid.lower << ", " << grid.upper << ']';
     const auto cost = epsilon(Participation{}, event, Delta{1e-4});

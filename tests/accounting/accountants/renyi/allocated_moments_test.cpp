@@ -327,7 +327,7 @@ TEST(AllocatedMoments, AgreeWithTheLossesOfTheEpoch) {
                                         {"repeat(5, allocated(20, 3, record_sum(4)))", Adjacency::replace_one}}) {
     const Event event = parse_event(text, adjacency);
     for (const double delta : {1e-3, 1e-6}) {
-      const double lower = epsilon(PrivacyLoss{}, event, Delta{delta}).lower;
+      const double lower = epsilon(Pld{}, event, Delta{delta}).lower;
       const double bound = epsilon(Renyi{}, event, Delta{delta}).upper;
       EXPECT_GT(bound, lower) << text;
       EXPECT_LT(bound, 2.2 * lower + 0.05) << text << ", " << delta;

@@ -22,7 +22,7 @@ constexpr auto zero = Adjacency::zero_out;
 constexpr auto replace = Adjacency::replace_one;
 
 Enclosure delta_at(const std::string& text, double at, Adjacency adjacency) {
-  return delta(PrivacyLoss{}, parse_event(text, adjacency), Epsilon{at});
+  return delta(Pld{}, parse_event(text, adjacency), Epsilon{at});
 }
 
 /// Probabilities of finitely many outcomes under both data sets.
@@ -183,7 +183,7 @@ TEST(BatchPair, OfWhatIsConcentratedDominatesWhatIs) {
   }
   for (const auto* batch : {"repeat(100, poisson(0.01, zcdp(0.5)))", "repeat(7, poisson(0.3, compose(zcdp(0.2), zcdp(0.3))))"}) {
     for (const auto adjacency : {add_remove, zero}) {
-      const auto found = epsilon(PrivacyLoss{}, parse_event(batch, adjacency), Delta{1e-5});
+      const auto found = epsilon(Pld{}, parse_event(batch, adjacency), Delta{1e-5});
       EXPECT_GT(found.lower, 0.5 * found.upper) << batch;
       if (adjacency == add_remove) {
         EXPECT_LT(found.upper, epsilon(Renyi{}, parse_event(batch, adjacency), Delta{1e-5}).upper) << batch;
@@ -297,7 +297,7 @@ TEST(BatchPair, LosesNoMassOfHugeLosses) {
     const Event event = poisson(SamplingRate{0.25}, parse_event(inner, Adjacency::add_or_remove_one));
     for (const double at : {1e-10, 1e-3, 0.01}) {
       try {
-        EXPECT_GT(epsilon(PrivacyLoss{}, event, Delta{at}).upper, 100) << inner << ' ' << at;
+        EXPECT_GT(epsilon(Pld{}, event, Delta{at}).upper, 100) << inner << ' ' << at;
       } catch (const Error& error) {
         EXPECT_TRUE(error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory) << error.what();
       }
@@ -346,7 +346,7 @@ TEST(BatchPair, FromBelowIsAPair) {
 TEST(BatchPair, RefusesWhatItCannotMix) {
   const auto refused = [](const char* text) {
     try {
-      static_cast<void>(epsilon(PrivacyLoss{}, parse_event(text, zero), Delta{1e-6}));
+      static_cast<void>(epsilon(Pld{}, parse_event(text, zero), Delta{1e-6}));
       return std::string{};
     } catch (const Error& error) {
       return std::string{error.what()};

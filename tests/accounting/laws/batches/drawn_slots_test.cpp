@@ -31,7 +31,7 @@ using laws::mixture_of_slots;
 
 Event event_of(const std::string& text) { return parse_event(text, Adjacency::replace_one); }
 
-Enclosure asked(const std::string& text, double epsilon) { return delta(PrivacyLoss{.width = 1e-4}, event_of(text), Epsilon{epsilon}); }
+Enclosure asked(const std::string& text, double epsilon) { return delta(Pld{.width = 1e-4}, event_of(text), Epsilon{epsilon}); }
 
 /// What `query` says of each of the n^m batches of these records, in order.
 Mixture over_all_batches(const std::vector<double>& records, int slots, const std::function<double(const std::vector<double>&)>& query) {
@@ -140,7 +140,7 @@ TEST(WithReplacement, IsNearABatchWithoutWhereItIsSmall) {
   constexpr double epsilon = 1e-3;
   for (const std::string release :
        {"gaussian(1)", "laplace(1)", "randomized_response(0.7, 3)", "compose(gaussian(2), randomized_response(0.7, 3))"}) {
-    const PrivacyLoss fine{.width = 1e-4};
+    const Pld fine{.width = 1e-4};
     const auto with = delta(fine, event_of("with_replacement(10000, 10, " + release + ")"), Epsilon{epsilon});
     const auto without = delta(fine, event_of("without_replacement(10000, 10, " + release + ")"), Epsilon{epsilon});
     EXPECT_GE(with.upper, 0.99 * without.upper) << release;
@@ -232,13 +232,13 @@ TEST(WithReplacement, RefusesWhatItHasNoTheoremFor) {
                                   {"with_replacement(2, 20001, gaussian(1))", "more than 10000 times"},
                                   {"with_replacement(1, 9, laplace(1))", "nearly every batch"}}) {
     const auto event = event_of(text);
-    EXPECT_TRUE(reference::refusal_of([&] { return delta(PrivacyLoss{}, event, Epsilon{0.1}); }).says(ErrorCode::unsupported, why)) << text;
-    EXPECT_FALSE(supports(PrivacyLoss{}, event)) << text;
+    EXPECT_TRUE(reference::refusal_of([&] { return delta(Pld{}, event, Epsilon{0.1}); }).says(ErrorCode::unsupported, why)) << text;
+    EXPECT_FALSE(supports(Pld{}, event)) << text;
   }
   // The pair over both orders of a law equals its own reverse.
   for (const char* text : {"with_replacement(10, 2, gaussian(1))", "with_replacement(10, 2, laplace(1))",
                            "with_replacement(10, 2, law(0.5, 0.4, -0.1, 0.6))"}) {
-    EXPECT_TRUE(supports(PrivacyLoss{}, event_of(text))) << text;
+    EXPECT_TRUE(supports(Pld{}, event_of(text))) << text;
     EXPECT_FALSE(supports(Renyi{}, event_of(text))) << text;
     EXPECT_FALSE(supports(Composition::Basic{}, event_of(text))) << text;
     EXPECT_FALSE(supports(Contour{}, event_of(text))) << text;

@@ -226,7 +226,7 @@ TEST(AllocatedEpoch, AgreesWithKnownValues) {
   for (const auto& known : {Known{"allocated(100, gaussian(1))", 0.6209396716, 1e-10, 1e-8},
                             Known{"repeat(100, allocated(100, gaussian(1)))", 6.0435303, 1e-7, 1e-6},
                             Known{"allocated(1000, gaussian(2))", 0.048669726, 5e-10, 1e-8}}) {
-    PrivacyLoss accountant;
+    Pld accountant;
     accountant.width = known.width;
     const auto found = epsilon(accountant, parse_event(known.text, Adjacency::add_or_remove_one), Delta{1e-5});
     EXPECT_LE(found.lower, known.epsilon + known.digits) << known.text;
@@ -379,7 +379,7 @@ TEST(AllocatedEpoch, CostsNoMoreWhereOtherReleasesHappenBetweenItsRounds) {
       for (const double epsilon : {0.1, 1.5}) {
         const double truth = std::exp(bit) / (1 + std::exp(bit));
         const auto cost = [&](const char* round, Adjacency adjacency) {
-          return delta(PrivacyLoss{}, parse_event(fmt::format("compose(allocated(2, {}({})), pure({}))", round, z, bit), adjacency),
+          return delta(Pld{}, parse_event(fmt::format("compose(allocated(2, {}({})), pure({}))", round, z, bit), adjacency),
                        Epsilon{epsilon});
         };
         const auto added = cost("gaussian", Adjacency::add_or_remove_one);
@@ -424,7 +424,7 @@ TEST(AllocatedEpoch, RefusesWhatItHasNoDigitsOrNoTheoremFor) {
     // Under replace-one a single round answers: means 2 / z apart, and 6.4 deviations.
     if (z > 1e-100) {
       const Event replaced = parse_event(fmt::format("allocated(3, record_sum({}))", z), Adjacency::replace_one);
-      EXPECT_LE(epsilon(PrivacyLoss{}, replaced, Delta{1e-10}).upper, 1.002 * (2 / z / z + 12.8 / z)) << z;
+      EXPECT_LE(epsilon(Pld{}, replaced, Delta{1e-10}).upper, 1.002 * (2 / z / z + 12.8 / z)) << z;
     }
   }
 }

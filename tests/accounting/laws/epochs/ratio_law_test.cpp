@@ -192,7 +192,7 @@ TEST(RatioLaw, BoundsAUsersRecordsFromAbove) {
 }
 
 Enclosure answer(const std::string& text, double delta, double width = 1e-3) {
-  PrivacyLoss accountant;
+  Pld accountant;
   accountant.width = width;
   return epsilon(accountant, parse_event(text, Adjacency::add_or_remove_one), Delta{delta});
 }
@@ -224,7 +224,7 @@ TEST(AllocatedRatio, EnclosesSeveralOfTheRounds) {
     const Event event = parse_event(fmt::format("allocated(3, 2, gaussian({}))", multiplier), Adjacency::zero_out);
     for (const double epsilon : {0.1 / multiplier, 1 / multiplier}) {
       const auto truth = static_cast<double>(reference::allocated_delta(Dealing::two_of_three, multiplier, epsilon, 0.2L));
-      const auto found = delta(PrivacyLoss{.width = 1e-2}, event, Epsilon{epsilon});
+      const auto found = delta(Pld{.width = 1e-2}, event, Epsilon{epsilon});
       EXPECT_LE(found.lower, truth * (1 + 1e-5));
       EXPECT_GE(found.upper, truth * (1 - 1e-5));
       EXPECT_GT(found.lower, 0.3 * truth);
@@ -249,7 +249,7 @@ TEST(AllocatedRatio, EnclosesUsersWithSeveralRecords) {
     const Event event = parse_event(fmt::format("users(2, allocated(2, gaussian({})))", multiplier), Adjacency::add_or_remove_one);
     for (const double epsilon : {0.2 / multiplier, 2 / multiplier}) {
       const auto truth = static_cast<double>(reference::allocated_delta(Dealing::two_records_in_two, multiplier, epsilon));
-      const auto found = delta(PrivacyLoss{.width = 1e-2}, event, Epsilon{epsilon});
+      const auto found = delta(Pld{.width = 1e-2}, event, Epsilon{epsilon});
       EXPECT_LE(found.lower, truth * (1 + 2e-9));
       EXPECT_GE(found.upper, truth * (1 - 2e-9));
       EXPECT_GT(found.lower, 0.3 * truth);

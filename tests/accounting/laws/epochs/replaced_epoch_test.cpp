@@ -42,7 +42,7 @@ double two_rounds(double epsilon, double multiplier) {
 }
 
 Enclosure answer(const std::string& text, double delta, double width = 1e-6) {
-  PrivacyLoss accountant;
+  Pld accountant;
   accountant.width = width;
   return epsilon(accountant, parse_event(text, Adjacency::replace_one), Delta{delta});
 }
@@ -121,7 +121,7 @@ TEST(ReplacedEpoch, Answers) {
   EXPECT_LT(found.lower, 0.8253655);
   EXPECT_GT(found.upper, 0.8253645);
   EXPECT_LT(found.width(), 2e-6);
-  const auto at = delta(PrivacyLoss{}, parse_event("allocated(2, record_sum(3))", Adjacency::replace_one), Epsilon{0.4});
+  const auto at = delta(Pld{}, parse_event("allocated(2, record_sum(3))", Adjacency::replace_one), Epsilon{0.4});
   EXPECT_LE(at.lower, two_rounds(0.4, 3) + 1e-14);
   EXPECT_GE(at.upper, two_rounds(0.4, 3) - 1e-14);
   // Both data sets hold the record, at twice the distance: more than without it, less than where the round is known.
@@ -157,19 +157,19 @@ TEST(ReplacedEpoch, LiesOnTheSameSideOfALevelAsItsCurve) {
   };
   for (const auto& [text, at] : {Case{"allocated(100, record_sum(0.9))", 1e-6}, Case{"allocated(100, record_sum(0.5))", 1e-4}}) {
     const Event event = parse_event(text, Adjacency::replace_one);
-    const auto fine = epsilon(PrivacyLoss{}, event, Delta{at});
-    const double delta_there = delta(PrivacyLoss{}, event, Epsilon{fine.upper}).upper;
+    const auto fine = epsilon(Pld{}, event, Delta{at});
+    const double delta_there = delta(Pld{}, event, Epsilon{fine.upper}).upper;
     for (const double share : {0.3, 0.97, 1.03, 4.0}) {
-      const auto found = epsilon(PrivacyLoss{.upper_only = true, .level = share * fine.upper}, event, Delta{at});
+      const auto found = epsilon(Pld{.upper_only = true, .level = share * fine.upper}, event, Delta{at});
       EXPECT_GE(found.upper, fine.lower) << text << share;
       EXPECT_LE(found.lower, fine.upper) << text << share;
       EXPECT_EQ(found.upper <= share * fine.upper, share > 1) << text << share;
       EXPECT_NEAR(found.upper, fine.upper, (1e-2 + 0.2 * std::abs(share - 1)) * fine.upper) << text << share;
-      const auto of_delta = delta(PrivacyLoss{.upper_only = true, .level = share * delta_there}, event, Epsilon{fine.upper});
+      const auto of_delta = delta(Pld{.upper_only = true, .level = share * delta_there}, event, Epsilon{fine.upper});
       EXPECT_GE(of_delta.upper, 0.98 * delta_there) << text << share;
       EXPECT_EQ(of_delta.upper <= share * delta_there, share > 1) << text << share;
     }
-    EXPECT_EQ(epsilon(PrivacyLoss{.upper_only = true, .level = fine.upper}, event, Delta{0.9}).upper, 0) << text;
+    EXPECT_EQ(epsilon(Pld{.upper_only = true, .level = fine.upper}, event, Delta{0.9}).upper, 0) << text;
   }
 }
 

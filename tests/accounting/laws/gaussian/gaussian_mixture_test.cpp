@@ -25,7 +25,7 @@ namespace {
 using namespace reference;
 
 Enclosure asked(const std::string& text, Adjacency adjacency, double epsilon) {
-  return delta(PrivacyLoss{.width = 1e-5}, parse_event(text, adjacency), Epsilon{epsilon});
+  return delta(Pld{.width = 1e-5}, parse_event(text, adjacency), Epsilon{epsilon});
 }
 
 /// The sum over the records of a user that are in the batch, each of them `vector`.
@@ -74,7 +74,7 @@ TEST(Users, CostWhatTheirRecordsTogetherDoWithLittleNoise) {
         mass = mass + weight * beyond(real(t) - shift);
       }
       const double truth = log(ratio).nearest_double();
-      const auto found = epsilon(PrivacyLoss{.width = 1e-2}, event, Delta{(mass - ratio * beyond(real(t))).nearest_double()});
+      const auto found = epsilon(Pld{.width = 1e-2}, event, Delta{(mass - ratio * beyond(real(t))).nearest_double()});
       EXPECT_LE(found.lower, truth * (1 + 1e-9)) << z << ' ' << t;
       EXPECT_GE(found.upper, truth * (1 - 1e-9)) << z << ' ' << t;
       EXPECT_LE(found.width(), 2e-2) << z << ' ' << t;

@@ -1,30 +1,30 @@
-// The files of the privacy-loss accountant, each by itself.
+// The files of the PLD accountant, each by itself.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
 #include <support/refusal.h>
-#include <surety/accounting/accountants/grid/composed_curve.h>
-#include <surety/accounting/accountants/grid/task.h>
+#include <surety/accounting/accountants/pld/composed_curve.h>
+#include <surety/accounting/accountants/pld/task.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/laws/pairs/pairs.h>
 
 namespace surety::accounting::laws::parts_of_events_test {
 namespace {
 
-using privacy_loss::ApproximateCumulants;
-using privacy_loss::are_many;
-using privacy_loss::Saddle;
-using privacy_loss::Task;
-using privacy_loss::Window;
+using pld::ApproximateCumulants;
+using pld::are_many;
+using pld::Saddle;
+using pld::Task;
+using pld::Window;
 using reference::refusal_of;
 
 BothDirections directions_of(const std::string& text) {
   return both_directions(parse_event(text, Adjacency::add_or_remove_one), curves_of_all().leaves);
 }
 
-TEST(PrivacyLossPairs, OfABatchGoInBothDirections) {
+TEST(PldPairs, OfABatchGoInBothDirections) {
   const auto found = directions_of("repeat(5, poisson(0.1, gaussian(2)))");
   EXPECT_FALSE(found.symmetric);
   ASSERT_EQ(found.remove.size(), 1U);
@@ -35,7 +35,7 @@ TEST(PrivacyLossPairs, OfABatchGoInBothDirections) {
   EXPECT_TRUE(directions_of("compose(gaussian(2), laplace(1))").symmetric);
 }
 
-TEST(PrivacyLossPairs, AddUpTheirLargestLosses) {
+TEST(PldPairs, AddUpTheirLargestLosses) {
   EXPECT_EQ(largest_of(directions_of("compose(laplace(1), gaussian(2))").remove).upper, infinity);
   const auto bounded = largest_of(directions_of("repeat(4, compose(laplace(0.5), pure(1)))").remove);
   EXPECT_LE(bounded.lower, 12);
@@ -44,7 +44,7 @@ TEST(PrivacyLossPairs, AddUpTheirLargestLosses) {
   EXPECT_EQ(count_of(directions_of("repeat(4, compose(laplace(0.5), pure(1)))").remove), 8);
 }
 
-TEST(PrivacyLossPairs, AreNamedWhereThereAreNoneWithAHintWhoMayKnow) {
+TEST(PldPairs, AreNamedWhereThereAreNoneWithAHintWhoMayKnow) {
   const auto refusal = refusal_of([] { return directions_of("zcdp(20000)"); });
   EXPECT_TRUE(
       refusal.says(ErrorCode::unsupported, "privacy-loss: zcdp(20000) has rho 20000, must be below 10000; alone it is known to renyi"))
@@ -52,7 +52,7 @@ TEST(PrivacyLossPairs, AreNamedWhereThereAreNoneWithAHintWhoMayKnow) {
 }
 
 /// Of one Gaussian release Lambda(s) = s (s + 1) mu^2 / 2, and the saddle of epsilon is where its derivatives say.
-TEST(PrivacyLossSaddle, CumulantsAreThoseOfTheLaw) {
+TEST(PldSaddle, CumulantsAreThoseOfTheLaw) {
   const auto found = directions_of("repeat(9, gaussian(3))");
   const ApproximateCumulants cumulants{found.remove, {-60, -60}};
   const auto at = cumulants.at(2);
@@ -63,7 +63,7 @@ TEST(PrivacyLossSaddle, CumulantsAreThoseOfTheLaw) {
   EXPECT_NEAR(saddle.epsilon, 3, 0.01);
 }
 
-TEST(PrivacyLossTask, LooksAtAWindowAroundTheAnswer) {
+TEST(PldTask, LooksAtAWindowAroundTheAnswer) {
   Task task;
   task.parts = directions_of("repeat(9, gaussian(3))").remove;
   task.wanted = 1e-4;
@@ -74,7 +74,7 @@ TEST(PrivacyLossTask, LooksAtAWindowAroundTheAnswer) {
   EXPECT_GT(made.saddle.s, 1);
 }
 
-TEST(PrivacyLossComposedCurve, EnclosesTheCurveOfAPureRelease) {
+TEST(PldComposedCurve, EnclosesTheCurveOfAPureRelease) {
   const auto parts = directions_of("pure(1)").remove;
   const Window window{.least = -2, .largest = 2, .step = 1.0 / 64, .size = 256, .s = 1, .right_tilt = 1, .left_tilt = 1};
   const auto pair = compose(parts, window, {-60, -60});

@@ -22,7 +22,7 @@ namespace {
 using reference::Dealing;
 
 Enclosure answer(const std::string& text, double delta, double width = 1e-4) {
-  return epsilon(PrivacyLoss{.width = width}, parse_event(text, Adjacency::replace_one), Delta{delta});
+  return epsilon(Pld{.width = width}, parse_event(text, Adjacency::replace_one), Delta{delta});
 }
 
 double truth_of(Dealing dealing, double multiplier, double epsilon) {
@@ -183,7 +183,7 @@ TEST(ReplacedSum, FallsWithTheRounds) {
 // Too little noise for Fourier sums: alone, beside another release that hardly tells anything, and in two of three rounds.
 TEST(ReplacedSum, Answers) {
   const auto at = [](const char* text, double epsilon) {
-    return delta(PrivacyLoss{.width = 1e-2}, parse_event(text, Adjacency::replace_one), Epsilon{epsilon});
+    return delta(Pld{.width = 1e-2}, parse_event(text, Adjacency::replace_one), Epsilon{epsilon});
   };
   const double truth = truth_of(Dealing::one_of_three, 0.5, 5);
   const auto three = at("allocated(3, record_sum(0.5))", 5);

@@ -23,7 +23,7 @@ namespace {
 using namespace reference;
 
 Enclosure asked(const std::string& text, Adjacency adjacency, double epsilon) {
-  return delta(PrivacyLoss{.width = 1e-5}, parse_event(text, adjacency), Epsilon{epsilon});
+  return delta(Pld{.width = 1e-5}, parse_event(text, adjacency), Epsilon{epsilon});
 }
 
 /// Where the sum of one round lies: the record's own vector where it stays, and the others' where they do.
