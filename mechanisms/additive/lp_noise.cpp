@@ -1,231 +1,148 @@
 #include <surety/mechanisms/additive/lp_noise.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/events/format.h>
 #include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
+#include <surety/mechanisms/additive/vector_rounding.h>
 #include <surety/mechanisms/samplers/grid_noise.h>
+#include <surety/mechanisms/samplers/ideal_reals.h>
+#include <surety/mechanisms/samplers/lazy_digits.h>
+#include <surety/mechanisms/samplers/power_trial.h>
 
 namespace surety::mechanisms {
 namespace {
 
-using Law = RoundedVector::Law;
-using Radial = RoundedVector::Radial;
-using Shape = RoundedVector::Shape;
+using Law = VectorLaw;
+using Radial = VectorLaw::Radial;
+using Shape = VectorLaw::Shape;
 
-constexpr double unit = 0x1p-53;
+/// What decides trials and roundings.
+enum class Way { integers, intervals };
 
-/// A sum of nonnegative doubles up to a relative 2^-51, however many: Kahan's, whose error is 2 units and n unit^2. NaN from infinity on.
-class CompensatedSum {
+/// A vector whose reals are known as far as their digits are drawn.
+class DrawnVector {
  public:
-  void operator+=(double term) {
-    const double corrected = term - excess_;
-    const double sum = sum_ + corrected;
-    excess_ = (sum - sum_) - corrected;
-    sum_ = sum;
-  }
-  [[nodiscard]] double value() const { return sum_; }
-
- private:
-  double sum_ = 0;
-  double excess_ = 0;
-};
-
-/// A nonnegative real variable that one uniform V gives.
-struct Magnitude {
-  enum class Transform { uniform, exponential, tail };  ///< V, -log V, 1 - log V / r
-  Transform transform;
-  double r;
-  LazyUniform uniform;
-
-  [[nodiscard]] Interval enclose(mpfr_prec_t precision) const {
-    if (transform == Transform::uniform) return uniform.cell(precision);
-    Interval exponential = noise(NoiseShape::exponential, uniform, precision);
-    if (transform == Transform::exponential) return exponential;
-    return Interval{1.0, precision} + exponential / Interval{r, precision};
-  }
-
-  /// Up to a relative 8 units of 2^-53 and, for V itself, the spacing of doubles near 0.
-  [[nodiscard]] DoubleBounds bounds() const {
-    const std::uint64_t word = uniform.first_word();
-    if (transform == Transform::uniform) return {static_cast<double>(word) * 0x1p-64, (static_cast<double>(word) + 1) * 0x1p-64};
-    const auto exponential = minus_log_of_cell(word, 64);
-    if (transform == Transform::exponential) return exponential;
-    return {1 + exponential.low / r, 1 + exponential.high / r};
-  }
-};
-
-/// -log of the probability that a proposal is kept: g^r inside (0, 1), and g^r - 1 - r (g - 1) beyond 1, where g = 1 + E / r.
-Exponent rejection(Magnitude& proposal) {
-  const double r = proposal.r;
-  const auto exponential = minus_log_of_cell(proposal.uniform.first_word(), 64);
-  Exponent exponent;
-  if (proposal.transform == Magnitude::Transform::uniform) {
-    exponent.bounds = {std::exp(-r * exponential.high) - double_margin, std::exp(-r * exponential.low) + double_margin};
-    exponent.enclose = [&proposal](mpfr_prec_t precision) {
-      return exp(Interval{proposal.r, precision} * log(proposal.uniform.cell(precision)));
-    };
-  } else {
-    const auto bound = [r](double e, double sign) {
-      const double power = std::exp(r * std::log1p(e / r));
-      return power - 1 - e + sign * double_margin * (1 + e + power);
-    };
-    exponent.bounds = {bound(exponential.low, -1), std::isinf(exponential.high) ? exponential.high : bound(exponential.high, 1)};
-    exponent.enclose = [&proposal](mpfr_prec_t precision) {
-      const Interval e = noise(NoiseShape::exponential, proposal.uniform, precision);
-      const Interval exact_r{proposal.r, precision};
-      return expm1(exact_r * log1p(e / exact_r)) - e;
-    };
-  }
-  exponent.draw_more = [&proposal](const NextWord& next_word) { proposal.uniform.draw_another_word(next_word); };
-  return exponent;
-}
-
-/// g > 0 of density proportional to exp(-g^r), by rejection from 1 on (0, 1) and exp(-1 - r (g - 1)) beyond, which lie above it.
-Magnitude draw_power_exponential(double r, const NextWord& next_word) {
-  // The tail proposes with probability (1 / (e r)) / (1 + 1 / (e r)) = exp(-log(1 + e r)).
-  const double odds = std::log1p(std::exp(1.0) * r);
-  const Exponent tail{.bounds = {odds - double_margin * (1 + odds), odds + double_margin * (1 + odds)},
-                      .enclose = [r](mpfr_prec_t precision) {
-                        return log1p(exp(Interval{1.0, precision}) * Interval{r, precision});
-                      }};
-  for (;;) {
-    const auto transform = happens_with_exp_minus(tail, next_word) ? Magnitude::Transform::tail : Magnitude::Transform::uniform;
-    Magnitude proposal{transform, r, LazyUniform{next_word}};
-    if (happens_with_exp_minus(rejection(proposal), next_word)) return proposal;
-  }
-}
-
-/// A vector that is known as far as its bits are drawn: coordinate i is sign_i factor magnitude_i with one common factor.
-class LazyVector {
- public:
-  LazyVector(const Law& law, const NextWord& next_word) : law_{law}, next_word_{next_word} {
-    const std::size_t d = law.dimension;
-    std::uint64_t signs = 0;
-    magnitudes_.reserve(d);
-    negative_.reserve(d);
-    for (std::size_t i = 0; i < d; ++i) {
-      if (i % 64 == 0) signs = next_word();
-      negative_.push_back((signs >> (i % 64) & 1) != 0);
-      magnitudes_.push_back(draw_magnitude());
+  DrawnVector(const VectorRounding& rounding, BitsRef bits, TrialPath path, Way way)
+      : rounding_{rounding}, law_{rounding.law()}, bits_{bits}, path_{path}, way_{way} {
+    const Law& law = law_;
+    signs_.resize((law.dimension + 63) / 64);
+    draw_words(bits, signs_);
+    magnitudes_.reserve(law.dimension);
+    switch (law.shape) {
+      case Shape::exponential: magnitudes_.draw(IdealShape::exponential, law.dimension, bits, path); break;
+      case Shape::normal: magnitudes_.draw(IdealShape::half_normal, law.dimension, bits, path); break;
+      case Shape::uniform: magnitudes_.draw(IdealShape::uniform, law.dimension, bits, path); break;
+      case Shape::power: draw_powers(); break;
     }
-    if (law.shape == Shape::laplace_coordinates || law.radial == Radial::sphere) return;
-    const std::uint64_t factors = law.radial == Radial::ball ? 1 : law.gamma_shape / 2;
-    radius_.reserve(factors);
-    for (std::uint64_t i = 0; i < factors; ++i) radius_.emplace_back(next_word);
-    if (law.radial != Radial::ball && law.gamma_shape % 2 != 0) half_.emplace(draw_power_exponential(2, next_word));
+    exponentials_.reserve(law.exponentials());
+    exponentials_.draw(IdealShape::exponential, law.exponentials(), bits, path);
+    if (law.has_normal()) normal_.draw(IdealShape::half_normal, 1, bits, path);
   }
 
   [[nodiscard]] std::vector<std::int64_t> rounded() {
     std::vector<std::int64_t> result(law_.dimension);
-    std::vector<std::size_t> in_doubt = round_by_doubles(result);
-    while (!in_doubt.empty()) {
+    const bool is_rare = magnitudes_.has_rare() || exponentials_.has_rare() || normal_.has_rare();
+    if (way_ == Way::integers && !is_rare && round_by_integers(result)) [[likely]]
+      return result;
+    std::vector<std::size_t> in_doubt(law_.dimension);
+    for (std::size_t i = 0; i < in_doubt.size(); ++i) in_doubt[i] = i;
+    for (;;) {
       in_doubt = round_by_intervals(result, in_doubt);
-      if (!in_doubt.empty()) draw_another_word_each();
+      if (in_doubt.empty()) return result;
+      for (IdealReals* reals : {&magnitudes_, &exponentials_, &normal_}) reals->draw_another_word_each(words_of(bits_));
     }
-    return result;
   }
 
  private:
-  [[nodiscard]] Magnitude draw_magnitude() const {
-    switch (law_.shape) {
-      case Shape::laplace_coordinates: return {Magnitude::Transform::exponential, 1, LazyUniform{next_word_}};
-      case Shape::cube: return {Magnitude::Transform::uniform, 1, LazyUniform{next_word_}};
-      case Shape::cone: return draw_power_exponential(law_.r, next_word_);
-    }
-    throw Error{ErrorCode::internal, "a vector has no shape"};
+  // ---- Trials of a direction ----
+
+  void draw_powers() {
+    while (magnitudes_.size() < law_.dimension) draw_block_of_powers(rounding_.power());
   }
 
-  [[nodiscard]] std::int64_t with_sign(std::size_t i, std::int64_t magnitude) const { return negative_[i] ? -magnitude : magnitude; }
-
-  // ---- Doubles ----
-
-  /// Rounds what doubles decide. \return the coordinates that they do not.
-  [[nodiscard]] std::vector<std::size_t> round_by_doubles(std::vector<std::int64_t>& result) const {
-    const auto [low, high] = factor_bounds();
-    // Four times what all operations can err (docs/proofs/vector-noise.md#lp-noise); a ball's radius has an exponential more.
-    const double margin = (law_.radial == Radial::ball ? 2048 : 256) * unit;
-    std::vector<std::size_t> in_doubt;
-    for (std::size_t i = 0; i < law_.dimension; ++i) {
-      const auto magnitude = magnitudes_[i].bounds();
-      const double from = std::round(low * magnitude.low * (1 - margin));
-      const double to = std::round(high * magnitude.high * (1 + margin));
-      if (from == to && to < 0x1p51) {
-        result[i] = with_sign(i, static_cast<std::int64_t>(to));
-      } else {
-        in_doubt.push_back(i);
+  void draw_block_of_powers(const PowerTrial& rule) {
+    // Three of four trials are accepted, or more.
+    const std::size_t missing = law_.dimension - magnitudes_.size();
+    const std::size_t trials = std::min(missing + missing / 3 + 4, IdealReals::block);
+    IdealReals e;
+    e.draw(IdealShape::exponential, trials, bits_, path_);
+    IdealReals v;
+    v.draw(IdealShape::uniform, trials, bits_, path_);
+    std::array<std::uint64_t, 4 * IdealReals::block> words;
+    draw_words(bits_, std::span{words}.first(4 * trials));
+    std::array<PowerTrial::Decision, IdealReals::block> decisions;
+    std::int64_t in_doubt = e.has_rare() || way_ == Way::intervals ? -1 : 0;
+    for (std::size_t i = 0; i < trials; ++i) {
+      decisions[i] = rule.decide(e.reals()[i], v.reals()[i], {words[4 * i], words[4 * i + 1]}, {words[4 * i + 2], words[4 * i + 3]});
+      in_doubt |= decisions[i].in_doubt;
+    }
+    for (std::size_t i = 0; i < trials && magnitudes_.size() < law_.dimension; ++i) {
+      const auto& decision = decisions[i];
+      if (in_doubt != 0) [[unlikely]] {
+        keep_by_definition(rule, e, v, i, std::span{words}.subspan(4 * i, 4));
+      } else if (decision.accepted != 0) {
+        magnitudes_.append(decision.real);
+        tails_.push_back(decision.is_tail);
+        logs_.push_back(decision.log);
       }
     }
-    return in_doubt;
   }
 
-  [[nodiscard]] DoubleBounds factor_bounds() const {
-    const double scale = law_.scale[0] * law_.scale[1] * law_.scale[2];
-    const DoubleBounds radius = radius_bounds();
-    double norm_low = 1;
-    double norm_high = 1;
-    if (law_.shape == Shape::cone) {
-      CompensatedSum sum_low;
-      CompensatedSum sum_high;
-      for (const auto& magnitude : magnitudes_) {
-        const auto [low, high] = magnitude.bounds();
-        sum_low += std::pow(low, law_.r);
-        sum_high += std::pow(high, law_.r);
-      }
-      // Powers that underflow have no relative accuracy: leave it to intervals.
-      if (!(sum_low.value() > 0x1p-900)) return {0, std::numeric_limits<double>::infinity()};
-      norm_low = std::pow(sum_low.value(), 1 / law_.r);
-      norm_high = std::pow(sum_high.value(), 1 / law_.r);
+  /// Appends the trial, if it is accepted.
+  void keep_by_definition(const PowerTrial& rule, IdealReals& e, IdealReals& v, std::size_t i, std::span<const std::uint64_t> words) {
+    const NextWord next = words_of(bits_);
+    LazyReal coin{words[0], 64};
+    coin.extend(words[1]);
+    const bool is_tail = is_surely_below(
+        coin, [&rule](mpfr_prec_t precision) { return rule.tail_probability(precision); }, next);
+    IdealReals& reals = is_tail ? e : v;
+    LazyReal uniform{words[2], 64};
+    uniform.extend(words[3]);
+    for (;; uniform.extend(next()), reals.draw_another_word(i, next)) {
+      const mpfr_prec_t precision = std::max(reals.precision(), uniform.precision()) + 64;
+      const Interval probability = exp(-rule.exponent(reals.enclose(i, precision), is_tail));
+      if (surely_below(probability, uniform.low(precision))) return;
+      if (surely_below(uniform.high(precision), probability)) break;
     }
-    return {scale * radius.low / norm_high, scale * radius.high / norm_low};
+    magnitudes_.append(reals, i);
+    tails_.push_back(is_tail ? ~std::uint64_t{0} : 0);
+    // Of what the coin decided, from the digits that are known. A real that needed more is not rounded by integers.
+    const std::uint64_t decided = is_tail ? 0 : ~std::uint64_t{0};
+    logs_.push_back(rule.decide(e.reals()[i], v.reals()[i], {decided, decided}, {words[2], words[3]}).log);
   }
 
-  [[nodiscard]] DoubleBounds radius_bounds() const {
-    if (law_.shape == Shape::laplace_coordinates || law_.radial == Radial::sphere) return {1, 1};
-    CompensatedSum sum_low;
-    CompensatedSum sum_high;
-    for (const auto& uniform : radius_) {
-      const auto [low, high] = minus_log_of_cell(uniform.first_word(), 64);
-      sum_low += low;
-      sum_high += high;
-    }
-    DoubleBounds gamma{sum_low.value(), sum_high.value()};
-    if (law_.radial == Radial::ball) {
-      const auto d = static_cast<double>(law_.dimension);
-      return {std::exp(-gamma.high / d), std::exp(-gamma.low / d)};
-    }
-    if (half_) {
-      const auto [low, high] = half_->bounds();
-      gamma.low += low * low;
-      gamma.high += high * high;
-    }
-    if (law_.radial == Radial::root_of_gamma) return {std::sqrt(2 * gamma.low), std::sqrt(2 * gamma.high)};
-    return gamma;
+  // ---- Rounding ----
+
+  [[nodiscard]] VectorDraw draw() const {
+    return {.signs = signs_,
+            .magnitudes = magnitudes_.reals(),
+            .tails = tails_,
+            .logs = logs_,
+            .exponentials = exponentials_.reals(),
+            .normal = normal_.reals()};
   }
 
-  // ---- Intervals ----
+  [[nodiscard]] bool round_by_integers(std::vector<std::int64_t>& result) const { return rounding_.round(draw(), result) == 0; }
 
-  /// Rounds what the bits drawn so far decide. \return the coordinates that they do not.
+  /// Rounds what the digits drawn so far decide. \return the coordinates that they do not.
   [[nodiscard]] std::vector<std::size_t> round_by_intervals(std::vector<std::int64_t>& result,
                                                             const std::vector<std::size_t>& in_doubt) const {
-    const mpfr_prec_t precision = precision_for(most_words());
+    const mpfr_prec_t precision = std::max({magnitudes_.precision(), exponentials_.precision(), normal_.precision()});
     const auto factor = enclose_factor(precision);
     if (!factor) return in_doubt;
     std::vector<std::size_t> still;
     for (const auto i : in_doubt) {
-      const Interval value = *factor * magnitudes_[i].enclose(precision);
-      static_assert(sizeof(long) == sizeof(std::int64_t));
-      const long low = mpfr_get_si(value.lower(), MPFR_RNDN);
-      const long high = mpfr_get_si(value.upper(), MPFR_RNDN);
-      // A NaN would count as 0 here.
-      if (low == high && mpfr_nan_p(value.lower()) == 0 && mpfr_nan_p(value.upper()) == 0) {
-        result[i] = with_sign(i, low);
+      const auto nearest = nearest_integer(*factor * enclose_magnitude(i, precision));
+      if (nearest) {
+        result[i] = draw().is_negative(i) != 0 ? -*nearest : *nearest;
       } else {
         still.push_back(i);
       }
@@ -233,93 +150,84 @@ class LazyVector {
     return still;
   }
 
+  [[nodiscard]] Interval enclose_magnitude(std::size_t i, mpfr_prec_t precision) const {
+    const Interval real = magnitudes_.enclose(i, precision);
+    return law_.shape == Shape::power && tails_[i] != 0 ? Interval{1, precision} + real / Interval{law_.r, precision} : real;
+  }
+
   /// Nothing where the norm may still be 0.
   [[nodiscard]] std::optional<Interval> enclose_factor(mpfr_prec_t precision) const {
     const auto point = [precision](double value) { return Interval{value, precision}; };
-    const Interval scale = point(law_.scale[0]) * point(law_.scale[1]) * point(law_.scale[2]);
-    const Interval radius = enclose_radius(precision);
-    if (law_.shape != Shape::cone) return scale * radius;
+    const Interval scale = point(law_.scale[0]) * point(law_.scale[1]) * point(law_.scale[2]) * enclose_radius(precision);
+    if (!law_.is_normalized()) return scale;
     const Interval r = point(law_.r);
     Interval sum = point(0);
-    for (const auto& magnitude : magnitudes_) sum = sum + exp(r * log(magnitude.enclose(precision)));
+    for (std::size_t i = 0; i < magnitudes_.size(); ++i) sum = sum + exp(r * log(enclose_magnitude(i, precision)));
     if (mpfr_sgn(sum.lower()) <= 0) return std::nullopt;
-    return scale * radius / exp(log(sum) / r);
+    return scale / exp(log(sum) / r);
   }
 
   [[nodiscard]] Interval enclose_radius(mpfr_prec_t precision) const {
-    const auto point = [precision](double value) { return Interval{value, precision}; };
-    if (law_.shape == Shape::laplace_coordinates || law_.radial == Radial::sphere) return point(1);
-    // A sum of exponentials is minus the logarithm of a product of uniforms.
-    Interval product = point(1);
-    for (const auto& uniform : radius_) product = product * uniform.cell(precision);
-    Interval gamma = -log(product);
-    if (law_.radial == Radial::ball) return exp(-gamma / point(static_cast<double>(law_.dimension)));
-    if (half_) {
-      const Interval half = half_->enclose(precision);
-      gamma = gamma + half * half;
+    Interval sum{0, precision};
+    for (std::size_t i = 0; i < exponentials_.size(); ++i) sum = sum + exponentials_.enclose(i, precision);
+    switch (law_.radial) {
+      case Radial::none:
+      case Radial::sphere: return Interval{1, precision};
+      case Radial::gamma: return sum;
+      case Radial::ball: return exp(-(sum / Interval{static_cast<double>(law_.dimension), precision}));
+      case Radial::root_of_chi_square: break;
     }
-    if (law_.radial == Radial::root_of_gamma) return sqrt(point(2) * gamma);
-    return gamma;
+    sum = sum + sum;
+    if (law_.has_normal()) {
+      const Interval normal = normal_.enclose(0, precision);
+      sum = sum + normal * normal;
+    }
+    return sqrt(sum);
   }
 
-  // ---- Bits ----
-
-  template <class Self, class Visit>
-  static void for_each_uniform(Self& self, Visit visit) {
-    for (auto& magnitude : self.magnitudes_) visit(magnitude.uniform);
-    for (auto& uniform : self.radius_) visit(uniform);
-    if (self.half_) visit(self.half_->uniform);
-  }
-  void draw_another_word_each() {
-    for_each_uniform(*this, [this](LazyUniform& uniform) { uniform.draw_another_word(next_word_); });
-  }
-  [[nodiscard]] std::size_t most_words() const {
-    std::size_t most = 1;
-    for_each_uniform(*this, [&most](const LazyUniform& uniform) { most = std::max(most, uniform.words()); });
-    return most;
-  }
-
+  const VectorRounding& rounding_;
   const Law& law_;
-  const NextWord& next_word_;
-  std::vector<Magnitude> magnitudes_;
-  std::vector<bool> negative_;
-  std::vector<LazyUniform> radius_;
-  std::optional<Magnitude> half_;  ///< its square is Gamma(1/2)
+  BitsRef bits_;
+  TrialPath path_;
+  Way way_;
+  std::vector<std::uint64_t> signs_;
+  IdealReals magnitudes_;
+  std::vector<std::uint64_t> tails_;
+  std::vector<UnsignedWide> logs_;
+  IdealReals exponentials_;
+  IdealReals normal_;
 };
-
-struct NormOf {
-  Shape shape;
-  double r;
-  double sensitivity;
-  std::uint64_t shape_above_dimension;  ///< of the radius' Gamma
-};
-
-NormOf norm_of(const KNorm::Options& options) {
-  if (const auto* l1 = std::get_if<L1Sensitivity>(&options.sensitivity)) return {Shape::laplace_coordinates, 1, l1->value(), 0};
-  if (const auto* l2 = std::get_if<L2Sensitivity>(&options.sensitivity)) return {Shape::cone, 2, l2->value(), 0};
-  return {Shape::cube, 1, std::get<LinfSensitivity>(options.sensitivity).value(), 1};
-}
 
 Law law_of(const KNorm::Options& options) {
-  const NormOf norm = norm_of(options);
-  return {.shape = norm.shape,
-          .r = norm.r,
-          .radial = Radial::gamma,
-          .gamma_shape = 2 * (options.dimension.value() + norm.shape_above_dimension),
-          .scale = {options.scale.value(), norm.sensitivity, options.grid.steps_per_unit()},
-          .dimension = options.dimension.value()};
+  const std::uint64_t dimension = options.dimension.value();
+  const auto scale = [&](double sensitivity) { return std::array{options.scale.value(), sensitivity, options.grid.steps_per_unit()}; };
+  const auto law = [&](Shape shape, Radial radial, std::uint64_t count, double sensitivity) {
+    // In one dimension all norms are one.
+    if (dimension == 1) {
+      shape = Shape::exponential;
+      radial = Radial::none;
+    }
+    return Law{.shape = shape, .r = 2, .radial = radial, .radial_count = count, .scale = scale(sensitivity), .dimension = dimension};
+  };
+  if (const auto* l1 = std::get_if<L1Sensitivity>(&options.sensitivity)) return law(Shape::exponential, Radial::none, 0, l1->value());
+  if (const auto* l2 = std::get_if<L2Sensitivity>(&options.sensitivity)) {
+    return law(Shape::normal, Radial::root_of_chi_square, dimension + 1, l2->value());
+  }
+  return law(Shape::uniform, Radial::gamma, dimension + 1, std::get<LinfSensitivity>(options.sensitivity).value());
 }
 
 Law law_of(const GeneralizedGaussian::Options& options) {
   if (!(options.r.value() <= GeneralizedGaussian::largest_r)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("norm exponent is {}, must be at most 2^20", options.r)};
   }
-  return {.shape = Shape::cone,
-          .r = options.r.value(),
-          .radial = Radial::root_of_gamma,
-          .gamma_shape = options.dimension.value(),
+  const std::uint64_t dimension = options.dimension.value();
+  const bool is_gaussian = options.r.value() == 2 || dimension == 1;
+  return {.shape = is_gaussian ? Shape::normal : Shape::power,
+          .r = is_gaussian ? 2 : options.r.value(),
+          .radial = is_gaussian ? Radial::none : Radial::root_of_chi_square,
+          .radial_count = dimension,
           .scale = {options.multiplier.value(), options.sensitivity.value(), options.grid.steps_per_unit()},
-          .dimension = options.dimension.value()};
+          .dimension = dimension};
 }
 
 /// The law of a point of an l2 sphere or ball.
@@ -328,10 +236,10 @@ Law law_of_point(Radial radial, Count dimension, Radius radius, Grid grid) {
   if (radial == Radial::sphere && dimension.value() == 1) {
     throw Error{ErrorCode::invalid_argument, "dimension is 1, must be at least 2 for a sphere"};
   }
-  return {.shape = Shape::cone,
+  return {.shape = Shape::normal,
           .r = 2,
           .radial = radial,
-          .gamma_shape = 0,
+          .radial_count = 0,
           .scale = {radius.value(), 1, grid.steps_per_unit()},
           .dimension = dimension.value()};
 }
@@ -351,12 +259,19 @@ RoundedVector::RoundedVector(const Law& law) : law_{law} {
   }
   if (!(scale() <= 0x1p56))
     throw Error{ErrorCode::invalid_argument, fmt::format("noise scale is {} grid steps, must be at most 2^56", scale())};
+  rounding_ = std::make_shared<const VectorRounding>(law);
 }
 
-std::vector<std::int64_t> RoundedVector::operator()(BitsRef bits) const {
+std::vector<std::int64_t> RoundedVector::operator()(BitsRef bits) const { return (*this)(bits, fastest_path()); }
+
+std::vector<std::int64_t> RoundedVector::operator()(BitsRef bits, TrialPath path) const {
   const StandardFloatingPoint environment;
-  const NextWord next_word = words_of(bits);
-  return LazyVector{law_, next_word}.rounded();
+  return DrawnVector{*rounding_, bits, path, Way::integers}.rounded();
+}
+
+std::vector<std::int64_t> RoundedVector::by_definition(BitsRef bits) const {
+  const StandardFloatingPoint environment;
+  return DrawnVector{*rounding_, bits, fastest_path(), Way::intervals}.rounded();
 }
 
 namespace detail {
@@ -382,12 +297,13 @@ double VectorNoise::coordinate_in_steps() const noexcept {
   const auto& law = noise_.law();
   const auto dimension = static_cast<double>(law.dimension);
   switch (law.shape) {
-    case Shape::laplace_coordinates: return noise_.scale();
-    case Shape::cube: return noise_.scale() * dimension;
-    case Shape::cone: break;
+    case Shape::exponential: return noise_.scale();
+    case Shape::uniform: return noise_.scale() * dimension;
+    case Shape::normal: return noise_.scale() * (law.radial == VectorLaw::Radial::none ? 1 : std::sqrt(dimension));
+    case Shape::power: break;
   }
-  // The radius, b d or sigma sqrt(d), shared among the coordinates in l_r.
-  return noise_.scale() * std::pow(dimension, (law.radial == Radial::root_of_gamma ? 0.5 : 1.0) - 1 / law.r);
+  // The radius, sigma sqrt(d), shared among the coordinates in l_r.
+  return noise_.scale() * std::pow(dimension, 0.5 - 1 / law.r);
 }
 
 LrSensitivity after_rounding(LrSensitivity sensitivity, NormExponent r, Grid grid, std::size_t dimension) {

@@ -3,20 +3,16 @@
 //   KNorm                density proportional to exp(-||x|| / b), for l1, l2 and l-infinity          pure(1 / scale), any dimension
 //   GeneralizedGaussian  density proportional to exp(-||x||_r^2 / (2 sigma^2)), r >= 2               zero-concentrated
 //
-// A density that depends on ||x|| alone is a radius times a direction that does not depend on it. In dimension d the radii are
-//
-//   exp(-||x|| / b):                 radius / b is Gamma(d, 1)
-//   exp(-||x||^2 / (2 sigma^2)):     radius^2 is Gamma(d / 2, scale 2 sigma^2), mean d sigma^2
-//
-// and the direction is g / ||g||_r with independent g_j of density proportional to exp(-|g|^r). Coordinates of l1 noise are simply
-// independent Laplace, and l-infinity noise is a uniform point of a cube of random size b Gamma(d + 1, 1). All of these are functions of
-// uniforms known as far as their bits are drawn (lazy_real.h); each coordinate is rounded when its nearest integer is certain.
-// Derivations: docs/proofs/vector-noise.md#lp-noise.
+// l1 noise is independent Laplace noise, l2 noise is normal noise times the root of a chi-square variable, and l-infinity noise is a uniform point of a cube of
+// random size. Otherwise a vector is a radius times an independent direction g / ||g||_r with independent g_j of density proportional to exp(-|g|^r).
+// All of these are functions of ideal reals of which digits are drawn (ideal_reals.h). Integers decide the rounding, in a time that is independent of the
+// values (vector_rounding.h). Derivations: docs/proofs/vector-noise.md#lp-noise.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -24,10 +20,11 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/mechanisms/additive/vector_law.h>
 #include <surety/mechanisms/bits/bits_ref.h>
-#include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/mechanisms/samplers/trial.h>
 
 namespace surety {
 
@@ -39,29 +36,23 @@ using LrSensitivity = Quantity<LrSensitivityRule>;
 
 namespace mechanisms {
 
-/// The nearest integers to an ideal random vector. For use by the mechanisms below.
+class VectorRounding;
+
+/// The nearest integers to an ideal random vector, in a time that is independent of them. For use by the mechanisms below.
 ///
-/// Time per coordinate: 0.05 to 0.1 microseconds for l1 and l-infinity, 0.2 to 0.3 for l2 and l_r, whose coordinates are tried until one is
-/// kept; the number of trials is independent of what is kept, their branches (tail or not) differ by some nanoseconds. A vector in which
-/// doubles leave a coordinate in doubt, of probability about 2^-44 times its size in steps for each, takes 1 (l-infinity) to 10 (l2) more
-/// microseconds for every coordinate. Memory: 48 bytes per coordinate.
+/// Time per coordinate: about 0.1 microseconds, and one microsecond for the generalized Gaussian with r > 2. A vector that integers leave undecided takes some
+/// 10 microseconds more for every coordinate. Memory: 50 to 100 bytes per coordinate.
 class RoundedVector {
  public:
-  enum class Shape { laplace_coordinates, cube, cone };
-  enum class Radial { gamma, root_of_gamma, ball, sphere };
-
-  struct Law {
-    Shape shape;
-    double r;                     ///< of a cone
-    Radial radial;                ///< of a cube or a cone
-    std::uint64_t gamma_shape;    ///< of Gamma for `gamma`, in halves: 2 d means Gamma(d); for `root_of_gamma` likewise
-    std::array<double, 3> scale;  ///< its product is b, sigma or the radius in grid steps
-    std::size_t dimension;
-  };
+  using Law = VectorLaw;
 
   explicit RoundedVector(const Law& law);
 
   [[nodiscard]] std::vector<std::int64_t> operator()(BitsRef bits) const;
+  /// The same integers by the instructions of `path`. \pre it is one of available_paths() (trial_loops.h).
+  [[nodiscard]] std::vector<std::int64_t> operator()(BitsRef bits, TrialPath path) const;
+  /// The same from the same bits, with all decisions about trials of directions and all roundings by interval arithmetic: slow, and an oracle.
+  [[nodiscard]] std::vector<std::int64_t> by_definition(BitsRef bits) const;
 
   /// b, sigma or the radius in grid steps, to nearest.
   [[nodiscard]] double scale() const noexcept { return law_.scale[0] * law_.scale[1] * law_.scale[2]; }
@@ -69,6 +60,7 @@ class RoundedVector {
 
  private:
   Law law_;
+  std::shared_ptr<const VectorRounding> rounding_;
 };
 
 /// As after_rounding of sensitivity.h, in l_r: g dimension^(1/r) more.

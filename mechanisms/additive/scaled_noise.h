@@ -6,11 +6,11 @@
 //
 // The event of one release does not depend on its sensitivity. Sensitivities are public or functions of released values.
 //
-// Gaussian: one table, whatever the scale. It gives K, the nearest integer to 2^50 N for an ideal normal N, which leaves open a cell of
-// length 2^-50 for N. The nearest integer to sigma N is nearly always the same for the whole cell; where it is not, N is drawn within its
-// cell, by rejection from uniform, as far as needed (docs/proofs/samplers.md#scaled).
+// Gaussian: N is drawn as an ideal real of which 159 digits are known (ideal_reals.h), by one table whatever the scale. The nearest integer to sigma N is nearly
+// always decided by integers, in a time that is independent of it (docs/proofs/samplers.md#scaled).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,39 +21,34 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/bits/bits_ref.h>
-#include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/mechanisms/samplers/exact_rounding.h>
+#include <surety/mechanisms/samplers/trial.h>
 
 namespace surety::mechanisms {
 
-/// The nearest integers to sigma times independent ideal normals, for any sigma. For use by `ScaledGaussian`. All of them share one table,
-/// which the first draw of a process makes in milliseconds.
+/// The nearest integers to sigma times independent ideal normals, for any sigma, in a time that is independent of them. For use by `ScaledGaussian`. All of them
+/// share one table, which the first draw of a process makes in milliseconds.
 class ScaledNormal {
  public:
+  static constexpr std::size_t block = trial_block;
+
   /// Draws `count` samples for sigma = the exact product of `scale`, at most 2^56, saturating at the ends of int64, in blocks, and hands
   /// each block and its place to `use(std::size_t first, std::span<const std::int64_t>)`.
   template <class Use>
   void for_each_block(std::size_t count, const std::array<double, 3>& scale, BitsRef bits, Use use) const {
-    const NextWord next_word = words_of(bits);
-    std::array<std::int64_t, LatticeNoise::block> samples;
-    finest().for_each_block(count, bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
-      const auto drawn = std::span{samples}.first(cells.size());
-      round(cells, scale, drawn, next_word);
+    std::array<std::int64_t, block> samples;
+    for (std::size_t first = 0; first < count; first += block) {
+      const auto drawn = std::span{samples}.first(std::min(block, count - first));
+      draw(scale, drawn, bits);
       use(first, std::span<const std::int64_t>{drawn});
-    });
+    }
   }
 
-  /// The nearest integer to sigma N for an N of which nearest(2^50 N) = `cell` is known, by intervals alone.
-  [[nodiscard]] static std::int64_t within_cell(std::int64_t cell, const std::array<double, 3>& scale, const NextWord& next_word);
-
- private:
-  static void round(std::span<const std::int64_t> cells, const std::array<double, 3>& scale, std::span<std::int64_t> noise,
-                    const NextWord& next_word);
-
-  /// Its sigma is 2^50.
-  [[nodiscard]] static const RoundedGaussian& finest();
+  /// At most a block. \pre as above
+  static void draw(const std::array<double, 3>& scale, std::span<std::int64_t> samples, BitsRef bits);
+  /// The same samples from the same bits, rounded by interval arithmetic alone: slow, and an oracle.
+  static void draw_by_definition(const std::array<double, 3>& scale, std::span<std::int64_t> samples, BitsRef bits);
 };
 
 /// Gaussian noise for a query on a grid, of another sensitivity at each release. As `Gaussian` otherwise.

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,10 +31,14 @@ struct Grid {
   Log2Step log2_step;
 
   /// The distance between neighbouring points, in data units. Exact.
-  [[nodiscard]] double step() const noexcept { return std::ldexp(1.0, log2_step.value()); }
+  [[nodiscard]] double step() const noexcept { return power_of_two(log2_step.value()); }
   /// 1 / step, exact.
-  [[nodiscard]] double steps_per_unit() const noexcept { return std::ldexp(1.0, -log2_step.value()); }
+  [[nodiscard]] double steps_per_unit() const noexcept { return power_of_two(-log2_step.value()); }
   friend bool operator==(const Grid&, const Grid&) = default;
+
+ private:
+  /// 2^exponent by its bits. \pre a normal double, as every step and every inverse step is
+  static double power_of_two(int exponent) noexcept { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52); }
 };
 
 /// Exact values on a grid count up to this many steps: far beyond use, and half of what int64 holds. Clamping brings no two vectors

@@ -1,6 +1,6 @@
 // Noise drawn ahead, so that the time of one call says nothing about the sample that it returns.
 //
-// How long a sampler of binomial or Skellam noise takes depends on what it draws. A buffer of samples is filled at once, at calls whose places are known to everybody
+// For a sampler whose time depends on what it draws, and for single draws at the speed of bulk ones. A buffer of samples is filled at once, at calls whose places are known to everybody
 // (the first, every `size` calls, and the first after a reservation), and handed out one by one, each in the same few instructions. Who watches the clock sees the time of
 // whole buffers: the sum over `size` samples, none of which he can tell from another. docs/proofs/samplers.md#time.
 #pragma once

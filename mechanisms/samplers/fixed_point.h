@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <surety/mechanisms/samplers/masks.h>
 #include <surety/mechanisms/samplers/trial.h>
 
 namespace surety::mechanisms {
@@ -88,6 +89,37 @@ inline constexpr std::array<std::uint64_t, terms> short_inverse_factorials = [] 
   for (std::size_t k = first_short; k > 0; --k) sum = inverse_factorials[k - 1] - f * sum;
   for (int i = 0; i < 3; ++i) sum = sum * sum;
   return {shifted_down(sum.value, n)};
+}
+
+// Proved so far.
+
+// Proved: docs/proofs/vector-noise.md#vector-rounding
+/// 1 / k, towards zero, for the terms of log(1 + t).
+inline constexpr std::size_t log_terms = 14;
+inline constexpr std::array<FixedPoint, log_terms + 1> inverses = [] {
+  std::array<FixedPoint, log_terms + 1> result{};
+  for (std::size_t k = 1; k <= log_terms; ++k) result[k].value = (UnsignedWide{1} << FixedPoint::digits) / k;
+  return result;
+}();
+
+/// log(mantissa 2^-127), within 2^-110. \pre 2^127 <= mantissa, that is, the highest digit is 1.
+[[nodiscard]] inline FixedPoint log_of_mantissa(UnsignedWide mantissa) {
+  constexpr UnsignedWide one = UnsignedWide{1} << FixedPoint::digits;
+  const FixedPoint y{mantissa >> (127 - FixedPoint::digits)};
+  const FixedPoint f = y - FixedPoint{one};
+  // Least squares on [0, 1], within .001, less .002 and at least 0.
+  constexpr FixedPoint first{UnsignedWide{0xfc97c7a73c80700} << 60};
+  constexpr FixedPoint second{UnsignedWide{0x684c0f7ea5c8880} << 60};
+  constexpr FixedPoint third{UnsignedWide{0x1d6219f4d7e04d0} << 60};
+  constexpr FixedPoint shift{one / 500};
+  const FixedPoint rough = f * (first - f * (second - f * third));
+  const FixedPoint z{where(shift.value < rough.value, rough.value - shift.value)};
+  // More than the errors of the product, so that t is not negative.
+  constexpr FixedPoint more{UnsignedWide{1} << 10};
+  const FixedPoint t = y * exp_of_minus(z) + more - FixedPoint{one};
+  FixedPoint sum = inverses[log_terms];
+  for (std::size_t k = log_terms - 1; k > 0; --k) sum = inverses[k] - t * sum;
+  return z + t * sum - more;
 }
 
 // Proved so far.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include <surety/base/numbers/checked_cast.h>
 #include <surety/base/text/error.h>
@@ -123,41 +124,50 @@ std::vector<Interval> IntegerLaw::skellam_weights(mpfr_prec_t precision, std::ui
   return result;
 }
 
-IntegerWeight::IntegerWeight(const IntegerLaw& law) : log2_scale_{std::ilogb(std::sqrt(law.variance()))} {
-  constexpr mpfr_prec_t precision = 96;
-  constexpr std::size_t most_terms = 32;
-  constexpr double least_coefficient = 0x1p-44;
-  const auto farthest = checked_cast<std::uint64_t>(7 * std::sqrt(law.variance())) + 1;
-  period_ = law.period(farthest, precision);
-  const Interval scale{std::ldexp(1.0, log2_scale_), precision};
-  const Interval unit = scale / exactly(period_, precision);
-  angle_ = (Interval{2, precision} * Interval::pi(precision) / exactly(period_, precision)).enclosure().upper;
-  coefficients_.push_back(unit.enclosure().upper);
-  double left_out = 0;
-  const Interval rest = law.for_each_value(period_, precision, precision, [&](std::uint64_t /*j*/, const Interval& value) {
-    const double coefficient = (Interval{2, precision} * unit * value).enclosure().upper;
-    coefficient >= least_coefficient ? coefficients_.push_back(coefficient) : void(left_out += coefficient);
+CosineSum IntegerLaw::cosine_sum(int log2_scale, std::uint64_t farthest, mpfr_prec_t accuracy) const {
+  // Each step of the recurrence of `at` adds less than two digits to the width of an interval.
+  constexpr mpfr_prec_t lost_by_recurrence = 192;
+  const mpfr_prec_t precision = accuracy + lost_by_recurrence;
+  const std::uint64_t scale = std::uint64_t{1} << log2_scale;
+  const auto others_from = farthest + scale + checked_cast<std::uint64_t>(reach(variance_, accuracy));
+  const std::uint64_t period = (std::max(others_from, 2 * farthest) + 4) / 4 * 4;
+  CosineSum result{.quarter = period / 4};
+  const Interval unit = exactly(scale, precision) / exactly(period, precision);
+  result.coefficients.push_back(unit);
+  const double least = std::ldexp(1.0, -static_cast<int>(accuracy) - 2);
+  Interval left_out{0, precision};
+  const Interval rest = for_each_value(period, accuracy + log2_scale + 16, precision, [&](std::uint64_t /*j*/, const Interval& value) {
+    Interval coefficient = Interval{2, precision} * unit * value;
+    // Values decrease: once one is left out, so are all further ones.
+    if (coefficient.compare(least) > 0) {
+      result.coefficients.push_back(std::move(coefficient));
+    } else {
+      left_out = left_out + coefficient;
+    }
   });
-  const Interval beyond = scale * (rest + law.beyond(period_ - farthest, precision));
-  if (coefficients_.size() > most_terms + 1 || !(left_out + beyond.enclosure().upper < margin / 8)) {
+  left_out = left_out + exactly(scale, precision) * rest + beyond(period - farthest - scale, precision);
+  result.left_out = left_out.enclosure().upper;
+  if (!(result.left_out <= std::ldexp(4.0, -static_cast<int>(accuracy)))) {
     throw Error{ErrorCode::internal, "a sum of cosines does not give the probabilities of an integer law as closely as proved"};
   }
+  return result;
 }
 
-double IntegerWeight::near(std::uint64_t k) const { return sum_at(std::cos(static_cast<double>(k) * angle_)); }
-
-double IntegerWeight::near_everywhere(std::uint64_t k) const { return sum_at(cosine(k, period_, 64).enclosure().upper); }
-
 /// Clenshaw's recurrence.
-double IntegerWeight::sum_at(double cosine) const {
-  double next = 0;
-  double after_next = 0;
-  for (std::size_t j = coefficients_.size() - 1; j > 0; --j) {
-    const double here = coefficients_[j] + (2 * cosine * next - after_next);
-    after_next = next;
-    next = here;
+Interval CosineSum::at(std::uint64_t k) const {
+  const mpfr_prec_t precision = coefficients.front().precision();
+  const Interval x = cosine(k, 4 * quarter, precision);
+  const Interval twice = Interval{2, precision} * x;
+  Interval next{0, precision};
+  Interval after_next{0, precision};
+  for (std::size_t j = coefficients.size() - 1; j > 0; --j) {
+    Interval here = coefficients[j] + (twice * next - after_next);
+    after_next = std::move(next);
+    next = std::move(here);
   }
-  return coefficients_.front() + (cosine * next - after_next);
+  const Interval sum = coefficients.front() + (x * next - after_next);
+  const Interval error{left_out, precision};
+  return hull(sum - error, sum + error);
 }
 
 // Proved so far.

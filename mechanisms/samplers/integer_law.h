@@ -17,6 +17,16 @@
 
 namespace surety::mechanisms {
 
+/// 2^log2_scale P(k) as a sum of cosines, within `left_out` for every k up to the one it was made for.
+struct CosineSum {
+  std::uint64_t quarter = 1;                ///< N / 4
+  std::vector<Interval> coefficients = {};  ///< 2^log2_scale P(k) = sum of coefficients[j] cos(2 pi j k / N); none is negative
+  double left_out = 0;                      ///< upper bound on the absolute error of the sum
+
+  /// An enclosure of 2^log2_scale P(k), `left_out` included. O(terms) operations. \pre k is at most the `farthest` of the sum.
+  [[nodiscard]] Interval at(std::uint64_t k) const;
+};
+
 class IntegerLaw {
  public:
   /// \pre flips is even, 2 <= flips <= 2^52.
@@ -29,12 +39,16 @@ class IntegerLaw {
   /// No greater |k| is sampled: n / 2, or where samples saturate.
   [[nodiscard]] std::uint64_t largest() const noexcept { return largest_; }
 
-  /// P(k), within about 2^-precision. O(sqrt(precision) (sqrt(precision) + k / sigma)) operations. \pre variance >= 2^14 (for few operations).
+  /// P(k), within about 2^-precision. O(sqrt(precision) (sqrt(precision) + k / sigma)) operations. \pre variance >= 2^8 (for few operations).
   [[nodiscard]] Interval probability(std::uint64_t k, mpfr_prec_t precision) const {
     return probability_by_sum(k, period(k, precision), precision);
   }
   /// The same by a sum over N values, as closely as N allows. \pre N is a multiple of 4 and above k.
   [[nodiscard]] Interval probability_by_sum(std::uint64_t k, std::uint64_t n, mpfr_prec_t precision) const;
+
+  /// 2^log2_scale P(k) for k <= farthest, of coefficients of about 2^-accuracy and more. O(sqrt(accuracy) (sqrt(accuracy) + farthest / sigma)) terms.
+  /// \pre 2^log2_scale <= sigma, variance >= 2^8. \throws Error{internal} where the sum leaves out more than 2^(2 - accuracy).
+  [[nodiscard]] CosineSum cosine_sum(int log2_scale, std::uint64_t farthest, mpfr_prec_t accuracy) const;
 
   /// P(0) / 2, P(1), ..., P(c - 1), P(|k| >= c and k > 0), up to one factor, for a c of at least `at_least` + 1, or all of the law. The last is the
   /// widest, some 2^-precision of the sum. Of a binomial law every entry is exact from a precision of n + 64 on.
@@ -42,8 +56,6 @@ class IntegerLaw {
   [[nodiscard]] std::vector<Interval> weights(mpfr_prec_t precision, std::uint64_t at_least) const;
 
  private:
-  friend class IntegerWeight;
-
   IntegerLaw(double variance, std::uint64_t largest) : variance_{variance}, largest_{largest} {}
 
   [[nodiscard]] bool is_binomial() const { return largest_ != std::numeric_limits<std::int64_t>::max(); }
@@ -61,30 +73,6 @@ class IntegerLaw {
 
   double variance_;
   std::uint64_t largest_;
-};
-
-/// f(k) = 2^log2_scale P(k) in doubles, 2^log2_scale the power of two at most sigma, with a proved error. The work is the same for every k.
-class IntegerWeight {
- public:
-  /// More than the error of `near` and of what is computed from it with a few roundings. f(0) is from 0.19 to 0.4.
-  static constexpr double margin = 0x1p-36;
-
-  /// O(20) intervals. \pre law.variance() >= 2^14.
-  explicit IntegerWeight(const IntegerLaw& law);
-
-  [[nodiscard]] int log2_scale() const noexcept { return log2_scale_; }
-  /// |near(k) - f(k)| < margin / 2. \pre k <= 7 sigma.
-  [[nodiscard]] double near(std::uint64_t k) const;
-  /// The same double on every machine, more slowly.
-  [[nodiscard]] double near_everywhere(std::uint64_t k) const;
-
- private:
-  [[nodiscard]] double sum_at(double cosine) const;
-
-  std::uint64_t period_;
-  int log2_scale_;
-  double angle_;                      ///< 2 pi / N
-  std::vector<double> coefficients_;  ///< f(k) = sum of c_j cos(j k angle)
 };
 
 }  // namespace surety::mechanisms

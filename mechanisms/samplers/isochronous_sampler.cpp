@@ -13,7 +13,9 @@
 #include <surety/base/numbers/interval.h>
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/samplers/fixed_point.h>
+#include <surety/mechanisms/samplers/integer_law.h>
 #include <surety/mechanisms/samplers/lazy_digits.h>
+#include <surety/mechanisms/samplers/masks.h>
 #include <surety/mechanisms/samplers/trial_loops.h>
 
 namespace surety::mechanisms {
@@ -23,7 +25,9 @@ namespace {
 /// These leave 8 standard deviations and 32 scales before samples saturate.
 constexpr int log2_largest_gaussian = 60;
 constexpr int log2_largest_exponential = 58;
-/// Blocks per scale of a wide distribution: from 1 to 2 of Gaussian weights, from 8 to 16 of exponential ones.
+constexpr int log2_most_flips = 52;
+constexpr int log2_largest_mean = 50;
+/// Blocks per scale of a wide distribution: from 1 to 2 of Gaussian weights and of binomial and Skellam ones, from 8 to 16 of exponential ones.
 constexpr int log2_exponential_blocks = 3;
 
 /// More than twice the error of what is compared with T and U, in units of 2^-120.
@@ -33,21 +37,27 @@ constexpr std::uint64_t largest_loss = 88;
 /// A rate of exponential weights from which S(1) <= exp(-rate / 2) has 120 digits 0: larger ones count as this.
 constexpr double largest_index_rate = 180;
 
-/// All digits of x, or none. By a mask that the compiler knows nothing of, or it would make a branch.
-template <class T>
-T where(bool condition, T x) {
-  std::uint64_t mask = std::uint64_t{0} - std::uint64_t{condition};
-  asm("" : "+r"(mask));  // NOLINT(hicpp-no-assembler)
-  // Sign extension.
-  return x & static_cast<T>(static_cast<std::int64_t>(mask));
-}
-template <class T>
-T select(bool condition, T one, T other) {
-  return where(condition, one) | where(!condition, other);
-}
+/// Binomial and Skellam distributions: the last block with a height of its own begins that many standard deviations out, or less than a block further.
+constexpr double integer_tail_start = 12.5;
+/// T reaches the last block with less than 2^-104. Its height is so small that fixed-point numbers leave every trial there in doubt.
+constexpr int log2_of_tail = 104;
+/// Digits of the sums of cosines that doubles and fixed-point numbers compute.
+constexpr mpfr_prec_t accuracy_in_doubles = 52;
+constexpr mpfr_prec_t accuracy_in_fixed_point = 114;
+/// Of U times a height and a sum of cosines in doubles. The errors of the latter are at most half of it.
+constexpr double cosine_margin = 0x1p-45;
+/// In fixed-point numbers both sides are this much larger, as a sum of cosines may be computed as less than 0.
+constexpr UnsignedWide above_zero = UnsignedWide{1} << 40;
+
 UnsignedWide distance(UnsignedWide a, UnsignedWide b) {
   const UnsignedWide difference = a - b;
   return select(a < b, UnsignedWide{0} - difference, difference);
+}
+
+/// x with the sign of two's complement where `is_negative`.
+UnsignedWide with_sign(UnsignedWide x, bool is_negative) {
+  const UnsignedWide sign = where(is_negative, ~UnsignedWide{0});
+  return (x ^ sign) - sign;
 }
 
 /// x below 2^52. The conversion of the processor takes a branch for large numbers.
@@ -72,7 +82,72 @@ void require_scale(const char* name, Rational value) {
 /// x towards zero. \pre 0 <= x, and its enclosure is narrower than a unit.
 FixedPoint fixed(const Interval& x) { return {floor_digits(x.lower(), FixedPoint::digits)}; }
 
+/// 2^-n, exactly.
+Interval power_of_half(std::uint64_t n, mpfr_prec_t precision) {
+  Interval result{1, precision};
+  Interval power{0.5, precision};
+  for (; n != 0; n >>= 1, power = power * power) {
+    if ((n & 1) != 0) result = result * power;
+  }
+  return result;
+}
+
 }  // namespace
+
+/// A sum of cosines as fixed-point numbers compute it.
+class IsochronousSampler::FixedPointCosines {
+ public:
+  FixedPointCosines() = default;
+  explicit FixedPointCosines(const CosineSum& sum)
+      : quarter_{sum.quarter}, log2_quarter_{static_cast<int>(std::bit_width(sum.quarter)) - 1} {
+    for (const auto& coefficient : sum.coefficients) coefficients_.push_back(fixed(coefficient));
+    constexpr mpfr_prec_t precision = 2 * first_precision;
+    const Interval unit = Interval{std::ldexp(1.0, log2_quarter_), precision} / exact_interval(quarter_, precision);
+    inverse_ = fixed(unit).value;
+    const Interval quarter_turn = Interval::pi(precision) / Interval{2, precision};
+    Interval term = quarter_turn;
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      terms_[i] = fixed(term);
+      const auto next = static_cast<double>((2 * i + 2) * (2 * i + 3));
+      term = term * quarter_turn * quarter_turn / Interval{next, precision};
+    }
+  }
+
+  /// The sum at k, in two's complement. \pre 2 k <= N.
+  [[nodiscard]] UnsignedWide operator()(std::uint64_t k) const {
+    // cos(2 pi k / N) = sin(pi t / 2) with t = (N/4 - k) / (N/4).
+    const bool is_negative = k > quarter_;
+    const std::uint64_t distance = static_cast<std::uint64_t>(with_sign(UnsignedWide{quarter_} - k, is_negative));
+    const UnsignedWide high = UnsignedWide{static_cast<std::uint64_t>(inverse_ >> 64)} * distance;
+    const UnsignedWide low = UnsignedWide{static_cast<std::uint64_t>(inverse_)} * distance;
+    const FixedPoint t{(high << (64 - log2_quarter_)) + (low >> log2_quarter_)};
+    const FixedPoint square = t * t;
+    FixedPoint sine = terms_.back();
+    for (std::size_t i = terms_.size() - 1; i-- > 0;) sine = terms_[i] - square * sine;
+    const FixedPoint cosine = t * sine;
+    const FixedPoint twice = cosine + cosine;
+    // Clenshaw's recurrence.
+    const auto product = [is_negative](FixedPoint x, UnsignedWide y) {
+      const bool sign = (y >> 127) != 0;
+      return with_sign((x * FixedPoint{with_sign(y, sign)}).value, sign != is_negative);
+    };
+    UnsignedWide next = 0;
+    UnsignedWide after_next = 0;
+    for (std::size_t j = coefficients_.size() - 1; j > 0; --j) {
+      const UnsignedWide here = coefficients_[j].value + product(twice, next) - after_next;
+      after_next = next;
+      next = here;
+    }
+    return coefficients_.front().value + product(cosine, next) - after_next;
+  }
+
+ private:
+  std::uint64_t quarter_ = 1;
+  int log2_quarter_ = 0;
+  UnsignedWide inverse_ = 0;               ///< 2^log2_quarter_ / (N/4), with 120 digits
+  std::array<FixedPoint, 19> terms_ = {};  ///< (pi/2)^(2 i + 1) / (2 i + 1)!
+  std::vector<FixedPoint> coefficients_ = {};
+};
 
 struct IsochronousSampler::Law {
   bool is_gaussian;
@@ -80,23 +155,62 @@ struct IsochronousSampler::Law {
   bool is_two_sided;
   /// sigma^2 of Gaussian weights, b of exponential ones.
   std::function<Interval(mpfr_prec_t)> parameter;
+  /// Binomial or Skellam probabilities instead of both.
+  std::optional<IntegerLaw> integer = std::nullopt;
+
+  [[nodiscard]] TrialWeights weights() const {
+    if (integer) return TrialWeights::cosines;
+    return is_gaussian ? TrialWeights::gaussian : TrialWeights::exponential;
+  }
+  [[nodiscard]] bool is_exponential() const { return weights() == TrialWeights::exponential; }
+
+  [[nodiscard]] static Law of_integers(const IntegerLaw& law) {
+    return {.is_gaussian = false,
+            .is_rounded = false,
+            .is_two_sided = true,
+            .parameter =
+                [variance = law.variance()](auto precision) {
+                  return Interval{variance, precision};
+                },
+            .integer = law};
+  }
 };
 
 struct IsochronousSampler::Tables {
   explicit Tables(Law&& of) : law{std::move(of)} {
     const StandardFloatingPoint environment;
     const double parameter = law.parameter(first_precision).enclosure().upper;
-    const double scale = law.is_gaussian ? std::sqrt(parameter) : parameter;
-    fast.is_gaussian = law.is_gaussian;
+    const double scale = law.is_exponential() ? parameter : std::sqrt(parameter);
+    fast.weights = law.weights();
     fast.is_rounded = law.is_rounded;
     fast.is_two_sided = law.is_two_sided;
-    fast.is_wide = scale >= (law.is_gaussian ? gaussian_narrow_limit : exponential_narrow_limit);
-    if (fast.is_wide) set_blocks(std::ilogb(scale) - (law.is_gaussian ? 0 : log2_exponential_blocks));
-    law.is_gaussian ? set_thresholds() : set_exponential();
+    fast.is_wide = scale >= narrow_limit();
+    if (fast.is_wide) set_blocks(std::ilogb(scale) - (law.is_exponential() ? log2_exponential_blocks : 0));
+    if (fast.is_wide && law.integer) set_heights(scale);
+    law.is_exponential() ? set_exponential() : set_thresholds();
+    if (fast.is_wide && law.integer) set_cosines();
+  }
+
+  [[nodiscard]] double narrow_limit() const {
+    switch (law.weights()) {
+      case TrialWeights::gaussian: return gaussian_narrow_limit;
+      case TrialWeights::exponential: return exponential_narrow_limit;
+      case TrialWeights::cosines: return integer_narrow_limit;
+    }
+    return 0;
   }
 
   void set_blocks(int log2_width) {
     fast.log2_width = log2_width;
+    if (law.integer) {
+      // Widths are at most 2^25, and two words have 27 digits of V.
+      fast.index_digits = 48;
+      fast.acceptance_digits = 52;
+      place_digits = 63 - fast.index_digits + 64 - fast.acceptance_digits;
+      fast.acceptance_unit = std::ldexp(1.0, -fast.acceptance_digits);
+      fast.acceptance_margin = cosine_margin;
+      return;
+    }
     if (law.is_gaussian) fast.index_digits = 44;
     fast.acceptance_digits = law.is_gaussian ? 42 : 44;
     // Rounding takes one digit of V more, and acceptance further ones: of Gaussian blocks what two words have, of exponential ones more.
@@ -117,16 +231,52 @@ struct IsochronousSampler::Tables {
     rate = fixed(rate_at(2 * first_precision));
   }
 
-  /// S(1), S(2), ... until all digits of T with a further word are 0.
+  /// The envelope of binomial and Skellam distributions.
+  void set_heights(double scale) {
+    const auto last = checked_cast<std::uint64_t>(std::ceil(std::ldexp(integer_tail_start * scale, -fast.log2_width)));
+    const CosineSum sum = law.integer->cosine_sum(fast.log2_width, last << fast.log2_width, accuracy_in_fixed_point);
+    for (std::uint64_t i = 0; i <= last; ++i) fast.heights.push_back(sum.at(i << fast.log2_width).enclosure().upper);
+    // Then the weights fall by half or more from block to block, from the last one on, as -ln P is convex.
+    if (!(fast.heights.back() <= std::ldexp(sum.at(0).enclosure().lower, -static_cast<int>(last)))) {
+      throw Error{ErrorCode::internal, "the weights of an integer law do not fall as fast as proved"};
+    }
+    for (const double height : fast.heights) heights.push_back(fixed(Interval{height, 2 * first_precision}));
+    cosines = FixedPointCosines{sum};
+  }
+
+  /// The weights of binomial and Skellam distributions, for all indices that doubles decide.
+  void set_cosines() {
+    if (thresholds.size() + 1 != fast.heights.size() || thresholds.back() >> (fast.index_digits + 64 - log2_of_tail) != 0) {
+      throw Error{ErrorCode::internal, "the tail of an integer law is not as light as proved"};
+    }
+    const std::uint64_t farthest = (fast.thresholds.size() + 1) << fast.log2_width;
+    const CosineSum sum = law.integer->cosine_sum(fast.log2_width, farthest, accuracy_in_doubles);
+    double error = 0;
+    for (std::size_t j = 0; j < sum.coefficients.size(); ++j) {
+      const double coefficient = sum.coefficients[j].enclosure().upper;
+      const auto i = static_cast<double>(j);
+      fast.coefficients.push_back(coefficient);
+      // Of rounding the coefficient, of the recurrence and of the cosine.
+      error += coefficient * (1 + 3 * (i + 1) * (i + 2) + 8 * i * i);
+    }
+    if (!(error * 0x1.1p-53 + sum.left_out <= cosine_margin / 2)) {
+      throw Error{ErrorCode::internal, "a sum of cosines does not give the weights of an integer law as closely as proved"};
+    }
+    fast.quarter = static_cast<double>(sum.quarter);
+    fast.inverse_quarter = 1 / fast.quarter;
+  }
+
+  /// S(1), S(2), ... until all digits of T with a further word are 0, or the last block begins.
   void set_thresholds() {
     for (mpfr_prec_t precision = 2 * first_precision;; precision *= 2) {
       thresholds.clear();
       fast.thresholds.clear();
       Weights known;
       for (std::uint64_t j = 1;; ++j) {
+        if (!fast.heights.empty() && j == fast.heights.size()) return;
         const auto digits = leading_digits(survival(j, precision, known), static_cast<unsigned>(fast.index_digits) + 64);
         if (!digits) break;
-        if (*digits == 0) return;
+        if (*digits == 0 && fast.heights.empty()) return;
         thresholds.push_back(*digits);
         const auto first = static_cast<std::uint64_t>(*digits >> 64);
         if (first != 0) fast.thresholds.push_back(1 + std::ldexp(static_cast<double>(first), -fast.index_digits));
@@ -166,7 +316,7 @@ struct IsochronousSampler::Tables {
     return law.is_gaussian ? (exact_interval(2 * i, precision) + y) * y * rate_at(precision) : y * rate_at(precision);
   }
 
-  /// The weights that were last summed: the decisions about one T share them.
+  /// The weights that were last summed, or their sums: the decisions about one T share them.
   struct Weights {
     mpfr_prec_t precision = 0;
     std::vector<Interval> values = {};
@@ -176,6 +326,7 @@ struct IsochronousSampler::Tables {
   [[nodiscard]] Interval survival(std::uint64_t j, mpfr_prec_t precision, Weights& known) const {
     const Interval one{1, precision};
     const Interval at = exact_interval(j, precision);
+    if (law.integer) return integer_survival(j, precision, known);
     if (law.is_gaussian && !fast.is_wide && law.is_rounded) {
       return erfc((at - Interval{0.5, precision}) / sqrt(Interval{2, precision} * law.parameter(precision)));
     }
@@ -188,6 +339,27 @@ struct IsochronousSampler::Tables {
     if (law.is_rounded) return exp(-((at - Interval{0.5, precision}) / parameter));
     const Interval power = exp(-(at / parameter));
     return law.is_two_sided ? Interval{2, precision} * power / (one + exp(-(one / parameter))) : power;
+  }
+
+  [[nodiscard]] Interval integer_survival(std::uint64_t j, mpfr_prec_t precision, Weights& known) const {
+    if (!fast.is_wide) {
+      if (known.precision != precision || known.values.size() <= j + 1) {
+        known = {precision, law.integer->weights(precision, j)};
+        // Their sums from the last one on.
+        for (std::size_t i = known.values.size() - 1; i-- > 0;) known.values[i] = known.values[i] + known.values[i + 1];
+      }
+      // A binomial distribution ends.
+      return j < known.values.size() ? known.values[j] / known.values[0] : Interval{0, precision};
+    }
+    // Sums and quotients of doubles. Where a quotient has few digits, it is exact at some precision, and so decides.
+    const std::uint64_t last = fast.heights.size() - 1;
+    Interval sum = Interval{2, precision} * Interval{fast.heights[last], precision};
+    Interval above = j > last ? sum * power_of_half(j - last, precision) : sum;
+    for (std::uint64_t i = last; i-- > 0;) {
+      sum = sum + Interval{fast.heights[i], precision};
+      if (i == j) above = sum;
+    }
+    return above / sum;
   }
 
   [[nodiscard]] static Interval share_from(const std::vector<Interval>& weights, std::uint64_t j, mpfr_prec_t precision) {
@@ -226,7 +398,9 @@ struct IsochronousSampler::Tables {
   /// The largest index that T reaches.
   [[nodiscard]] std::uint64_t search(LazyReal& t, const NextWord& next) const {
     Weights known;
-    return last_that_holds(0, std::uint64_t{1} << 63, [&](std::uint64_t j) {
+    // No binomial magnitude is larger.
+    const std::uint64_t limit = law.integer && !fast.is_wide ? law.integer->largest() + 1 : std::uint64_t{1} << 63;
+    return last_that_holds(0, limit, [&](std::uint64_t j) {
       return is_surely_below(
           t, [&](mpfr_prec_t precision) { return survival(j, precision, known); }, next);
     });
@@ -249,6 +423,21 @@ struct IsochronousSampler::Tables {
       } else {
         precision *= 2;
       }
+    }
+  }
+
+  /// The same of binomial and Skellam distributions: whether U < 2^b P(k) / height. The number of U's digits sets the precision. More precision is
+  /// no help where a ratio has so few digits that it is equal to an end of U's interval; more digits of U are.
+  [[nodiscard]] bool accepts_integer(std::uint64_t i, std::uint64_t k, LazyReal& u, const NextWord& next) const {
+    const std::uint64_t last = fast.heights.size() - 1;
+    const std::uint64_t halvings = i > last ? i - last : 0;
+    for (;; u.extend(next())) {
+      // The last height is about 2^-112.
+      const mpfr_prec_t precision = u.precision() + 192 + static_cast<mpfr_prec_t>(halvings);
+      const Interval height = Interval{fast.heights[std::min(i, last)], precision} * power_of_half(halvings, precision);
+      const Interval ratio = Interval{std::ldexp(1.0, fast.log2_width), precision} * law.integer->probability(k, precision) / height;
+      if (surely_below(u.high(precision), ratio)) return true;
+      if (surely_below(ratio, u.low(precision))) return false;
     }
   }
 
@@ -282,6 +471,12 @@ struct IsochronousSampler::Tables {
     return static_cast<std::int64_t>((limited ^ sign) - sign);
   }
 
+  /// The mask of a trial that U accepts or not: a negative zero is rejected.
+  [[nodiscard]] std::int64_t kept(bool is_below, std::int64_t sample, std::uint64_t first) const {
+    const std::uint64_t is_kept = std::uint64_t{is_below} & ~(std::uint64_t{sample == 0} & negative_zero(first));
+    return where((is_kept & 1) != 0, std::int64_t{-1});
+  }
+
   // ---- A trial, by fixed-point numbers ----
 
   /// V with a further word, towards zero.
@@ -293,8 +488,16 @@ struct IsochronousSampler::Tables {
   [[nodiscard]] DecidedTrial decide_precisely(const std::uint64_t* words, const std::uint64_t* further, bool& is_in_doubt) const {
     const UnsignedWide t = UnsignedWide{index_digits(words[0])} << 64 | further[0];
     std::uint64_t index = 0;
+    UnsignedWide height = 0;
     bool in_doubt = false;
-    if (law.is_gaussian) {
+    if (!heights.empty()) {
+      height = heights[0].value;
+      for (std::size_t j = 0; j < thresholds.size(); ++j) {
+        index += std::uint64_t{t < thresholds[j]};
+        height = select(t < thresholds[j], heights[j + 1].value, height);
+        in_doubt |= t == thresholds[j];
+      }
+    } else if (!law.is_exponential()) {
       in_doubt |= t == 0;
       for (const UnsignedWide threshold : thresholds) {
         index += std::uint64_t{t < threshold};
@@ -318,15 +521,22 @@ struct IsochronousSampler::Tables {
     DecidedTrial result{.sample = sample_of(index, words), .accepted = -1};
     if (fast.is_wide) {
       const int width = fast.log2_width;
-      const FixedPoint y{law.is_rounded ? rounded_place(v_of(words), further[2])
-                                        : UnsignedWide{place(words)} << (FixedPoint::digits - width)};
       const int below_u = FixedPoint::digits - fast.acceptance_digits;
       const FixedPoint u{UnsignedWide{acceptance(words)} << below_u | UnsignedWide{further[1]} << (below_u - 64)};
+      if (!heights.empty()) {
+        const UnsignedWide proposed = (u * FixedPoint{height}).value + above_zero;
+        const UnsignedWide weight = cosines((index << width) + place(words)) + above_zero;
+        in_doubt |= distance(proposed, weight) <= fixed_point_margin;
+        result.accepted = kept(proposed < weight, result.sample, words[0]);
+        is_in_doubt = in_doubt;
+        return result;
+      }
+      const FixedPoint y{law.is_rounded ? rounded_place(v_of(words), further[2])
+                                        : UnsignedWide{place(words)} << (FixedPoint::digits - width)};
       const FixedPoint twice_index{UnsignedWide{2 * index} << FixedPoint::digits};
       const FixedPoint ratio = fixed_point::exp_of_minus((law.is_gaussian ? (twice_index + y) * y : y) * rate);
       in_doubt |= distance(u.value, ratio.value) <= fixed_point_margin;
-      const std::uint64_t is_kept = std::uint64_t{u.value < ratio.value} & ~(std::uint64_t{result.sample == 0} & negative_zero(words[0]));
-      result.accepted = where((is_kept & 1) != 0, std::int64_t{-1});
+      result.accepted = kept(u.value < ratio.value, result.sample, words[0]);
     }
     is_in_doubt = in_doubt;
     return result;
@@ -344,6 +554,8 @@ struct IsochronousSampler::Tables {
   TrialConstants fast;
   int place_digits = 0;  ///< of V in the words of a wide trial
   std::vector<UnsignedWide> thresholds;
+  std::vector<FixedPoint> heights;  ///< of binomial and Skellam blocks
+  FixedPointCosines cosines;        ///< their weights
   FixedPoint rate;
   FixedPoint index_rate;
   FixedPoint log_factor;
@@ -393,15 +605,41 @@ IsochronousSampler IsochronousSampler::geometric(Rational scale) {
                              }}};
 }
 
+IsochronousSampler IsochronousSampler::half_gaussian(std::uint64_t sigma) {
+  if (sigma < 4 || sigma > std::uint64_t{1} << log2_largest_gaussian) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("sigma is {}, must be from 4 to 2^{}", sigma, log2_largest_gaussian)};
+  }
+  return IsochronousSampler{{.is_gaussian = true, .is_rounded = false, .is_two_sided = false, .parameter = [=](auto precision) {
+                               const Interval exact = exact_interval(sigma, precision);
+                               return exact * exact;
+                             }}};
+}
+
+IsochronousSampler IsochronousSampler::binomial(std::uint64_t flips) {
+  if (flips < 2 || flips % 2 != 0 || flips > std::uint64_t{1} << log2_most_flips) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("flips is {}, must be even, from 2 to 2^{}", flips, log2_most_flips)};
+  }
+  return IsochronousSampler{Law::of_integers(IntegerLaw::binomial(flips))};
+}
+
+IsochronousSampler IsochronousSampler::skellam(double mean) {
+  const StandardFloatingPoint environment;  // in which twice a subnormal mean is exact
+  if (!(mean > 0 && mean <= std::ldexp(1.0, log2_largest_mean))) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("mean is {}, must be greater than 0 and at most 2^{}", mean, log2_largest_mean)};
+  }
+  return IsochronousSampler{Law::of_integers(IntegerLaw::skellam(mean))};
+}
+
 bool IsochronousSampler::is_wide() const noexcept { return tables_->fast.is_wide; }
 int IsochronousSampler::log2_block_width() const noexcept { return tables_->fast.log2_width; }
 const TrialConstants& IsochronousSampler::constants() const noexcept { return tables_->fast; }
 std::span<const UnsignedWide> IsochronousSampler::thresholds() const noexcept { return tables_->thresholds; }
+std::span<const double> IsochronousSampler::heights() const noexcept { return tables_->fast.heights; }
 
 std::size_t IsochronousSampler::trials_for(std::size_t count) const {
   count = std::min(count, block);
-  // Gaussian blocks accept from .71 to .83 of all trials, exponential ones from .94 on, but for half of the zeros.
-  if (tables_->fast.is_wide) count += (tables_->fast.is_gaussian ? 3 * count / 8 : count / 16) + 4;
+  // Gaussian blocks, and binomial and Skellam ones, accept from .71 to .83 of all trials, exponential ones from .94 on, but for half of the zeros.
+  if (tables_->fast.is_wide) count += (tables_->law.is_exponential() ? count / 16 : 3 * count / 8) + 4;
   return std::min((count + trial_lanes - 1) / trial_lanes * trial_lanes, block);
 }
 
@@ -474,6 +712,13 @@ std::optional<std::int64_t> IsochronousSampler::decide_by_definition(std::span<c
   const std::uint64_t index = tables.search(t, next);
   const std::int64_t sample = tables.sample_of(index, words.data());
   if (!tables.fast.is_wide) return sample;
+  if (tables.law.integer) {
+    LazyReal u{tables.acceptance(words.data()), tables.fast.acceptance_digits};
+    if (!further.empty()) u.extend(further[1]);
+    if (sample == 0 && tables.negative_zero(words[0]) != 0) return std::nullopt;
+    if (tables.accepts_integer(index, static_cast<std::uint64_t>(std::abs(sample)), u, next)) return sample;
+    return std::nullopt;
+  }
   LazyReal v = tables.law.is_rounded ? LazyReal{tables.v_of(words.data()) >> (64 - tables.place_digits), tables.place_digits}
                                      : LazyReal{tables.place(words.data()), tables.fast.log2_width};
   LazyReal u{tables.acceptance(words.data()), tables.fast.acceptance_digits};

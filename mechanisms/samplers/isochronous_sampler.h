@@ -1,12 +1,13 @@
 // Exact samplers of integers whose time is independent of the value that is drawn; docs/proofs/samplers.md#isochronous has the proofs.
 //
 // A distribution is a symmetric (or one-sided) one of integers k whose magnitude has decreasing weights, exp(-x^2 / (2 sigma^2)) or exp(-x / b),
-// taken at the integers themselves (discrete) or over the reals that round to an integer (rounded).
+// taken at the integers themselves (discrete) or over the reals that round to an integer (rounded); or binomial or Skellam probabilities, which are
+// sums of few cosines (integer_law.h).
 //
 //   A trial      T, V and U are uniform reals. T chooses the index i = 0, 1, ..., the largest with T < S(i), from a decreasing sequence S.
 //     narrow     The index is the magnitude, and the trial is accepted. Scale below narrow_limit.
-//     wide       The index is that of the block [i w, (i + 1) w), w = 2^b, with the weight of its lower end; V is the place in the block, and
-//                the trial is accepted when U is below the density over that of the block's lower end.
+//     wide       The index is that of the block [i w, (i + 1) w), w = 2^b, with the weight of its lower end (binomial, Skellam: a double above
+//                that weight); V is the place in the block, and the trial is accepted when U is below the density over that weight.
 //   A block      At most 256 trials are made together. Doubles decide a trial or leave it in doubt, with probability at most 2^-38. Once for each
 //                block, whether it is needed or not, arithmetic of 120 digits decides the one that was in doubt from one further word of
 //                each of T, U and V. If two were in doubt, with probability at most 2^-61, interval arithmetic decides.
@@ -47,6 +48,8 @@ class IsochronousSampler {
   /// Scales from which on a distribution has blocks of more than one integer: of Gaussian weights, and of exponential ones.
   static constexpr double gaussian_narrow_limit = 4;
   static constexpr double exponential_narrow_limit = 16;
+  /// The same of binomial and Skellam distributions, by their standard deviations.
+  static constexpr double integer_narrow_limit = 16;
 
   // Every distribution throws Error{invalid_argument} naming the parameter that is out of its range.
 
@@ -58,6 +61,12 @@ class IsochronousSampler {
   [[nodiscard]] static IsochronousSampler discrete_gaussian(Rational variance);
   [[nodiscard]] static IsochronousSampler discrete_laplace(Rational scale);
   [[nodiscard]] static IsochronousSampler geometric(Rational scale);
+  /// P(k) proportional to exp(-k^2 / (2 sigma^2)) for k >= 0. \pre 4 <= sigma <= 2^60.
+  [[nodiscard]] static IsochronousSampler half_gaussian(std::uint64_t sigma);
+  /// Heads among `flips` fair coin flips minus flips / 2. Takes milliseconds to make. \pre even, 2 <= flips <= 2^52.
+  [[nodiscard]] static IsochronousSampler binomial(std::uint64_t flips);
+  /// The difference of two Poisson variables of this mean each. Takes milliseconds to make. \pre 0 < mean <= 2^50.
+  [[nodiscard]] static IsochronousSampler skellam(double mean);
 
   /// The next sample, by trials of one, each with its further words.
   template <ReleaseBits Bits>
@@ -98,8 +107,11 @@ class IsochronousSampler {
   [[nodiscard]] bool is_wide() const noexcept;
   [[nodiscard]] int log2_block_width() const noexcept;
   [[nodiscard]] const TrialConstants& constants() const noexcept;
-  /// floor(2^n S(j)) for j = 1, 2, ..., of Gaussian weights, until it is 0: n is 64 more than T has digits in a first word.
+  /// floor(2^n S(j)) for j = 1, 2, ..., of all but exponential weights, until it is 0 (wide binomial and Skellam: until the last height): n is 64
+  /// more than T has digits in a first word.
   [[nodiscard]] std::span<const UnsignedWide> thresholds() const noexcept;
+  /// Wide binomial and Skellam: the envelope of blocks 0, 1, ..., t over 2^b P. From block t on it is halved from block to block.
+  [[nodiscard]] std::span<const double> heights() const noexcept;
   /// One trial with its further words, by fixed-point numbers. `is_in_doubt` is set where these do not decide.
   [[nodiscard]] DecidedTrial decide_precisely(const std::uint64_t* words, const std::uint64_t* further, bool& is_in_doubt) const;
   /// The accepted samples of a block of trials, in their order; word w of trial k is words[w count + k]. Writes at most trial_lanes more.
@@ -110,6 +122,7 @@ class IsochronousSampler {
  private:
   struct Law;
   struct Tables;
+  class FixedPointCosines;
   static constexpr std::size_t most_words = 3;
   static constexpr std::size_t most_further_words = 3;
 

@@ -1,42 +1,33 @@
-// What the noises on integers have in common: a sampler, one at a time or in bulk.
-//
-// The time of a draw is independent of its value (isochronous_sampler.h), except for binomial and Skellam noise: there it takes 4 to 10 nanoseconds
-// where the first words decide a sample, some 70 where they do not (2 to 4 % of a wide distribution, 1e-5 of a narrow one), and microseconds to
-// milliseconds in the tail beyond e^-17. Of a bulk draw only the time of whole blocks shows; `DrawAhead` (draw_ahead.h) makes single calls say
-// nothing either (docs/proofs/samplers.md#time).
+// What the noises on integers have in common: a sampler, one at a time or in bulk. The time of a draw is independent of its value
+// (isochronous_sampler.h).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/samplers/isochronous_sampler.h>
-#include <surety/mechanisms/samplers/lattice_sampler.h>
 
 namespace surety::mechanisms {
 
 class LatticeNoise {
  public:
   /// Samples beyond are clamped to this. `saturating_add` (grid.h) turns them into a function of the ideal sum.
-  static constexpr std::int64_t saturation = LatticeSampler::saturation;
+  static constexpr std::int64_t saturation = IsochronousSampler::saturation;
   /// No part of `for_each_block` is larger.
-  static constexpr std::size_t block = std::max(IsochronousSampler::block, LatticeSampler::block);
+  static constexpr std::size_t block = IsochronousSampler::block;
 
   template <ReleaseBits Bits>
   [[nodiscard]] std::int64_t operator()(Bits& bits) const {
-    return std::visit([&bits](const auto& sampler) { return sampler(bits); }, sampler_);
+    return sampler_(bits);
   }
 
   /// Fills `noise` with independent samples. Words are drawn by blocks: the samples differ from as many single ones where a sample needs
   /// more words than the first. \throws what the bits throw.
-  void fill(std::span<std::int64_t> noise, BitsRef bits) const {
-    std::visit([&](const auto& sampler) { sampler.fill(noise, bits); }, sampler_);
-  }
+  void fill(std::span<std::int64_t> noise, BitsRef bits) const { sampler_.fill(noise, bits); }
 
   /// The same samples in data units of `grid`: exact up to 2^53 steps and the nearest double beyond.
   void fill(std::span<double> noise, const Grid& grid, BitsRef bits) const;
@@ -44,14 +35,14 @@ class LatticeNoise {
   /// The same samples as `fill`, handed out block by block: `use(std::size_t first, std::span<const std::int64_t>)`.
   template <class Use>
   void for_each_block(std::size_t count, BitsRef bits, Use use) const {
-    std::visit([&](const auto& sampler) { sampler.for_each_block(count, bits, use); }, sampler_);
+    sampler_.for_each_block(count, bits, use);
   }
 
  protected:
-  explicit LatticeNoise(std::variant<IsochronousSampler, LatticeSampler> sampler) : sampler_{std::move(sampler)} {}
+  explicit LatticeNoise(IsochronousSampler sampler) : sampler_{std::move(sampler)} {}
 
  private:
-  std::variant<IsochronousSampler, LatticeSampler> sampler_;
+  IsochronousSampler sampler_;
 };
 
 /// P(k) proportional to exp(-k^2 / (2 variance)), exactly, for all integers k. \throws Error{invalid_argument} unless variance > 0.
@@ -88,7 +79,7 @@ class GeometricNoise : public LatticeNoise {
 /// \throws Error{invalid_argument} unless flips is even, from 2 to 2^52.
 class BinomialNoise : public LatticeNoise {
  public:
-  explicit BinomialNoise(std::uint64_t flips) : LatticeNoise{LatticeSampler::binomial(flips)}, flips_{flips} {}
+  explicit BinomialNoise(std::uint64_t flips) : LatticeNoise{IsochronousSampler::binomial(flips)}, flips_{flips} {}
   [[nodiscard]] std::uint64_t flips() const noexcept { return flips_; }
 
  private:
@@ -99,7 +90,7 @@ class BinomialNoise : public LatticeNoise {
 /// \throws Error{invalid_argument} unless 0 < mean <= 2^50.
 class SkellamNoise : public LatticeNoise {
  public:
-  explicit SkellamNoise(double mean) : LatticeNoise{LatticeSampler::skellam(mean)}, mean_{mean} {}
+  explicit SkellamNoise(double mean) : LatticeNoise{IsochronousSampler::skellam(mean)}, mean_{mean} {}
   [[nodiscard]] double mean() const noexcept { return mean_; }
 
  private:

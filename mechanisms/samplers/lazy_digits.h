@@ -23,6 +23,21 @@ inline constexpr mpfr_prec_t first_precision = 128;
   return high * Interval{0x1p32, precision} + low;
 }
 
+[[nodiscard]] inline Interval exact_interval(UnsignedWide value, mpfr_prec_t precision) {
+  return exact_interval(static_cast<std::uint64_t>(value >> 64), precision) * Interval{0x1p64, precision} +
+         exact_interval(static_cast<std::uint64_t>(value), precision);
+}
+
+/// The integer nearest to all points of x, clamped to int64, where they have one.
+[[nodiscard]] inline std::optional<std::int64_t> nearest_integer(const Interval& x) {
+  static_assert(sizeof(long) == sizeof(std::int64_t));
+  // Of a NaN `mpfr_get_si` makes 0.
+  if (mpfr_nan_p(x.lower()) != 0 || mpfr_nan_p(x.upper()) != 0) return std::nullopt;
+  const long low = mpfr_get_si(x.lower(), MPFR_RNDN);
+  if (low != mpfr_get_si(x.upper(), MPFR_RNDN)) return std::nullopt;
+  return low;
+}
+
 /// floor(2^bits x) of a number, below 2^128.
 [[nodiscard]] inline UnsignedWide floor_digits(const mpfr_t& x, unsigned bits) {
   mpfr_t scaled;

@@ -18,21 +18,24 @@ namespace surety::mechanisms {
 [[nodiscard]] TrialPath fastest_path();
 [[nodiscard]] std::string_view name_of(TrialPath path);
 
-/// A distribution, as the trials need it. Doubles are the nearest ones, except for thresholds.
+/// What the weights of a distribution are computed from. A narrow distribution of `cosines` has its weights in its thresholds.
+enum class TrialWeights { gaussian, exponential, cosines };
+
+/// A distribution, as the trials need it. Doubles are the nearest ones, except for thresholds and heights.
 struct TrialConstants {
-  bool is_gaussian = true;
+  TrialWeights weights = TrialWeights::gaussian;
   bool is_wide = false;
   bool is_rounded = false;
   bool is_two_sided = true;
   int log2_width = 0;
-  /// Digits of T, from the highest of the first word on: 52, or 44 of Gaussian trials of two words. Below them is V as far as the first word has it,
+  /// Digits of T, from the highest of the first word on: 52, or of trials of two words 44 (Gaussian) or 48 (cosines). Below them is V as far as the first word has it,
   /// and in bit 0 the sign.
   int index_digits = 52;
   /// The second word is V and the third begins with U. Else the second one begins with further digits of V and ends with U.
   bool has_third_word = false;
   int acceptance_digits = 0;  ///< of U
   double acceptance_unit = 1;
-  /// Gaussian: 1 + floor(2^d S(j)) 2^-d for d index_digits and j = 1, 2, ..., until S(j) < 2^-d.
+  /// Gaussian, cosines: 1 + floor(2^d S(j)) 2^-d for d index_digits and j = 1, 2, ..., until S(j) < 2^-d.
   std::vector<double> thresholds = {};
   /// Exponential: S(j) = exp(log_factor - j index_rate), and 1 / index_rate.
   double index_rate = 1;
@@ -46,6 +49,12 @@ struct TrialConstants {
   /// A difference of U and what is accepted that leaves a trial in doubt, and what is added to it for the block i, i + 1 times.
   double acceptance_margin = 0;
   double margin_per_index = 0;
+  /// Wide, of cosines: block i has the envelope heights[i], exactly, and the weight of k is the sum of coefficients[j] cos(2 pi j k / N).
+  /// The margin is then one of U heights[i] and that weight.
+  std::vector<double> heights = {};
+  std::vector<double> coefficients = {};
+  double quarter = 1;  ///< N / 4
+  double inverse_quarter = 1;
 };
 
 /// What the loops make of a block. Masks are 0 or -1.

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include <surety/mechanisms/additive/scaled_noise.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/samplers/draw_ahead.h>
 #include <surety/mechanisms/samplers/exact_rounding.h>
@@ -21,14 +22,49 @@ constexpr std::string_view draw_ahead = "draw_ahead";
 constexpr double after_rounding_to_whole_numbers = 2;
 
 template <class MakeLaw>
-void add_releases(std::vector<NoiseTiming>& rows, std::string_view mechanism, std::initializer_list<double> scales, MakeLaw make) {
+void add_releases(std::vector<NoiseTiming>& rows, std::string_view mechanism, std::string_view name, std::initializer_list<double> scales,
+                  MakeLaw make) {
   for (const double scale : scales) {
-    rows.push_back({mechanism, mechanism, scale, [=](const TimingOptions& options) {
+    rows.push_back({mechanism, name, scale, [=](const TimingOptions& options) {
                       const AnyNoise noise{make(scale)};
                       SystemBits bits;
                       return check_timing(SingleReleases{noise, bits}, options);
                     }});
   }
+}
+
+template <class MakeLaw>
+void add_releases(std::vector<NoiseTiming>& rows, std::string_view mechanism, std::initializer_list<double> scales, MakeLaw make) {
+  add_releases(rows, mechanism, mechanism, scales, make);
+}
+
+/// Releases of `ScaledGaussian`, which is not among the laws that another language chooses from.
+void add_scaled_gaussian(std::vector<NoiseTiming>& rows, std::initializer_list<double> scales) {
+  for (const double scale : scales) {
+    rows.push_back({"scaled_gaussian", "scaled_gaussian", scale, [=](const TimingOptions& options) {
+                      const ScaledGaussian noise{{.multiplier = NoiseMultiplier{scale}, .grid = whole_numbers, .adjacency = adjacency}};
+                      const GridVector zero{.grid = whole_numbers, .steps = {0}};
+                      SystemBits bits;
+                      return check_timing([&] { return noise.release(zero, L2Sensitivity{1}, bits).front(); }, options);
+                    }});
+  }
+}
+
+GeneralizedGaussianOnReals generalized_gaussian(double scale, std::uint64_t dimension) {
+  return GeneralizedGaussianOnReals{{.r = NormExponent{3},
+                                     .multiplier = NoiseMultiplier{scale / after_rounding_to_whole_numbers},
+                                     .sensitivity = LrSensitivity{1},
+                                     .grid = whole_numbers,
+                                     .dimension = Count{dimension},
+                                     .adjacency = adjacency}};
+}
+
+KNormOnReals k_norm(double scale, decltype(KNorm::Options::sensitivity) sensitivity, std::uint64_t dimension) {
+  return KNormOnReals{{.scale = NoiseScale{scale / after_rounding_to_whole_numbers},
+                       .sensitivity = sensitivity,
+                       .grid = whole_numbers,
+                       .dimension = Count{dimension},
+                       .adjacency = adjacency}};
 }
 
 template <class MakeSampler>
@@ -101,21 +137,15 @@ std::vector<NoiseTiming> noise_timings() {
                            .dimension = 1,
                            .adjacency = adjacency}};
   });
-  add_releases(rows, "generalized_gaussian", of_reals, [](double scale) {
-    return GeneralizedGaussianOnReals{{.r = NormExponent{3},
-                                       .multiplier = NoiseMultiplier{scale / after_rounding_to_whole_numbers},
-                                       .sensitivity = LrSensitivity{1},
-                                       .grid = whole_numbers,
-                                       .dimension = Count{1},
-                                       .adjacency = adjacency}};
-  });
-  add_releases(rows, "k_norm", of_reals, [](double scale) {
-    return KNormOnReals{{.scale = NoiseScale{scale / after_rounding_to_whole_numbers},
-                         .sensitivity = L2Sensitivity{1},
-                         .grid = whole_numbers,
-                         .dimension = Count{1},
-                         .adjacency = adjacency}};
-  });
+  add_scaled_gaussian(rows, of_reals);
+  // Of one value, and of eight.
+  add_releases(rows, "generalized_gaussian", of_reals, [](double scale) { return generalized_gaussian(scale, 1); });
+  add_releases(rows, "generalized_gaussian", "generalized_gaussian(8)", {1, 0x1p29},
+               [](double scale) { return generalized_gaussian(scale, 8); });
+  add_releases(rows, "k_norm", of_reals, [](double scale) { return k_norm(scale, L2Sensitivity{1}, 1); });
+  add_releases(rows, "k_norm", "k_norm(l1, 8)", {1, 0x1p29}, [](double scale) { return k_norm(scale, L1Sensitivity{1}, 8); });
+  add_releases(rows, "k_norm", "k_norm(l2, 8)", {1, 0x1p29}, [](double scale) { return k_norm(scale, L2Sensitivity{1}, 8); });
+  add_releases(rows, "k_norm", "k_norm(linf, 8)", {1, 0x1p29}, [](double scale) { return k_norm(scale, LinfSensitivity{1}, 8); });
   add_draw_ahead(rows, "draw_ahead(discrete_gaussian)", [](std::uint64_t scale) {
     return DiscreteGaussianNoise{Rational{scale * scale, 1}};
   });

@@ -31,13 +31,13 @@ class SingleReleases {
 /// One row of `surety noise --check-timing`.
 struct NoiseTiming {
   std::string_view mechanism;  ///< a name of `timed_mechanisms`
-  std::string_view name;       ///< the same, or "draw_ahead(gaussian)"
+  std::string_view name;       ///< the same, "draw_ahead(gaussian)", or of a vector of 8 values "k_norm(l1, 8)"
   double scale;                ///< sigma or b, in steps of the grid
   std::function<TimingReport(const TimingOptions&)> check;
 };
 
-/// Every additive mechanism at scales of 1, 1,000 and 1,000,000 (noise for real numbers: 2^29) steps, and single draws of `DrawAhead` at 1 and 1,000. A sampler is made by
-/// `check`, which takes milliseconds.
+/// Every additive mechanism at scales of 1, 1,000 and 1,000,000 (noise for real numbers: 2^29) steps, vector noise of 8 values at 1 and 2^29, and single draws of `DrawAhead` at 1
+/// and 1,000. A vector is compared by its first value. A sampler is made by `check`, which takes milliseconds.
 [[nodiscard]] std::vector<NoiseTiming> noise_timings();
 /// Their names, each once, in order.
 [[nodiscard]] std::vector<std::string> timed_mechanisms();

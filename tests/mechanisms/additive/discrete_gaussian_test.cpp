@@ -93,7 +93,7 @@ struct Claim {
   double upper;
 };
 Claim claimed(const Event& event, double epsilon) {
-  const auto delta = accounting::delta(accounting::PrivacyLoss{}, event, Epsilon{epsilon});
+  const auto delta = accounting::delta(accounting::Pld{}, event, Epsilon{epsilon});
   return {delta.lower, delta.upper};
 }
 

@@ -72,7 +72,7 @@ TEST(DiscreteLaplace, DrawsFromTheLawThatItsEventNames) {
 }
 
 double claimed(const DiscreteLaplace& mechanism, double epsilon) {
-  return accounting::delta(accounting::PrivacyLoss{}, mechanism.event(), Epsilon{epsilon}).upper;
+  return accounting::delta(accounting::Pld{}, mechanism.event(), Epsilon{epsilon}).upper;
 }
 
 // What a release costs, from the law's probabilities on neighbouring inputs, against what the accountant says of the event.

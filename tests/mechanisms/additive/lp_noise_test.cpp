@@ -19,7 +19,10 @@
 #include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/answers/asked.h>
 
+#include <surety/mechanisms/samplers/trial_loops.h>
+
 #include <support/exact_counts.h>
+#include <support/ideal_tapes.h>
 #include <support/norms.h>
 #include <support/real.h>
 #include <support/refusal.h>
@@ -234,32 +237,97 @@ TEST(UniformPoints, HaveTheirLaw) {
 
 // ---- Exactness ------------------------------------------------------------------------------------------------------------------
 
-// In one dimension l1 noise is Laplace: |k| >= j if and only if U < exp(-(j - 1/2) / b). The ends are found at 2^-64 and 2^-128.
-TEST(KNormL1, HasExactlyTheEnumeratedLaw) {
-  const auto mechanism = k_norm(1.7, L1Sensitivity{3}, 1, Grid{-2});  // b = 5.1 as doubles multiply, times 4 steps
-  const Real b = Real{1.7} * 3.0 * 4.0;
+// In one dimension every k-norm noise is Laplace: |k| >= j if and only if E >= (j - 1/2) / b. The limits are found at 159 and at 223 digits.
+TEST(KNorm, HasExactlyTheLaplaceDistributionInOneDimension) {
+  const Real b = Real{1.7} * 3.0 * 4.0;  // b = 1.7 x 3 as real numbers multiply, times 4 steps
   const GridVector zero{Grid{-2}, {0}};
-  for (int j = 1; j <= 200; j += 7) {
-    Real tie = exp(-(Real{static_cast<double>(j)} - 0.5) / b) * 0x1p64;
-    const std::uint64_t first = mpfr_get_ui(tie.get(), MPFR_RNDD);
-    tie = (tie - (Real{static_cast<double>(first >> 32)} * 0x1p32 + static_cast<double>(first & 0xffffffff))) * 0x1p64;
-    const std::uint64_t second = mpfr_get_ui(tie.get(), MPFR_RNDD);
-    const auto steps = [&](std::vector<std::uint64_t> words, std::size_t used) {
-      ScriptedBits bits{std::move(words)};
-      const double value = mechanism.release(zero, bits)[0] * 4;
-      EXPECT_EQ(bits.used(), used) << j;
-      return value;
-    };
-    EXPECT_EQ(steps({0, first - 1}, 2), j);
-    EXPECT_EQ(steps({1, first - 1}, 2), -j);
-    EXPECT_EQ(steps({0, first + 1}, 2), j - 1);
-    EXPECT_EQ(steps({0, first, second - 1}, 3), j);
-    EXPECT_EQ(steps({0, first, second + 1}, 3), j - 1);
+  for (const Sensitivity& sensitivity : {Sensitivity{L1Sensitivity{3}}, Sensitivity{L2Sensitivity{3}}, Sensitivity{LinfSensitivity{3}}}) {
+    const auto mechanism = k_norm(1.7, sensitivity, 1, Grid{-2});
+    for (int j = 1; j <= 70; j += 3) {
+      const testing::IdealDigits limit{(Real{static_cast<double>(j)} - 0.5) / b};
+      const auto steps = [&](const testing::IdealDigits& digits, std::uint64_t sign, std::vector<std::uint64_t> more) {
+        auto tape = testing::exponential_tape(digits.k, digits.f, {0, 0});
+        tape.insert(tape.begin(), sign);
+        tape.insert(tape.end(), more.begin(), more.end());
+        ScriptedBits bits{tape};
+        const double value = mechanism.release(zero, bits)[0] * 4;
+        EXPECT_EQ(bits.used(), tape.size()) << j;
+        return value;
+      };
+      EXPECT_EQ(steps(limit.moved_by(-1), 0, {}), j - 1);
+      EXPECT_EQ(steps(limit.moved_by(1), 0, {}), j);
+      EXPECT_EQ(steps(limit.moved_by(1), 1, {}), -j);
+      EXPECT_EQ(steps(limit, 0, {limit.next - 1}), j - 1);
+      EXPECT_EQ(steps(limit, 0, {limit.next + 1}), j);
+    }
   }
 }
 
-// The same bits on grids that are finer and finer: doubles decide on the coarse ones, intervals and more bits on the fine ones, where every
-// error of a double above the margin shows. Each result is the rounding of the finest.
+/// What integers decide is what intervals decide, from the same bits, by every path of instructions.
+TEST(RoundedVector, DrawsWhatItsDefinitionSays) {
+  using Shape = VectorLaw::Shape;
+  using Radial = VectorLaw::Radial;
+  std::uint64_t stream = 0;
+  const auto expect = [&](Shape shape, double r, Radial radial, std::uint64_t count, std::size_t d, double steps) {
+    const RoundedVector noise{
+        {.shape = shape, .r = r, .radial = radial, .radial_count = count, .scale = {1.1, 0.9, steps}, .dimension = d}};
+    for (int i = 0; i < (d > 10 ? 1 : 12); ++i) {
+      ++stream;
+      ReplayBits same{stream};
+      const auto expected = noise.by_definition(same);
+      for (const auto path : available_paths()) {
+        ReplayBits bits{stream};
+        ASSERT_EQ(noise(bits, path), expected) << "d " << d << ", r " << r << ", " << steps << " steps, by " << name_of(path);
+      }
+    }
+  };
+  for (const std::size_t d : {1U, 2U, 3U, 8U, 70U}) {
+    for (const double steps : {0.25, 0x1p10, 0x1p30, 0x1p56}) {
+      expect(Shape::exponential, 2, Radial::none, 0, d, steps);
+      expect(Shape::normal, 2, Radial::none, 0, d, steps);
+      expect(Shape::uniform, 2, Radial::gamma, d + 1, d, steps);
+      expect(Shape::normal, 2, Radial::root_of_chi_square, d + 1, d, steps);
+      expect(Shape::normal, 2, Radial::ball, 0, d, steps);
+      if (d == 1) continue;
+      expect(Shape::normal, 2, Radial::sphere, 0, d, steps);
+      for (const double r : {2.5, 3.0, 77.7, 0x1p20}) expect(Shape::power, r, Radial::root_of_chi_square, d, d, steps);
+    }
+  }
+}
+
+// A coin whose first 128 digits are those of 1 / (1 + e r): the next one decides, and integers round what it decided.
+TEST(RoundedVector, RoundsWhatACoinInDoubtDecided) {
+  const double r = 3;
+  const RoundedVector noise{{.shape = VectorLaw::Shape::power,
+                             .r = r,
+                             .radial = VectorLaw::Radial::root_of_chi_square,
+                             .radial_count = 2,
+                             .scale = {1, 1, 0x1p20},
+                             .dimension = 2}};
+  const testing::IdealDigits coin{1 / (exp(Real{1}) * r + 1.0) * 0x1p-31};
+  int differ = 0;
+  for (std::uint64_t stream = 0; stream < 20; ++stream) {
+    // Signs; 16 trials of two words for six exponentials, two further words, their digits and U; six uniforms; then the coins.
+    constexpr std::size_t at = 1 + 34 + 14 + 18;
+    std::vector<std::uint64_t> words(400);
+    ReplayBits bits{stream};
+    draw_words(bits, words);
+    words[at] = coin.f[0];
+    words[at + 1] = coin.f[1];
+    std::vector<std::vector<std::int64_t>> results;
+    for (const std::uint64_t next : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+      words[at + 24] = next;
+      ScriptedBits one{words};
+      ScriptedBits other{words};
+      results.push_back(noise(one));
+      EXPECT_EQ(results.back(), noise.by_definition(other)) << stream;
+    }
+    differ += results[0] != results[1] ? 1 : 0;
+  }
+  EXPECT_GE(differ, 15);
+}
+
+// The same bits on grids that are finer and finer. Each result is the rounding of the finest.
 TEST(RoundedVector, AgreesWithItselfOnFinerGrids) {
   const auto expect_agreement = [](const auto& make) {
     for (const std::uint64_t d : {1U, 5U, 100U}) {
@@ -341,7 +409,7 @@ TEST(KNorm, LosesWhatItsEventSays) {
     for (int i = -60; i <= 60; i += 6) {
       for (int j = -60; j <= 60; j += 6) largest = std::max(largest, log_mass(r, b, i - vx, j - vy) - log_mass(r, b, i, j));
     }
-    const auto claimed = accounting::epsilon(accounting::PrivacyLoss{}, k_norm(scale, sensitivity, 2, Grid{0}).event(), Delta{0});
+    const auto claimed = accounting::epsilon(accounting::Pld{}, k_norm(scale, sensitivity, 2, Grid{0}).event(), Delta{0});
     EXPECT_LE(largest, claimed.upper * (1 + 1e-8)) << r;
     EXPECT_GE(largest * 1.01, claimed.upper) << r;
   }

@@ -6,18 +6,16 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/distributions/exponential.hpp>
 #include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/uniform.hpp>
 #include <chrono>
 #include <cmath>
-#include <limits>
-#include <optional>
 #include <random>
-#include <stdexcept>
+#include <span>
 #include <vector>
 
 #include <support/exact_counts.h>
+#include <support/ideal_tapes.h>
+#include <support/real.h>
 #include <support/scripted_bits.h>
 
 namespace surety::mechanisms::scaled_noise_test {
@@ -70,14 +68,7 @@ TEST(ScaledNormal, HasTheLawOfTheRoundedGaussianAtAnyScale) {
   }
 }
 
-template <class Distribution>
-::testing::AssertionResult have_law(const std::vector<double>& values, const Distribution& law) {
-  std::vector<std::int64_t> below(16, 0);
-  for (const double value : values) ++below[std::min<std::size_t>(15, static_cast<std::size_t>(16 * boost::math::cdf(law, value)))];
-  return testing::counts_fit(below, std::vector<double>(16, 1.0 / 16));
-}
-
-// 2^20 steps, decided by doubles, and 2^56, where a cell is 64 steps long and every sample is decided within its cell.
+// 2^20 steps, and 2^56, the largest scale.
 TEST(ScaledNormal, HasTheLawOfTheGaussianOnFineGrids) {
   ReplayBits bits{2};
   for (const auto& [scale, n] : {std::pair{Scale{0x1p10, 0x1p5, 0x1p5}, 200'000}, std::pair{Scale{0x1p16, 0x1p20, 0x1p20}, 20'000}}) {
@@ -85,121 +76,51 @@ TEST(ScaledNormal, HasTheLawOfTheGaussianOnFineGrids) {
     sample = draw(sample.size(), scale, bits);
     std::vector<double> values;
     for (const auto value : sample) values.push_back(static_cast<double>(value) / (scale[0] * scale[1] * scale[2]));
-    EXPECT_TRUE(have_law(values, boost::math::normal_distribution<double>{}));
-    EXPECT_FALSE(have_law(values, boost::math::normal_distribution<double>{0, 1.1}));
+    EXPECT_TRUE(testing::have_law(values, boost::math::normal_distribution<double>{}));
+    EXPECT_FALSE(testing::have_law(values, boost::math::normal_distribution<double>{0, 1.1}));
   }
 }
 
-/// The words of a script, then the end.
-NextWord script(std::vector<std::uint64_t> words) {
-  return [words = std::move(words), used = std::size_t{0}]() mutable {
-    if (used == words.size()) throw std::logic_error{"the script has no such word"};
-    return words[used++];
-  };
-}
-constexpr std::uint64_t half = std::uint64_t{1} << 63;
-/// A word whose -log U is j 2^-64, nearly.
-constexpr std::uint64_t minus_log(std::uint64_t j) { return ~std::uint64_t{0} - j; }
-
-TEST(ScaledNormal, PlacesTheSampleUniformlyInItsCell) {
-  // A cell of 2^6 steps around 5 x 2^6, whose first place is 5 x 2^6 - 2^5.
-  const Scale scale{0x1p56, 1, 1};
-  for (const std::int64_t place : {0, 1, 31, 63}) {
-    const auto v = (static_cast<std::uint64_t>(place) << 58) + (std::uint64_t{1} << 57);
-    // The nearest integer to 5 x 2^6 - 2^5 + place + 1/2: one more word says on which side of 1/2.
-    EXPECT_EQ(ScaledNormal::within_cell(5, scale, script({v, half, half})), 5 * 64 - 32 + place + 1);
-    EXPECT_EQ(ScaledNormal::within_cell(-5, scale, script({v, half, half})), -(5 * 64 - 32 + place + 1));
-    EXPECT_EQ(ScaledNormal::within_cell(5, scale, script({v - 2, half})), 5 * 64 - 32 + place);
-    // Cell 0 is of either sign.
-    EXPECT_EQ(ScaledNormal::within_cell(0, scale, script({v - 2, half})), -32 + place);
+// |round(sigma N)| >= j if and only if N >= (j - 1/2) / sigma: at 159 digits of N, and at 64 more where these are those of the limit.
+TEST(ScaledNormal, RoundsAtItsThresholds) {
+  for (const auto& scale : {Scale{1.1, 2.3, 0x1p2}, Scale{0.7, 1.9, 0x1p50}}) {
+    const reference::Real sigma = reference::Real{scale[0]} * scale[1] * scale[2];
+    for (const double share : {0.1, 0.3, 0.6, 0.9}) {
+      const auto j = static_cast<std::int64_t>(share * sigma.nearest_double()) + 1;
+      const testing::IdealDigits limit{(reference::Real{static_cast<double>(j)} - 0.5) / sigma};
+      const auto at = [&](const testing::IdealDigits& digits, std::uint64_t sign, std::vector<std::uint64_t> more) {
+        auto tape = testing::half_normal_tape(digits.k, digits.f, {0, 0});
+        tape.insert(tape.begin(), sign);
+        tape.insert(tape.end(), more.begin(), more.end());
+        testing::ScriptedBits bits{tape};
+        std::int64_t result = 0;
+        ScaledNormal::draw(scale, std::span{&result, 1}, bits);
+        EXPECT_EQ(bits.used(), tape.size());
+        return result;
+      };
+      EXPECT_EQ(at(limit.moved_by(-1), 0, {}), j - 1);
+      EXPECT_EQ(at(limit.moved_by(1), 0, {}), j);
+      EXPECT_EQ(at(limit.moved_by(1), 1, {}), -j);
+      EXPECT_EQ(at(limit, 0, {limit.next - 1}), j - 1);
+      EXPECT_EQ(at(limit, 0, {limit.next + 1}), j);
+      EXPECT_EQ(at(limit, 1, {limit.next + 1}), -j);
+    }
   }
 }
 
-// In cell 2^62, at x = 4096, the density falls by the factor exp(-x 2^-50 V) within the cell: for V = 1/2 it is kept where -log U is
-// at least 2^-39, which is 2^25 units of 2^-64.
-TEST(ScaledNormal, KeepsAPlaceAsOftenAsTheDensitySays) {
-  const Scale tiny{1e-9, 1, 1};
-  const std::int64_t cell = std::int64_t{1} << 62;
-  constexpr std::uint64_t threshold = std::uint64_t{1} << 25;
-  EXPECT_EQ(ScaledNormal::within_cell(cell, tiny, script({half, minus_log(threshold + threshold / 1000)})), 0);
-  EXPECT_THROW(static_cast<void>(ScaledNormal::within_cell(cell, tiny, script({half, minus_log(threshold - threshold / 1000)}))),
-               std::logic_error)
-      << "it asks for another place";
-  EXPECT_EQ(ScaledNormal::within_cell(cell, tiny, script({half, minus_log(threshold / 2), half / 4, half})), 0);
-  // At the near end of the cell everything is kept.
-  EXPECT_EQ(ScaledNormal::within_cell(cell, tiny, script({std::uint64_t{1} << 40, minus_log(1 << 10)})), 0);
-}
-
-// |N| beyond 8192, from a table that ends there: x0 + E / x0.
-TEST(ScaledNormal, HasATailBeyondItsLastCell) {
-  ReplayBits bits{3};
-  const NextWord next_word = [&bits] { return draw_word(bits); };
-  std::vector<double> beyond;
-  for (int i = 0; i < 4000; ++i) {
-    const auto value = ScaledNormal::within_cell(std::numeric_limits<std::int64_t>::max(), Scale{0x1p40, 1, 1}, next_word);
-    beyond.push_back((static_cast<double>(value) * 0x1p-40 - 8192) * 8192);
-  }
-  EXPECT_TRUE(have_law(beyond, boost::math::exponential_distribution<double>{1}));
-  EXPECT_FALSE(have_law(beyond, boost::math::exponential_distribution<double>{1.2}));
-}
-
-/// The sample at the near (far) end of its cell, or nothing where the first 64 digits of the place do not tell.
-std::optional<std::int64_t> at_end(std::int64_t cell, const Scale& scale, std::uint64_t place) {
-  try {
-    return ScaledNormal::within_cell(cell, scale, script({place, half}));
-  } catch (const std::logic_error&) {
-    return std::nullopt;
-  }
-}
-
-// Where both ends of the cell round to one integer, that is the sample; where not, it is one of the two.
-TEST(ScaledNormal, LiesBetweenTheEndsOfItsCell) {
-  const RoundedGaussian fine{StepSigma{0x1p50}};
+TEST(ScaledNormal, DrawsWhatItsDefinitionSays) {
   std::mt19937_64 random{5};
-  std::vector<std::int64_t> sample(1);
-  int open = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 400; ++i) {
     const Scale scale{std::exp(std::uniform_real_distribution<double>{-5, 34}(random)), 1.3, 0x1p3};
     const std::uint64_t seed = random();
     ReplayBits bits{seed};
     ReplayBits same{seed};
-    sample = draw(sample.size(), scale, bits);
-    std::int64_t cell = 0;
-    fine.fill(std::span{&cell, 1}, same);
-    const auto near = at_end(cell, scale, 0);
-    const auto far = at_end(cell, scale, ~std::uint64_t{0});
-    if (!near || !far) continue;
-    if (*near != *far) ++open;
-    ASSERT_GE(sample[0], std::min(*near, *far)) << scale[0];
-    ASSERT_LE(sample[0], std::max(*near, *far)) << scale[0];
+    std::vector<std::int64_t> sample(1 + static_cast<std::size_t>(i) % 20);
+    std::vector<std::int64_t> expected(sample.size());
+    ScaledNormal::draw(scale, sample, bits);
+    ScaledNormal::draw_by_definition(scale, expected, same);
+    ASSERT_EQ(sample, expected) << scale[0];
   }
-  EXPECT_GE(open, 20);
-}
-
-// A cell of 1.37 / 16 steps holds a half integer with that probability, and then its two ends are different integers: doubles must not
-// decide such a cell by its middle.
-TEST(ScaledNormal, LeavesOpenWhatItsCellLeavesOpen) {
-  std::mt19937_64 random{6};
-  const Scale scale{0x1p46, 1.37, 1};
-  const auto at = [&](std::uint64_t first, std::uint64_t second, std::uint64_t place) {
-    // Eight equal trials, which are accepted; their further words; and those of the cell.
-    std::vector<std::uint64_t> script(8, first);
-    script.insert(script.end(), 8, second);
-    script.insert(script.end(), 8 + 3, 0);
-    script.insert(script.end(), {place, half, half, half, half, half});
-    testing::ScriptedBits bits{script};
-    std::int64_t result = 0;
-    normal().for_each_block(1, scale, bits, [&](std::size_t, std::span<const std::int64_t> drawn) { result = drawn[0]; });
-    return result;
-  };
-  constexpr std::int64_t n = 20'000;
-  std::int64_t open = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::uint64_t first = random();
-    const std::uint64_t second = random();
-    if (std::abs(at(first, second, 0) - at(first, second, ~std::uint64_t{0})) == 1) ++open;
-  }
-  EXPECT_FALSE(testing::is_rare(open, n, 1.37 / 16, testing::false_alarm)) << open;
 }
 
 TEST(ScaledNoise, FollowsTheSensitivityOfEachRelease) {

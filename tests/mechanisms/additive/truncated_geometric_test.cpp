@@ -83,7 +83,7 @@ TEST(TruncatedGeometric, CostsWhatItsEventSays) {
       for (std::int64_t a = -2; a <= 6; ++a) {
         for (std::int64_t b = a - s; b <= a + s; ++b) worst = std::max(worst, enumerated(2.0, a, b, range, epsilon));
       }
-      const double claim = accounting::delta(accounting::PrivacyLoss{}, mechanism.event(), Epsilon{epsilon}).upper;
+      const double claim = accounting::delta(accounting::Pld{}, mechanism.event(), Epsilon{epsilon}).upper;
       EXPECT_GE(claim, worst) << s << " at " << epsilon;
       EXPECT_LE(claim, 1.01 * worst) << s << " at " << epsilon;
       // Conditioned on the range instead, the noise would cost more than the event.

@@ -73,7 +73,7 @@ TEST(RandomizedResponse, LosesWhatItsEventSays) {
     // Of all answers and all pairs of records the largest log-ratio is that of the own category, |log(p / q)|.
     const Real q = (1 - Real{p}) / static_cast<double>(k - 1);
     const double loss = std::abs(log(Real{p} / q).nearest_double());
-    const auto claimed = accounting::epsilon(accounting::PrivacyLoss{}, mechanism.event(), Delta{0});
+    const auto claimed = accounting::epsilon(accounting::Pld{}, mechanism.event(), Delta{0});
     EXPECT_GE(claimed.upper, loss * (1 - 1e-15));
     EXPECT_LE(claimed.upper, loss * 1.01);
     // The bug in question: as if the lie were drawn from all k.

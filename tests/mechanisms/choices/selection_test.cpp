@@ -316,7 +316,7 @@ TEST(Selection, SaysItsEvent) {
   EXPECT_EQ((ReportNoisyMax{some, NoiseShape::exponential}.event()), pure(Epsilon{0.3}, adjacency));
   EXPECT_EQ(PermuteAndFlip{some}.event(), pure(Epsilon{0.3}, adjacency));
   // What an accountant makes of it is what the worst neighbours attain.
-  const auto pure = accounting::epsilon(accounting::PrivacyLoss{}, PermuteAndFlip{some}.event(), Delta{0});
+  const auto pure = accounting::epsilon(accounting::Pld{}, PermuteAndFlip{some}.event(), Delta{0});
   EXPECT_GE(pure.upper, 0.3);
   EXPECT_LE(pure.upper, 0.303);
 }

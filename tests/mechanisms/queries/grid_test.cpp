@@ -40,6 +40,14 @@ TEST(Grid, RefusesAStepWhoseMultiplesAreNotAllNormal) {
   }
 }
 
+TEST(Grid, HasThePowerOfTwoAsItsStep) {
+  for (int exponent = Log2Step::lowest; exponent <= Log2Step::highest; ++exponent) {
+    const Grid grid{exponent};
+    ASSERT_EQ(grid.step(), std::ldexp(1.0, exponent)) << exponent;
+    ASSERT_EQ(grid.steps_per_unit(), std::ldexp(1.0, -exponent)) << exponent;
+  }
+}
+
 TEST(RoundToNearest, TakesTheNearestPointAndHalvesAwayFromZero) {
   const std::array values{0.0, -0.0, 0.624, 0.625, -0.625, 1e-300, -7.9, 0.12499999999999999};
   const auto rounded = round_to_nearest(values, Grid{-2});

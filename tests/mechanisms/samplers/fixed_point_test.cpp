@@ -74,5 +74,28 @@ TEST(FixedPoint, ExpIsAsCloseAsProved) {
   EXPECT_EQ(static_cast<double>(fixed_point::exp_of_minus({0}).value), 0x1p120);
 }
 
+// The proof allows 2^10 units.
+TEST(FixedPoint, LogIsAsCloseAsProved) {
+  std::mt19937_64 random{5};
+  const UnsignedWide one = UnsignedWide{1} << 127;
+  double worst = 0;
+  const auto look = [&](UnsignedWide mantissa) {
+    const Real exact = log(real(mantissa) * 0x1p-7);
+    // Where it is computed as less than 0, modulo 2^128.
+    const UnsignedWide computed = fixed_point::log_of_mantissa(mantissa).value;
+    const Real value = (computed >> 127) != 0 ? -real(UnsignedWide{0} - computed) : real(computed);
+    worst = std::max(worst, std::abs(((value - exact) * 0x1p120).nearest_double()));
+  };
+  for (int i = 0; i < 200'000; ++i) look(one | random_units(random, 127));
+  for (int bits = 0; bits < 127; ++bits) {
+    look(one + (UnsignedWide{1} << bits));
+    look(one + (UnsignedWide{1} << bits) - 1);
+    look(~UnsignedWide{0} - (UnsignedWide{1} << bits));
+  }
+  look(one);
+  EXPECT_LT(worst, 1 << 10);
+  EXPECT_GT(worst, 1);
+}
+
 }  // namespace
 }  // namespace surety::mechanisms::fixed_point_test

@@ -25,6 +25,7 @@
 
 #include <support/discrete_laws.h>
 #include <support/foreign_floating_point.h>
+#include <support/integer_laws.h>
 #include <support/lattice.h>
 #include <support/real.h>
 #include <support/scripted_bits.h>
@@ -38,7 +39,7 @@ using testing::ScriptedBits;
 constexpr mpfr_prec_t bits = 320;
 constexpr std::uint64_t all_ones = ~std::uint64_t{0};
 
-enum class Kind { rounded_gaussian, rounded_laplace, discrete_gaussian, discrete_laplace, geometric };
+enum class Kind { rounded_gaussian, rounded_laplace, discrete_gaussian, discrete_laplace, geometric, half_gaussian, binomial, skellam };
 
 Real real(std::uint64_t value) { return Real{static_cast<double>(value >> 32), bits} * 0x1p32 + static_cast<double>(value & 0xffffffff); }
 
@@ -46,16 +47,30 @@ Real real(std::uint64_t value) { return Real{static_cast<double>(value >> 32), b
 struct Law {
   std::string name;
   Kind kind;
-  Real parameter;  ///< sigma^2 or b
+  Real parameter;  ///< sigma^2 (also of a binomial or Skellam law) or b
   IsochronousSampler sampler;
+  std::function<Real(std::uint64_t)> probability = {};  ///< of a binomial or Skellam law
+  std::uint64_t largest = all_ones;                     ///< of |k|
 
-  [[nodiscard]] bool is_gaussian() const { return kind == Kind::rounded_gaussian || kind == Kind::discrete_gaussian; }
+  [[nodiscard]] bool is_gaussian() const {
+    return kind == Kind::rounded_gaussian || kind == Kind::discrete_gaussian || kind == Kind::half_gaussian;
+  }
   [[nodiscard]] bool is_rounded() const { return kind == Kind::rounded_gaussian || kind == Kind::rounded_laplace; }
-  [[nodiscard]] bool is_two_sided() const { return kind != Kind::geometric; }
+  [[nodiscard]] bool is_integer() const { return kind == Kind::binomial || kind == Kind::skellam; }
+  [[nodiscard]] TrialWeights weights() const {
+    if (is_integer()) return TrialWeights::cosines;
+    return is_gaussian() ? TrialWeights::gaussian : TrialWeights::exponential;
+  }
+  [[nodiscard]] bool has_thresholds() const { return weights() != TrialWeights::exponential; }
+  [[nodiscard]] bool is_two_sided() const { return kind != Kind::geometric && kind != Kind::half_gaussian; }
   [[nodiscard]] double scale() const {
     const double value = parameter.nearest_double();
-    return is_gaussian() ? std::sqrt(value) : value;
+    return has_thresholds() ? std::sqrt(value) : value;
   }
+  /// 2^b P(k) of a wide binomial or Skellam law, which its heights are in units of.
+  [[nodiscard]] Real weight(std::uint64_t k) const { return probability(k) * std::ldexp(1.0, sampler.log2_block_width()); }
+  /// Indices that have a height of their own, but the last one, whose tail fixed-point numbers leave in doubt.
+  [[nodiscard]] std::uint64_t last_block() const { return sampler.heights().size() - 1; }
   /// exp(-x^2 / (2 sigma^2)) or exp(-x / b).
   [[nodiscard]] Real density(const Real& x) const { return is_gaussian() ? exp(-(x * x) / (2 * parameter)) : exp(-x / parameter); }
 
@@ -73,11 +88,11 @@ struct Law {
       return result;
     }
     // Sums until 2^-bits.
-    const double reach = is_gaussian() ? std::sqrt(1.5 * bits) : 0.75 * bits;
-    const auto terms = count + 2 + static_cast<std::uint64_t>(reach * scale());
+    const double reach = has_thresholds() ? std::sqrt(1.5 * bits) : 0.75 * bits;
+    const auto terms = count + (is_integer() ? 100 : 2) + static_cast<std::uint64_t>(reach * scale());
     std::vector<Real> sums(terms + 1, Real{0, bits});
     for (std::uint64_t j = terms; j-- > 0;) {
-      const Real weight = density(Real{static_cast<double>(j), bits});
+      const Real weight = is_integer() ? probability(j) : density(Real{static_cast<double>(j), bits});
       sums[j] = sums[j + 1] + (j == 0 && is_two_sided() ? weight / 2 : weight);
     }
     for (std::uint64_t j = 0; j <= count; ++j) result.push_back(sums[j] / sums[0]);
@@ -94,6 +109,21 @@ struct Law {
     if (!sampler.is_wide()) {
       result = magnitude_survivals(count);
       result.erase(result.begin());
+      // The reference has some 260 digits; of few flips S(j) has fewer, and all of them 0 or all 1 beyond.
+      if (is_integer()) {
+        for (auto& survival : result) survival = survival + (survival > 0 ? 0x1p-220 : 0);
+      }
+      return result;
+    }
+    if (is_integer()) {
+      const auto heights = sampler.heights();
+      Real sum = Real{heights.back(), bits} * 2;
+      std::vector<Real> sums(heights.size(), sum);
+      for (std::size_t i = heights.size() - 1; i-- > 0;) sums[i] = sum = sum + heights[i];
+      for (std::uint64_t j = 1; j <= count; ++j) {
+        const auto own = std::min<std::uint64_t>(j, heights.size() - 1);
+        result.push_back(sums[own] / sum * std::ldexp(1.0, static_cast<int>(own) - static_cast<int>(j)));
+      }
       return result;
     }
     const double reach = is_gaussian() ? 40 : 16 * 230;
@@ -121,6 +151,24 @@ Law discrete(Kind kind, Rational value) {
   return {"geometric " + text, kind, parameter, IsochronousSampler::geometric(value)};
 }
 
+Law half_gaussian(std::uint64_t sigma) {
+  return {"half Gaussian " + std::to_string(sigma), Kind::half_gaussian, real(sigma) * real(sigma),
+          IsochronousSampler::half_gaussian(sigma)};
+}
+
+Law binomial(std::uint64_t flips) {
+  return {"binomial " + std::to_string(flips),
+          Kind::binomial,
+          Real{static_cast<double>(flips) / 4, bits},
+          IsochronousSampler::binomial(flips),
+          [flips](std::uint64_t k) { return testing::binomial_probability(flips, k, bits); },
+          flips / 2};
+}
+Law skellam(double mean) {
+  return {"Skellam " + std::to_string(mean), Kind::skellam, Real{2 * mean, bits}, IsochronousSampler::skellam(mean),
+          [mean](std::uint64_t k) { return testing::skellam_probability(mean, k, bits); }};
+}
+
 std::vector<Law> narrow_laws() {
   return {rounded_gaussian(0.3),
           rounded_gaussian(2.7),
@@ -135,7 +183,16 @@ std::vector<Law> narrow_laws() {
           discrete(Kind::discrete_laplace, {3, 2}),
           discrete(Kind::discrete_laplace, {31, 2}),
           discrete(Kind::geometric, {1, 2}),
-          discrete(Kind::geometric, {37, 3})};
+          discrete(Kind::geometric, {37, 3}),
+          binomial(2),
+          binomial(6),
+          binomial(62),
+          binomial(100),
+          binomial(1022),
+          skellam(1e-5),
+          skellam(0.3),
+          skellam(40.7),
+          skellam(127.9)};
 }
 
 std::vector<Law> wide_laws() {
@@ -154,7 +211,16 @@ std::vector<Law> wide_laws() {
           discrete(Kind::discrete_laplace, {0x40000000000003, 5}),
           discrete(Kind::discrete_laplace, {std::uint64_t{1} << 58, 1}),
           discrete(Kind::geometric, {1000, 7}),
-          discrete(Kind::geometric, {1'000'001, 2})};
+          discrete(Kind::geometric, {1'000'001, 2}),
+          half_gaussian(4),
+          half_gaussian(std::uint64_t{1} << 31),
+          binomial(1024),
+          binomial(131'002),
+          binomial(std::uint64_t{1} << 40),
+          binomial(std::uint64_t{1} << 52),
+          skellam(128),
+          skellam(512.1),
+          skellam(50'000.7)};
 }
 
 std::vector<Law> all_laws() {
@@ -246,15 +312,20 @@ TEST(IsochronousSampler, EveryThresholdIsThatOfTheLaw) {
   for (const auto& law : all_laws()) {
     SCOPED_TRACE(law.name);
     const auto table = law.sampler.thresholds();
-    EXPECT_EQ(law.sampler.constants().is_gaussian, law.is_gaussian());
-    EXPECT_EQ(table.empty(), !law.is_gaussian());
+    EXPECT_EQ(law.sampler.constants().weights, law.weights());
+    EXPECT_EQ(table.empty(), !law.has_thresholds());
+    EXPECT_EQ(law.sampler.heights().empty(), !law.is_integer() || !law.sampler.is_wide());
     const auto truth = law.thresholds(table.size() + 1);
     const int first = law.sampler.constants().index_digits;
     for (std::size_t j = 0; j < table.size(); ++j) {
       ASSERT_EQ(static_cast<std::uint64_t>(table[j] >> 64), testing::binary_digits(truth[j], first)) << "threshold " << j + 1;
       ASSERT_EQ(static_cast<std::uint64_t>(table[j]), testing::binary_digits(truth[j], first + 64)) << "threshold " << j + 1;
     }
-    EXPECT_LT(truth.back(), law.is_gaussian() ? std::ldexp(1.0, -first - 64) : 1);
+    // Wide binomial and Skellam laws: what is beyond, fixed-point numbers leave in doubt.
+    const bool has_heights = !law.sampler.heights().empty();
+    EXPECT_LT(has_heights ? truth.at(table.size() - 1) : truth.back(), has_heights            ? 0x1p-104
+                                                                       : law.has_thresholds() ? std::ldexp(1.0, -first - 64)
+                                                                                              : 1);
     const auto& in_doubles = law.sampler.constants().thresholds;
     for (std::size_t j = 0; j < table.size(); ++j) {
       const auto digits = static_cast<double>(static_cast<std::uint64_t>(table[j] >> 64));
@@ -295,6 +366,7 @@ void expect_exact_threshold(const Law& law, std::uint64_t j, const std::vector<R
   if (j < truth.size() && digits_of(law, truth[j])[0] == digits[0] && digits_of(law, truth[j])[1] + 1 >= digits[1]) return;
   if (digits[1] > 0) expect_index({digits[0], digits[1] - 1, 0}, j, 0);
   if (digits[1] < all_ones) expect_index({digits[0], digits[1] + 1, 0}, j - 1, 0);
+  if (digits[2] == 0) return;  // of few digits: an end of T's interval decides
   if (digits[2] > 0) expect_index({digits[0], digits[1], digits[2] - 1}, j, 1);
   if (digits[2] < all_ones) expect_index({digits[0], digits[1], digits[2] + 1}, j - 1, 1);
 }
@@ -302,10 +374,10 @@ void expect_exact_threshold(const Law& law, std::uint64_t j, const std::vector<R
 TEST(IsochronousSampler, DecidesOnBothSidesOfAThreshold) {
   for (const auto& law : all_laws()) {
     // Until S(j) < 2^-110.
-    const std::uint64_t count = law.is_gaussian()
-                                    ? law.sampler.thresholds().size() - 1
+    const std::uint64_t count = law.has_thresholds()
+                                    ? std::max<std::uint64_t>(2, law.sampler.thresholds().size()) - 1
                                     : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(76 / law.sampler.constants().index_rate));
-    const auto truth = law.thresholds(count);
+    const auto truth = law.thresholds(count + 1);
     for (std::uint64_t j = 1; j <= count; j += 1 + count / 9) expect_exact_threshold(law, j, truth);
     expect_exact_threshold(law, count, truth);
   }
@@ -315,6 +387,7 @@ TEST(IsochronousSampler, ATBelowAllDigitsIsDecidedByDefinition) {
   auto laws = all_laws();
   laws.push_back(discrete(Kind::geometric, {1, 90}));  // S(1) is 2^-130, between 0 and S(0) = 1 nothing else
   for (const auto& law : laws) {
+    if (law.is_integer() && (law.sampler.is_wide() || law.largest <= 50)) continue;  // their tails are tested below
     SCOPED_TRACE(law.name);
     const auto trial = trial_of_index(law, {0, 0, std::uint64_t{1} << 40});
     const auto deep = of_script([&](ScriptedBits& source) { return law.sampler.by_definition(source); }, trial, 1);
@@ -328,12 +401,111 @@ TEST(IsochronousSampler, IsZeroWhereTheScaleIsTiny) {
   for (const auto& law :
        {rounded_gaussian(0x1p-40), rounded_gaussian(5e-324), rounded_laplace(1e-300), rounded_laplace(5e-324), rounded_laplace(1.0 / 200),
         discrete(Kind::discrete_gaussian, {1, all_ones}), discrete(Kind::discrete_laplace, {1, all_ones}),
-        discrete(Kind::geometric, {1, 1'000'000}), discrete(Kind::geometric, {1, 181})}) {
+        discrete(Kind::geometric, {1, 1'000'000}), discrete(Kind::geometric, {1, 181}), skellam(1e-40), skellam(5e-324)}) {
     SCOPED_TRACE(law.name);
     expect(law, trial_of_index(law, {1, 0, 0}), 0);
     expect(law, trial_of_index(law, {0, all_ones, 0}), 0);
     expect(law, trial_of_index(law, {top(law), all_ones, 0}), 0);
     expect(law, trial_of_index(law, {0, 0, all_ones}), 0, 1);
+  }
+}
+
+TEST(IsochronousSampler, NothingIsBeyondTheFlips) {
+  for (const auto& law : {binomial(2), binomial(6), binomial(100)}) {
+    SCOPED_TRACE(law.name);
+    const auto last = static_cast<std::int64_t>(law.largest);
+    expect(law, trial_of_index(law, {0, 0, 0}), last);
+    expect(law, trial_of_index(law, {0, 0, 0}, true), -last);
+    expect(law, trial_of_index(law, {0, 1, 0}), last);
+  }
+}
+
+TEST(IsochronousSampler, TwoFlipsAreTwoBits) {
+  const auto law = binomial(2);
+  const std::uint64_t half = std::uint64_t{1} << 51;
+  // T = 1/2 exactly is not below S(1) = 1/2: no further word.
+  expect(law, trial_of_index(law, {half, 0, 0}), 0);
+  expect(law, trial_of_index(law, {half, 0, 0}, true), 0);
+  expect(law, trial_of_index(law, {half - 1, all_ones, 0}), 1);
+  expect(law, trial_of_index(law, {half - 1, all_ones, 0}, true), -1);
+}
+
+/// Below and above the share of all tapes of T that have these first 16 digits, whatever follows, lies P(|k| >= j).
+TEST(IsochronousSampler, AllShortTapesEncloseTheNarrowBinomialAndSkellamLaws) {
+  for (const auto& law : narrow_laws()) {
+    if (!law.is_integer()) continue;
+    SCOPED_TRACE(law.name);
+    constexpr std::uint64_t tapes = 1U << 16;
+    const auto truth = law.thresholds(std::min<std::uint64_t>(law.largest, law.sampler.thresholds().size()));
+    std::vector<double> surely(truth.size() + 1);
+    std::vector<double> maybe(truth.size() + 1);
+    const auto magnitude = [&](std::uint64_t first, std::uint64_t rest) {
+      ScriptedBits source{{first, rest, rest, rest}};
+      return static_cast<std::size_t>(std::abs(law.sampler(source)));
+    };
+    for (std::uint64_t tape = 0; tape < tapes; ++tape) {
+      ++surely[std::min(magnitude(tape << 48 | all_ones >> 16, all_ones), truth.size())];
+      ++maybe[std::min(magnitude(tape << 48, 1), truth.size())];
+    }
+    double at_least = 0;
+    double at_most = 0;
+    for (std::size_t j = truth.size(); j >= 1; --j) {
+      at_least += surely[j];
+      at_most += maybe[j];
+      EXPECT_LE(at_least / tapes, truth[j - 1].rounded_up()) << j;
+      EXPECT_GE(at_most / tapes, truth[j - 1].rounded_down()) << j;
+      EXPECT_LE(at_most - at_least, 1) << j;
+    }
+  }
+}
+
+// ---- The envelope of binomial and Skellam laws ----
+
+// The hypotheses of rejection, from the definition of the law.
+TEST(IsochronousSampler, TheEnvelopeIsAboveTheLaw) {
+  for (const auto& law : wide_laws()) {
+    if (!law.is_integer()) continue;
+    SCOPED_TRACE(law.name);
+    const auto heights = law.sampler.heights();
+    ASSERT_GE(std::ldexp(static_cast<double>(law.last_block()), law.sampler.log2_block_width()), 12.5 * law.scale());
+    for (std::size_t i = 0; i < heights.size(); ++i) {
+      const Real here = law.weight(i << law.sampler.log2_block_width());
+      EXPECT_GE(Real{heights[i]}, here) << i;
+      EXPECT_LE(Real{heights[i]}, here + here * 0x1p-50 + 0x1p-110) << i;
+    }
+    // From the last block on both are halved.
+    for (std::uint64_t i = law.last_block(); i < law.last_block() + 3; ++i) {
+      EXPECT_LE(law.weight((i + 1) << law.sampler.log2_block_width()) * 2, law.weight(i << law.sampler.log2_block_width())) << i;
+    }
+  }
+}
+
+/// In the tail, at the block `beyond` after the last one, U decides at the ratio of the law to the halved height.
+TEST(IsochronousSampler, TheTailOfTheEnvelopeIsHalved) {
+  for (const auto& law : {binomial(131'002), binomial(std::uint64_t{1} << 40), skellam(128), skellam(50'000.7)}) {
+    for (const std::uint64_t beyond : {0U, 1U, 2U}) {
+      SCOPED_TRACE(::testing::Message() << law.name << ", " << beyond);
+      const std::uint64_t i = law.last_block() + beyond;
+      const auto truth = law.thresholds(i + 1);
+      const auto t = digits_of(law, (truth[i - 1] + truth[i]) / 2);
+      const std::uint64_t k = (i << law.sampler.log2_block_width()) + 3;
+      const Real ratio = law.weight(k) / law.sampler.heights().back() * std::ldexp(1.0, static_cast<int>(beyond));
+      const auto at = [&](std::uint64_t further_of_u) {
+        auto trial = trial_of_index(law, t);
+        set_place(law, trial.words, std::uint64_t{3} << (64 - law.sampler.log2_block_width()));
+        trial.words.back() |= testing::binary_digits(ratio, 52);
+        trial.further[1] = further_of_u;
+        return trial;
+      };
+      const std::uint64_t used =
+          testing::binary_digits((truth[i - 1] + truth[i]) / 2, 48 + 64) == testing::binary_digits(truth[i], 48 + 64) ||
+                  testing::binary_digits((truth[i - 1] + truth[i]) / 2, 48 + 64) == testing::binary_digits(truth[i - 1], 48 + 64)
+              ? 1
+              : 0;
+      const std::uint64_t u = testing::binary_digits(ratio, 52 + 64);
+      if (u > 0) expect(law, at(u - 1), static_cast<std::int64_t>(k), used);
+      expect(law, at(u + 1), std::nullopt, used);
+    }
   }
 }
 
@@ -353,7 +525,8 @@ void expect_exact_acceptance(const Law& law, const std::vector<Real>& truth, std
   v &= all_ones << (64 - v_digits);
   const Real exact_v = real(v) * 0x1p-64 + (real(v_next) + real(v_last) * 0x1p-64) * 0x1p-64 * std::ldexp(1.0, -v_digits);
   const Real place = law.is_rounded() ? exact_v * std::ldexp(1.0, width) : real(v >> (64 - width));
-  const Real ratio = law.density(law.block_edge(i) + place) / law.density(law.block_edge(i));
+  const Real ratio = law.is_integer() ? law.weight((i << width) + (v >> (64 - width))) / law.sampler.heights()[i]
+                                      : law.density(law.block_edge(i) + place) / law.density(law.block_edge(i));
   const std::uint64_t offset = law.is_rounded() ? (v >> (64 - width)) + (v >> (63 - width) & 1) : v >> (64 - width);
   const auto magnitude = static_cast<std::int64_t>((i << width) + offset);
   const int u_digits = law.sampler.constants().acceptance_digits;
@@ -399,10 +572,13 @@ void expect_exact_acceptance(const Law& law, const std::vector<Real>& truth, std
 
 TEST(IsochronousSampler, AcceptsExactlyBelowTheRatioOfDensityToThatOfTheBlock) {
   for (const auto& law : wide_laws()) {
-    const std::uint64_t last = law.is_gaussian() ? 5 : 60;
+    // Definitions of binomial and Skellam laws take 10 milliseconds: small and large scales are enough.
+    if (law.is_integer() && law.scale() > 17 && law.scale() < 300) continue;
+    const std::uint64_t last = law.is_integer() ? law.last_block() - 1 : law.is_gaussian() ? 5 : 60;
     const auto truth = law.thresholds(last + 1);
     for (const std::uint64_t i : {std::uint64_t{0}, std::uint64_t{1}, last / 2, last}) {
       for (const std::uint64_t v : {all_ones, std::uint64_t{0xfffe123456789abc}, all_ones / 7, std::uint64_t{1} << 63}) {
+        if (law.is_integer() && (i == 1 || v < 0xfffe123456789abc)) continue;
         if (i << law.sampler.log2_block_width() >> law.sampler.log2_block_width() != i) continue;
         if (std::ldexp(static_cast<double>(i) + 1, law.sampler.log2_block_width()) >= 0x1p63) continue;
         expect_exact_acceptance(law, truth, i, v);
@@ -449,16 +625,17 @@ double doubt(const Law& law) {
   double of_index = 0;
   double of_place = 0;
   double before = 1;
-  const auto count = law.is_gaussian() ? loops.thresholds.size() + 1 : static_cast<std::size_t>(40 / loops.index_rate) + 1;
+  const auto height_of = [&](std::size_t i) { return loops.heights.empty() ? 1 : loops.heights[i]; };
+  const auto count = law.has_thresholds() ? loops.thresholds.size() + 1 : static_cast<std::size_t>(40 / loops.index_rate) + 1;
   for (std::size_t j = 1; j <= count; ++j) {
-    const double reached = law.is_gaussian() ? (j > loops.thresholds.size() ? 0 : loops.thresholds[j - 1] - 1)
-                                             : std::min(1.0, std::exp(loops.log_factor - static_cast<double>(j) * loops.index_rate));
-    of_index += law.is_gaussian() ? digit : 2 * (reached * index_margin + index_digits_margin) + digit;
-    of_place +=
-        (before - reached) * (2 * (loops.acceptance_margin + static_cast<double>(j) * loops.margin_per_index) + loops.acceptance_unit);
+    const double reached = law.has_thresholds() ? (j > loops.thresholds.size() ? 0 : loops.thresholds[j - 1] - 1)
+                                                : std::min(1.0, std::exp(loops.log_factor - static_cast<double>(j) * loops.index_rate));
+    of_index += law.has_thresholds() ? digit : 2 * (reached * index_margin + index_digits_margin) + digit;
+    of_place += (before - reached) * (2 * (loops.acceptance_margin + static_cast<double>(j) * loops.margin_per_index) / height_of(j - 1) +
+                                      loops.acceptance_unit);
     before = reached;
   }
-  return of_index + (law.is_gaussian() ? 0 : smallest_index_real) + (loops.is_wide ? of_place : 0);
+  return of_index + (law.has_thresholds() ? 0 : smallest_index_real) + (loops.is_wide ? of_place : 0);
 }
 
 TEST(IsochronousSampler, DoubtIsAsRareAsProved) {
@@ -477,7 +654,7 @@ TEST(IsochronousSampler, TwoTrialsInDoubtAreDecidedByDefinition) {
     SCOPED_TRACE(law.name);
     const auto truth = law.thresholds(2);
     const auto digits = digits_of(law, truth[0]);
-    if (digits[0] == 0) continue;
+    if (digits[0] == 0 || digits[1] == 0) continue;
     // Without the further words: T continues with `more`.
     auto trial = trial_of_index(law, {digits[0], 0, digits[1] - 1});
     const auto reached = law.sampler.is_wide() ? std::int64_t{1} << law.sampler.log2_block_width() : 1;
@@ -646,7 +823,8 @@ TEST(IsochronousSampler, SamplesOfEveryLawFitIt) {
        {rounded_laplace(5.5), rounded_laplace(300), rounded_gaussian(3.9), rounded_gaussian(5.3), discrete(Kind::discrete_gaussian, {1, 1}),
         discrete(Kind::discrete_gaussian, {701, 7}), discrete(Kind::discrete_gaussian, {50'001, 3}),
         discrete(Kind::discrete_laplace, {3, 2}), discrete(Kind::discrete_laplace, {1000, 7}), discrete(Kind::geometric, {37, 3}),
-        discrete(Kind::geometric, {1000, 7})}) {
+        discrete(Kind::geometric, {1000, 7}), half_gaussian(5), binomial(100), binomial(1000), binomial(2'000), skellam(0.7), skellam(40.5),
+        skellam(300.5)}) {
     std::vector<std::int64_t> samples(1 << 21);
     ReplayBits source{20261121};
     law.sampler.fill(samples, source);
@@ -690,6 +868,17 @@ TEST(IsochronousSampler, RefusesParametersThatNameNoLaw) {
             "scale is 288230376151711745/1, must be greater than 0 and at most 2^58");
   EXPECT_EQ(refusal([] { return IsochronousSampler::discrete_gaussian({7, 0}); }), "variance is 7/0, must be greater than 0");
   EXPECT_EQ(refusal([] { return IsochronousSampler::geometric({all_ones, 64}); }), "");
+  EXPECT_EQ(refusal([] { return IsochronousSampler::half_gaussian(3); }), "sigma is 3, must be from 4 to 2^60");
+  EXPECT_NE(refusal([] { return IsochronousSampler::half_gaussian((std::uint64_t{1} << 60) + 1); }), "");
+  for (const std::uint64_t bad :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}, (std::uint64_t{1} << 52) + 2, all_ones, all_ones - 1}) {
+    EXPECT_EQ(refusal([&] { return IsochronousSampler::binomial(bad); }),
+              "flips is " + std::to_string(bad) + ", must be even, from 2 to 2^52");
+  }
+  for (const double bad : {0.0, -0.0, -1.0, 1e300, infinity, std::nan(""), std::nextafter(0x1p50, infinity)}) {
+    EXPECT_NE(refusal([&] { return IsochronousSampler::skellam(bad); }).find("must be greater than 0 and at most 2^50"), std::string::npos)
+        << bad;
+  }
 }
 
 }  // namespace

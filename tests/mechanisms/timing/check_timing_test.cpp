@@ -251,13 +251,15 @@ TEST(SingleReleases, AreThoseOfTheMechanism) {
 /// Every law of AnyNoise has rows, and every row draws.
 TEST(NoiseTimings, HaveEveryMechanism) {
   const auto rows = noise_timings();
-  EXPECT_EQ(timed_mechanisms().size(), std::variant_size_v<AnyNoise::Law> + 1);
+  // And DrawAhead and ScaledGaussian.
+  EXPECT_EQ(timed_mechanisms().size(), std::variant_size_v<AnyNoise::Law> + 2);
   std::set<std::pair<std::string_view, double>> seen;
   for (const auto& row : rows) {
     EXPECT_TRUE(seen.emplace(row.name, row.scale).second) << row.name;
     EXPECT_EQ(row.check({.seconds = 100, .draws = 100, .first_batch = 100}).draws, 100U) << row.name;
   }
-  EXPECT_EQ(rows.size(), 3 * std::variant_size_v<AnyNoise::Law> + 6);
+  // Four vectors of 8 values, and three samplers of DrawAhead, at two scales each.
+  EXPECT_EQ(rows.size(), 3 * (std::variant_size_v<AnyNoise::Law> + 1) + 8 + 6);
 }
 
 }  // namespace
