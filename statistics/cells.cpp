@@ -35,6 +35,19 @@ void validate_cells(const Bins& bins) {
   }
 }
 
+void validate_cells(const Edges& edges) {
+  const auto& numbers = edges.numbers;
+  if (!(numbers.size() >= 3 && numbers.size() <= most_cells + 1)) {
+    invalid(fmt::format("the number of edges is {}, must be from 3 to 2^20 + 1", numbers.size()));
+  }
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (!(std::abs(numbers[k]) <= largest_bound)) invalid(fmt::format("an edge is {}, must be within +-2^900", numbers[k]));
+    if (k > 0 && !(numbers[k - 1] < numbers[k])) {
+      invalid(fmt::format("the edge {} follows {}, must be greater", numbers[k], numbers[k - 1]));
+    }
+  }
+}
+
 void validate_cells(const Categories& categories) {
   if (categories.names.empty()) invalid("the list of categories is empty");
   std::set<std::string_view> distinct;
@@ -62,28 +75,37 @@ std::vector<double> edges(const Bins& bins) {
   return result;
 }
 
+std::vector<double> edges(const Cells& cells) {
+  return std::visit(Overload{[](const Bins& bins) { return edges(bins); }, [](const Edges& its) { return its.numbers; },
+                             [](const Categories&) { return std::vector<double>{}; }},
+                    cells);
+}
+
 std::size_t number_of(const Cells& cells) noexcept {
-  return std::visit(
-      Overload{[](const Bins& bins) { return bins.count; }, [](const Categories& categories) { return categories.names.size(); }}, cells);
+  return std::visit(Overload{[](const Bins& bins) { return bins.count; }, [](const Edges& its) { return its.numbers.size() - 1; },
+                             [](const Categories& categories) { return categories.names.size(); }},
+                    cells);
 }
 
 std::vector<std::string> names_of(const Cells& cells) {
-  const auto* const bins = std::get_if<Bins>(&cells);
-  if (bins == nullptr) return std::get<Categories>(cells).names;
+  if (const auto* const categories = std::get_if<Categories>(&cells)) return categories->names;
   std::vector<std::string> result;
-  const auto ends = edges(*bins);
-  for (std::size_t k = 0; k < bins->count; ++k) {
-    result.push_back(fmt::format("[{}, {}{}", ends[k], ends[k + 1], k + 1 == bins->count ? "]" : ")"));
+  const auto ends = edges(cells);
+  const std::size_t count = ends.size() - 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    result.push_back(fmt::format("[{}, {}{}", ends[k], ends[k + 1], k + 1 == count ? "]" : ")"));
   }
   return result;
 }
 
 CellFinder::CellFinder(const Cells& cells) {
-  if (const auto* const bins = std::get_if<Bins>(&cells)) {
-    lower_ = bins->bounds.lower;
-    bins_per_unit_ = static_cast<double>(bins->count) / (bins->bounds.upper - bins->bounds.lower);
-    last_ = static_cast<double>(bins->count - 1);
-    ends_ = edges(*bins);
+  if (are_of_numbers(cells)) {
+    if (const auto* const bins = std::get_if<Bins>(&cells)) {
+      lower_ = bins->bounds.lower;
+      bins_per_unit_ = static_cast<double>(bins->count) / (bins->bounds.upper - bins->bounds.lower);
+    }
+    ends_ = edges(cells);
+    last_ = static_cast<double>(ends_.size() - 2);
     ends_.front() = -HUGE_VAL;
     ends_.back() = std::nan("");  // no number is beyond it, infinity neither
   } else {

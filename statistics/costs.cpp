@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <surety/base/text/error.h>
 #include <surety/statistics/group_means.h>
 #include <surety/statistics/keys.h>
+#include <surety/statistics/quantile_intervals.h>
 
 namespace surety::statistics {
 
@@ -33,8 +35,10 @@ Event noise_at(const WeightedStatistic& query, NoiseFamily family, double scale)
 Event free_event(Adjacency adjacency) { return pure(Epsilon{0}, adjacency); }
 
 std::size_t releases_of(const Statistic& statistic) noexcept {
+  if (const auto* const mode = std::get_if<ModeOf>(&statistic.of)) return mode->top;
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
-  return quantile != nullptr ? quantile->fractions.levels() : 1;
+  if (quantile == nullptr) return 1;
+  return quantile->fractions.levels() + (quantile->has_interval ? 1 : 0);
 }
 
 namespace {
@@ -55,7 +59,7 @@ Event selection_of(const WeightedStatistic& query, double scale) {
 /// What one release of a query costs.
 Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   if (is_public(query.statistic)) return free_event(query.statistic.adjacency);
-  if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
+  if (is_choice(query.statistic)) {
     const double own = scale / std::sqrt(query.weight);
     if (family == NoiseFamily::pure) return pure(Epsilon{1 / own}, query.statistic.adjacency);
     return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
@@ -64,6 +68,21 @@ Event one_event_of(const WeightedStatistic& query, NoiseFamily family, double sc
   const Event noise = noise_at(query, family, scale);
   const auto* const keys = keys_of(query.statistic);
   return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
+}
+
+/// The epsilon of the counts of an interval over that of a level; 0 where there are none.
+double times_of_counts(const Statistic& statistic, NoiseFamily family) noexcept {
+  const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
+  if (quantile == nullptr || !quantile->has_interval) return 0;
+  const auto levels = static_cast<double>(quantile->fractions.levels());
+  return family == NoiseFamily::pure ? levels : std::sqrt(levels);
+}
+
+/// A query one of whose levels costs what the counts of this one do.
+WeightedStatistic counted(WeightedStatistic query, NoiseFamily family) {
+  const double times = times_of_counts(query.statistic, family);
+  query.weight *= times * times;
+  return query;
 }
 
 }  // namespace
@@ -76,7 +95,20 @@ bool is_selection(const Statistic& statistic, NoiseFamily family) noexcept {
 Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   const auto releases = releases_of(query.statistic);
   const Event one = one_event_of(query, family, scale);
-  return releases == 1 ? one : repeat(Count{releases}, one);
+  Event all = releases == 1 ? one : repeat(Count{releases}, one);
+  const auto counts = counts_event_of(query, family, scale);
+  return counts ? compose({std::move(all), *counts}) : all;
+}
+
+Event level_event_of(const WeightedStatistic& query, NoiseFamily family, double scale) { return one_event_of(query, family, scale); }
+
+std::optional<Event> counts_event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  if (times_of_counts(query.statistic, family) == 0) return std::nullopt;
+  return one_event_of(counted(query, family), family, scale);
+}
+
+double added_releases_of(const Statistic& statistic, NoiseFamily family) noexcept {
+  return static_cast<double>(releases_of(statistic)) + times_of_counts(statistic, family);
 }
 
 KeySelection rule_of(const Event& event) {
@@ -101,18 +133,23 @@ std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family
 }
 
 Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
-  // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's.
+  // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's; those of modes are those of quantiles.
   const auto kind_of = [&](const Statistic& statistic) {
     const auto* const keys = keys_of(statistic);
     const std::uint64_t selected = is_selection(statistic, family) ? moved_keys(statistic) : 0;
-    return std::tuple{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1, selected};
+    return std::tuple{is_choice(statistic), keys != nullptr ? keys->chance.value() : -1, selected};
   };
   std::map<std::pair<std::tuple<bool, double, std::uint64_t>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
-  for (const auto& query : queries) {
-    if (is_public(query.statistic)) continue;
+  const auto add = [&](const WeightedStatistic& query, std::uint64_t releases) {
     auto& [one, count] = kinds[{kind_of(query.statistic), query.weight}];
     one = &query;
-    count += releases_of(query.statistic);
+    count += releases;
+  };
+  std::list<WeightedStatistic> counts;  // whose members stay where they are
+  for (const auto& query : queries) {
+    if (is_public(query.statistic)) continue;
+    add(query, releases_of(query.statistic));
+    if (times_of_counts(query.statistic, family) > 0) add(counts.emplace_back(counted(query, family)), 1);
   }
   if (kinds.empty()) return free_event(queries.front().statistic.adjacency);
   accounting::Releases all{queries.front().statistic.adjacency};

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
@@ -30,15 +31,15 @@ struct WeightedStatistic {
 
 /// Tickets hold their numbers.
 enum class NoiseFamily {
-  laplace,   ///< choices of quantiles by the exponential mechanism
+  laplace,   ///< choices of quantiles and modes by the exponential mechanism
   gaussian,  ///< likewise
-  pure,      ///< Laplace noise, choices of quantiles by permute-and-flip
+  pure,      ///< Laplace noise, choices of quantiles and modes by permute-and-flip
 };
 
 /// What an answer that is public costs, nothing: pure(0).
 [[nodiscard]] Event free_event(Adjacency adjacency);
 
-/// What the release of one query costs at the common scale: laplace(s / sqrt(w)) or gaussian(s / sqrt(w)); of each level of quantiles
+/// What the release of one query costs at the common scale: laplace(s / sqrt(w)) or gaussian(s / sqrt(w)); of each level of quantiles and each choice of a mode
 /// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
 /// concentrated privacy, and pure(sqrt(w) / s) where all is pure. Nothing where the answer is public.
 [[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
@@ -47,8 +48,16 @@ enum class NoiseFamily {
 /// The threshold that a query for keys, or for means of groups that nobody listed, has at the common scale, in steps of its grid; of a selection about the
 /// number of units of which a key is shown with probability 1/2. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
 [[nodiscard]] std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale);
-/// How many releases of equal events a query is: of quantiles as many as levels, of others one.
+/// How many releases of equal events a query is: of quantiles as many as levels, and one for the flanks of intervals; of a mode as many as texts; of
+/// others one.
 [[nodiscard]] std::size_t releases_of(const Statistic& statistic) noexcept;
+/// What one of the `releases_of` releases of quantiles or of a mode costs.
+[[nodiscard]] Event level_event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
+/// Of quantiles with intervals, what the counts cost that follow the `releases_of` releases: as much epsilon as all d levels of choices, d of a level by
+/// permute-and-flip; by the exponential mechanism sqrt(d), which is as much by concentrated privacy. Nothing of other queries.
+[[nodiscard]] std::optional<Event> counts_event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
+/// The epsilons of all releases of a query, in those of one of them.
+[[nodiscard]] double added_releases_of(const Statistic& statistic, NoiseFamily family) noexcept;
 /// What all of them cost together, each different release once with its count: that of the query itself where there is one; public ones cost nothing.
 /// \pre `queries` is not empty and of one adjacency.
 [[nodiscard]] Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale);

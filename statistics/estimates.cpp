@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/base/numbers/bound.h>
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
 #include <surety/statistics/exact.h>
@@ -62,9 +63,13 @@ class GroupEstimates {
 
   /// How many records are used. \pre their count is the last coordinate
   [[nodiscard]] Estimate used() const {
-    const Interval weight = point(sum_.weight()) * step_;
     const double count = released_.back();
-    auto result = opened(count, estimate(count / (static_cast<double>(sum_.weight()) * sum_.grid().step()), around(count) / weight));
+    // Exact: whole steps below 2^53 times a power of 2.
+    const double weight = static_cast<double>(sum_.weight()) * sum_.grid().step();
+    const Upper half = Upper{Exact{noise_.distance}} + Exact{rounding_of(count)};
+    const Estimate used{count / weight, ((Lower{Exact{count}} - half) / Exact{weight}).value(),
+                        ((Upper{Exact{count}} + half) / Exact{weight}).value()};
+    auto result = opened(count, used);
     result.value = std::max(0.0, std::round(result.value));
     // The exact number is whole: what lies between two whole numbers can be left out, unless that leaves nothing.
     const double lower = std::max(0.0, std::ceil(result.lower));
@@ -84,10 +89,12 @@ class GroupEstimates {
   [[nodiscard]] double steps(double part) const { return part * sum_.grid().steps_per_unit(); }  // exact
   [[nodiscard]] double moved() const { return released_.front(); }                               // from the origin
 
+  /// Beyond 2^53 steps a released number was rounded when it became a double.
+  [[nodiscard]] double rounding_of(double value) const {
+    return std::abs(value) > 0x1p53 * sum_.grid().step() ? std::abs(value) * 0x1p-53 : 0;
+  }
   [[nodiscard]] Interval around(double value) const {
-    // Beyond 2^53 steps a released number was rounded when it became a double.
-    const double rounding = std::abs(value) > 0x1p53 * sum_.grid().step() ? std::abs(value) * 0x1p-53 : 0;
-    const Interval half = point(noise_.distance) + point(rounding);
+    const Interval half = point(noise_.distance) + point(rounding_of(value));
     return hull(point(value) - half, point(value) + half);
   }
 
@@ -141,12 +148,15 @@ class GroupEstimates {
     const auto rounding = [&](double part) { return 0.5 + std::abs(steps(part)) * 0x1p-51; };
     const auto mean = ratio_interval(steps(moved()), count, Bounds{static_cast<double>(sum_.least()), static_cast<double>(sum_.largest())},
                                      {.sum_scale = steps(noise_.scale),
-                                      .count_scale = (point(steps(noise_.scale)) / point(weight)).enclosure().upper,
+                                      .count_scale = (Upper{Exact{steps(noise_.scale)}} / Exact{weight}).value(),
                                       .sum_rounding = rounding(moved()),
-                                      .count_rounding = (point(rounding(released_[1])) / point(weight)).enclosure().upper},
+                                      .count_rounding = (Upper{Exact{rounding(released_[1])}} / Exact{weight}).value()},
                                      *noise_.of_ratio);
     const auto clamped_value = clamped({value, value, value}).value;
-    auto result = clamped(estimate(value, point(sum_.origin()) + hull(point(mean.lower), point(mean.upper)) * step_));
+    const Exact step{sum_.grid().step()};
+    const Lower lower = Lower{Exact{mean.lower}} * step + Exact{sum_.origin()};
+    const Upper upper = Upper{Exact{mean.upper}} * step + Exact{sum_.origin()};
+    auto result = clamped({value, lower.value() + 0.0, upper.value() + 0.0});
     result.lower = std::min(result.lower, clamped_value);
     result.upper = std::max(result.upper, clamped_value);
     return result;

@@ -157,4 +157,46 @@ std::vector<ShownGroup> draw_groups(const GroupMeans& means, const StatisticNois
   return shown;
 }
 
+namespace {
+
+constexpr double hidden_far = 0x1p-20;
+
+/// In steps, rounded up.
+std::int64_t steps_of_noise(const StatisticNoise& noise, const Grid& grid, double exceeded) {
+  return static_cast<std::int64_t>(std::min(std::ceil(quantile(noise, exceeded) * grid.steps_per_unit()), 0x1p61));
+}
+
+}  // namespace
+
+GroupMeanIntervals::GroupMeanIntervals(const GroupMeans& means, const StatisticNoise& noise, std::int64_t threshold, double confidence)
+    : means_{means},
+      reach_{reach_of(means.frame(), noise, std::nextafter(1 - (1 - confidence) * (1 - 2 * hidden_far), 1.0))},
+      half_distance_{quantile(noise, std::nextafter((1 - confidence) / 2, 0.0))},
+      far_{(threshold + steps_of_noise(noise, means.frame().grid(), hidden_far)) / means.frame().weight() + 1},
+      units_{noise, threshold, confidence, means.frame().weight()},
+      half_units_{noise, threshold, std::nextafter((1 + confidence) / 2, 1.0), means.frame().weight()} {}
+
+GroupMeanIntervals::Both GroupMeanIntervals::of(const ShownGroup& shown) {
+  const auto& frame = means_.frame();
+  const std::vector<double> released{shown.sum, shown.count};
+  Both both{estimates_of(frame, released, reach_, 0).front(), used_records_of(frame, released, reach_).front()};
+  // In steps, which are whole below 2^53: farther above the threshold nothing depends on it.
+  const double steps = shown.count * frame.grid().steps_per_unit();
+  if (!(steps < 0x1p53)) return both;
+  const auto [fewest, most] = units_.of(steps);
+  both.units = {both.units.value, std::min(fewest, both.units.value), std::max(most, both.units.value)};
+  const auto [least, largest] = half_units_.of(steps);
+  if (least >= static_cast<double>(far_)) return both;
+  // Sums and numbers of units that are both not ruled out, of groups so small that they may be hidden.
+  const Interval step = point(frame.grid().step());
+  const Interval half = point(half_distance_) + point(std::abs(shown.sum) * 0x1p-52);
+  const Interval units = hull(point(least), point(std::min(largest, static_cast<double>(far_))));
+  const auto mean = (point(frame.origin()) + hull(point(shown.sum) - half, point(shown.sum) + half) / units).enclosure();
+  const double lowest = (point(frame.origin()) + point(frame.least()) * step).enclosure().lower;
+  const double highest = (point(frame.origin()) + point(frame.largest()) * step).enclosure().upper;
+  both.mean.lower = std::min(both.mean.lower, std::clamp(mean.lower, lowest, highest));
+  both.mean.upper = std::max(both.mean.upper, std::clamp(mean.upper, lowest, highest));
+  return both;
+}
+
 }  // namespace surety::statistics

@@ -16,7 +16,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include <surety/statistics/estimates.h>
 #include <surety/statistics/integer_sum.h>
+#include <surety/statistics/keys.h>
 #include <surety/statistics/noise.h>
 #include <surety/statistics/totals.h>
 
@@ -77,5 +79,28 @@ struct ShownGroup {
 /// The groups whose noisy count exceeds the threshold, sorted by their bytes. What it costs is charged elsewhere.
 [[nodiscard]] std::vector<ShownGroup> draw_groups(const GroupMeans& means, const StatisticNoise& noise, std::int64_t threshold,
                                                   mechanisms::BitsRef bits);
+
+/// What the numbers of a shown group do not rule out. Of all groups of one number of units that are shown, the intervals of at least a share of `confidence`
+/// hold the mean, and those of at least that share hold the number of units: groups near the threshold are shown where the noise on their number was high.
+/// \source docs/proofs/keys.md#mean-interval
+class GroupMeanIntervals {
+ public:
+  /// \pre the noise and the threshold, in steps, are those of `means`, which outlives this; 2^-30 <= 1 - confidence < 1.
+  GroupMeanIntervals(const GroupMeans& means, const StatisticNoise& noise, std::int64_t threshold, double confidence);
+
+  struct Both {
+    Estimate mean;
+    Estimate units;
+  };
+  [[nodiscard]] Both of(const ShownGroup& shown);
+
+ private:
+  const GroupMeans& means_;
+  NoiseReach reach_;      ///< of a group that is hardly ever hidden
+  double half_distance_;  ///< the noise on a sum is farther from 0 with probability at most (1 - confidence) / 2
+  std::int64_t far_;      ///< from so many units on a group is hidden with probability at most 2^-20
+  KeyIntervals units_;
+  KeyIntervals half_units_;  ///< with (1 + confidence) / 2
+};
 
 }  // namespace surety::statistics

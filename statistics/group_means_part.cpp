@@ -1,12 +1,12 @@
 #include <surety/statistics/group_means_part.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/base/text/safe_text.h>
-#include <surety/statistics/keys.h>
 
 namespace surety::statistics {
 
@@ -16,7 +16,7 @@ GroupMeansPart::GroupMeansPart(const Statistic& statistic, const Event& noise, d
     : means_{statistic},
       noise_{means_.noise_for(noise)},
       threshold_{means_.threshold(*noise_)},
-      reach_{reach_of(means_.frame(), *noise_, confidence)} {}
+      intervals_{std::in_place, means_, *noise_, threshold_, confidence} {}
 
 void GroupMeansPart::start(Rows& rows) {
   const auto& statistic = means_.statistic();
@@ -59,17 +59,15 @@ PartFacts GroupMeansPart::facts() const {
       means_.statistic());
 }
 
-std::vector<Answer> GroupMeansPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+std::vector<Answer> GroupMeansPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
   const std::size_t columns = 1 + keys_of(means_.statistic())->beside.size();
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& shown : draw_groups(means_, noise_.value(), threshold_, bits)) {
-    const std::vector<double> released{shown.sum, shown.count};
-    const auto estimate = estimates_of(means_.frame(), released, reach_.value(), records).front();
+    const auto [estimate, used] = intervals_->of(shown);
     auto texts = texts_of_key(shown.key, columns);
     auto text = tuple_text(texts);
-    answers.push_back({std::move(text), "", estimate, columns > 1 ? std::move(texts) : std::vector<std::string>{},
-                       UsedRecords{used_records_of(means_.frame(), released, reach_.value()).front()}});
+    answers.push_back({std::move(text), "", estimate, columns > 1 ? std::move(texts) : std::vector<std::string>{}, UsedRecords{used}});
   }
   return answers;
 }

@@ -9,6 +9,7 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/statistics/estimates.h>
 #include <surety/statistics/group_means.h>
+#include <surety/statistics/keys.h>
 #include <surety/statistics/noise.h>
 #include <surety/statistics/part.h>
 #include <surety/statistics/reading.h>
@@ -30,14 +31,14 @@ class GroupMeansPart : public Part {
   void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] Event event() const override;
   [[nodiscard]] PartFacts facts() const override;
-  /// The interval of a mean knows nothing of the choice of its group, as that of a key.
+  /// The intervals of a mean and of the number of its units hold them given that the group is shown.
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
 
  private:
   GroupMeans means_;
   std::optional<StatisticNoise> noise_;
   std::int64_t threshold_ = 0;
-  std::optional<NoiseReach> reach_;
+  std::optional<GroupMeanIntervals> intervals_;
   std::size_t number_ = 0;
   std::optional<KeyFinder> key_;
   std::optional<OwnerReader> owner_;

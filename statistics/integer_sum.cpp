@@ -47,7 +47,7 @@ Grid grid_for(const Statistic& statistic, NoiseMultiplier noise) {
 StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law, std::optional<double> weight)
     : statistic_{std::move(statistic)}, grid_{grid} {
   statistic_.validate();
-  if (std::holds_alternative<QuantileOf>(statistic_.of) || keys_of(statistic_) != nullptr) {
+  if (is_choice(statistic_) || keys_of(statistic_) != nullptr) {
     invalid(fmt::format("{} is no sum of records", describe(statistic_)));
   }
   if (const auto* const bounds = bounds_of(statistic_)) {

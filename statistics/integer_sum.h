@@ -21,7 +21,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -118,7 +117,7 @@ class StatisticSum {
     const double clamped = std::min(number >= bounds_.lower ? number : bounds_.lower, bounds_.upper);
     const double steps = (clamped - origin_) * steps_per_unit_;
     constexpr double below_half = 0x1.fffffffffffffp-2;
-    return static_cast<std::int64_t>(steps + std::copysign(below_half, steps));
+    return static_cast<std::int64_t>(steps + __builtin_copysign(below_half, steps));
   }
 
  private:

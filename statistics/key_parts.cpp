@@ -92,7 +92,6 @@ PartFacts KeysPart::facts() const {
                      .is_whole = true,
                      .has_groups = has_groups,
                      .has_cells = !has_groups,
-                     .rank_error = {},
                      .has_values = !std::get<KeysOf>(statistic_.of).hides_counts},
                     statistic_);
 }

@@ -146,39 +146,50 @@ Event event_of_keys(const Event& noise, Delta delta) {
   return compose({noise, surety::approx(Epsilon{0}, delta, noise.adjacency())});
 }
 
-KeyIntervals::KeyIntervals(StatisticNoise noise, std::int64_t threshold, double confidence)
-    : noise_{std::move(noise)},
-      threshold_{threshold},
-      exceeded_{std::nextafter(1 - confidence, 0.0)},
-      reach_{static_cast<std::int64_t>(std::floor(quantile(noise_, exceeded_)))} {}
+namespace {
+
+/// Quotients of numbers that are not negative, rounded down and up.
+std::int64_t whole_below(std::int64_t steps, std::int64_t one) { return steps / one; }
+std::int64_t whole_above(std::int64_t steps, std::int64_t one) { return (steps + one - 1) / one; }
+
+}  // namespace
+
+KeyIntervals::KeyIntervals(StatisticNoise noise, std::int64_t threshold, double confidence, std::int64_t one)
+    : noise_{std::move(noise)}, threshold_{threshold}, one_{one}, exceeded_{std::nextafter(1 - confidence, 0.0)} {
+  const double steps_per_unit = std::visit([](const auto& mechanism) { return mechanism.options().grid.steps_per_unit(); }, noise_);
+  reach_ = static_cast<std::int64_t>(std::floor(quantile(noise_, exceeded_) * steps_per_unit));
+}
 
 std::int64_t KeyIntervals::lowest(std::int64_t shown) const {
   // A count c is ruled out where the noise is at least shown - c in a share of at most `exceeded_` of the cases in which it is above threshold - c. That share
   // grows with c, since the survival function of the noise is log-concave.
-  const auto is_ruled_out = [&](std::int64_t count) {
+  const auto is_ruled_out = [&](std::int64_t units) {
+    const std::int64_t count = units * one_;
     const double beyond = probability_at_least(noise_, shown - count).upper;
     const Enclosure passed = probability_at_least(noise_, threshold_ + 1 - count);
     return beyond <= std::nextafter(exceeded_ * passed.lower, 0.0);
   };
   std::int64_t failing = 0;
-  std::int64_t enough = shown;
+  std::int64_t enough = std::max<std::int64_t>(whole_below(shown, one_), 1);
   while (enough - failing > 1) {
     const auto middle = failing + (enough - failing) / 2;
     (is_ruled_out(middle) ? failing : enough) = middle;
   }
   // Counts so far above the threshold that it hardly matters are ruled out by their distance alone.
-  return enough <= threshold_ + reach_ ? enough : std::max(threshold_ + reach_ + 1, shown - reach_);
+  if (enough * one_ <= threshold_ + reach_) return enough;
+  return whole_above(std::max(threshold_ + reach_ + 1, shown - reach_), one_);
 }
 
 KeyIntervals::Counts KeyIntervals::of(double shown) {
-  const auto whole = static_cast<std::int64_t>(shown);
-  const auto in_doubles = [](std::int64_t lower, std::int64_t upper) {
-    return Counts{static_cast<double>(lower), static_cast<double>(upper)};
+  const auto steps = static_cast<std::int64_t>(shown);
+  const auto in_units = [](std::int64_t lower, std::int64_t upper) {
+    return Counts{static_cast<double>(std::min(lower, upper)), static_cast<double>(upper)};
   };
-  if (whole - reach_ > threshold_ + reach_) return in_doubles(whole - reach_, whole + reach_);
-  auto found = lowest_.find(whole);
-  if (found == lowest_.end()) found = lowest_.emplace(whole, std::min(lowest(whole), whole)).first;
-  return in_doubles(found->second, whole + reach_);
+  const std::int64_t highest = std::max<std::int64_t>(whole_below(steps + reach_, one_), 1);
+  if (steps - reach_ > threshold_ + reach_) return in_units(whole_above(steps - reach_, one_), highest);
+  auto found = lowest_.find(steps);
+  if (found == lowest_.end()) found = lowest_.emplace(steps, lowest(steps)).first;
+  return in_units(std::min(found->second, std::max<std::int64_t>(whole_below(steps, one_), 1)), highest);
 }
 
 std::vector<ReleasedKey> draw_keys(const KeyCounts& counts, const StatisticNoise& noise, std::int64_t threshold, mechanisms::BitsRef bits) {

@@ -77,18 +77,18 @@ class KeyCounts {
 /// What releasing keys above a `key_threshold` charges: the noise, and approx(0, delta). \throws Error{unsupported} where delta is 0.
 [[nodiscard]] Event event_of_keys(const Event& noise, Delta delta);
 
-/// The counts that the noisy count of a shown key does not rule out. Of all keys of one count that are shown, the intervals of at least a share of
+/// The counts, of one step or of several, that the noisy count of a shown key does not rule out. Of all keys of one count that are shown, the intervals of at least a share of
 /// `confidence` hold that count: keys near the threshold are shown where their noise was high. \source docs/proofs/keys.md#interval
 class KeyIntervals {
  public:
-  /// \pre 2^-60 <= 1 - confidence < 1
-  KeyIntervals(StatisticNoise noise, std::int64_t threshold, double confidence);
+  /// \param one steps of the grid that a unit counts for. \pre 2^-60 <= 1 - confidence < 1; one >= 1; the threshold is in steps
+  KeyIntervals(StatisticNoise noise, std::int64_t threshold, double confidence, std::int64_t one = 1);
 
   struct Counts {
     double lower;  ///< at least 1
-    double upper;
+    double upper;  ///< at least `lower`
   };
-  /// \pre `shown` is a whole number above the threshold. Milliseconds for each different number near the threshold, and nothing else elsewhere.
+  /// In units. \pre `shown` is a whole number of steps above the threshold. Milliseconds for each different number near the threshold, and nothing else elsewhere.
   [[nodiscard]] Counts of(double shown);
 
  private:
@@ -96,6 +96,7 @@ class KeyIntervals {
 
   StatisticNoise noise_;
   std::int64_t threshold_;
+  std::int64_t one_;
   double exceeded_;
   std::int64_t reach_;  ///< noise is farther from 0 with probability at most 1 - confidence
   std::unordered_map<std::int64_t, std::int64_t> lowest_;

@@ -1,10 +1,12 @@
 // Noise that fits a statistic, and how far it reaches.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <variant>
 
 #include <surety/accounting/events/event.h>
+#include <surety/base/numbers/enclosure.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 

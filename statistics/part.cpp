@@ -35,9 +35,9 @@ PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
   facts.missing_cells = statistic.missing;
   const auto between = [](const Bounds& bounds) { return fmt::format("[{}, {}]", bounds.lower, bounds.upper); };
   if (const auto* const histogram = std::get_if<HistogramOf>(&statistic.of)) {
-    const auto* const bins = std::get_if<Bins>(&histogram->cells);
-    facts.other_cells = bins == nullptr ? "texts that are not listed are in no cell"
-                                        : fmt::format("numbers beyond {} are in the outer cells", between(bins->bounds));
+    const auto ends = edges(histogram->cells);
+    facts.other_cells = ends.empty() ? "texts that are not listed are in no cell"
+                                     : fmt::format("numbers beyond {} are in the outer cells", between({ends.front(), ends.back()}));
   } else if (const auto* const quantile = std::get_if<QuantileOf>(&statistic.of)) {
     facts.other_cells = fmt::format("numbers are clamped to {}", between(quantile->bounds));
   } else if (const auto* const bounds = bounds_of(statistic)) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct Answer {
   Estimate estimate;
   std::vector<std::string> group_texts = {};  ///< of each column of the group, where it is by several
   std::optional<UsedRecords> used = std::nullopt;
+  /// Of a quantile: its rank misses the requested one by fewer records than that, with the confidence of an interval.
+  std::optional<double> rank_error = std::nullopt;
 };
 
 /// What is public of a part, for reports.
@@ -51,9 +54,8 @@ struct PartFacts {
   bool is_whole;  ///< every number counts records
   bool has_groups;
   bool has_cells;
-  /// Of a quantile: its rank misses the one asked for by fewer records than that, with the confidence of an interval. There is no interval.
-  std::optional<double> rank_error = std::nullopt;
-  double rank_error_share = 0;  ///< and by that share of all records, where several are asked for
+  bool has_rank_error = false;  ///< of quantiles: each answer has one
+  bool has_interval = true;     ///< false of quantiles without one
   /// The column that is read; empty where records alone are counted.
   std::string column = {};
   std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
@@ -61,7 +63,11 @@ struct PartFacts {
   std::vector<std::string> group_columns = {};           ///< where groups are by several
   std::optional<data::Bounds> range = std::nullopt;      ///< where every mean or variance of clamped numbers lies
   std::map<std::string, std::string> column_units = {};  ///< of columns that are declared to hold dates: "days since 1970-01-01"
+  std::string_view cell_heading = "key";                 ///< of a table of cells without numbers
   bool has_values = true;                                ///< if false, only cells or groups are released, and their numbers are NaN
+  /// Half of the length of each interval, where it is the same for all values: of counts, sums and histograms, 0 of a public count;
+  /// the rank error of a quantile of one fraction without an interval; of a mode by how many records less than the largest a count may be.
+  std::optional<double> half_length = std::nullopt;
 };
 
 class Part {

@@ -9,6 +9,7 @@
 #include <surety/statistics/group_means_part.h>
 #include <surety/statistics/integer_sum.h>
 #include <surety/statistics/key_parts.h>
+#include <surety/statistics/mode_part.h>
 #include <surety/statistics/noise.h>
 #include <surety/statistics/quantile_part.h>
 #include <surety/statistics/release.h>
@@ -34,6 +35,8 @@ Parts adding_parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily
     query.validate();
     if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<QuantilePart>(query.statistic));
+    } else if (std::holds_alternative<ModeOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<ModePart>(query.statistic));
     } else if (std::holds_alternative<KeysOf>(query.statistic.of)) {
       parts.push_back(std::make_unique<KeysPart>(query.statistic));
     } else if (std::holds_alternative<GroupMeansOf>(query.statistic.of)) {
@@ -67,7 +70,12 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
     }
     const Event event = event_of(query, family, scale);
     if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
-      parts.push_back(std::make_unique<QuantilePart>(query.statistic, event, confidence));
+      parts.push_back(std::make_unique<QuantilePart>(query.statistic, level_event_of(query, family, scale),
+                                                     counts_event_of(query, family, scale), confidence));
+      continue;
+    }
+    if (std::holds_alternative<ModeOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<ModePart>(query.statistic, level_event_of(query, family, scale), confidence));
       continue;
     }
     if (is_selection(query.statistic, family)) {

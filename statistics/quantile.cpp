@@ -4,16 +4,19 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/base/numbers/interval.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
 
 namespace surety::statistics {
 namespace {
 
-__extension__ using Integer = __int128;
+using Integer = WideInteger;
 
 /// Fractions [first, last) of a list, which are asked of the records between two others, in billionths: a half of a half, or all.
 struct Span {
@@ -83,8 +86,8 @@ double checked_rows(Count rows) {
 }
 
 /// Scores as doubles, cut off.
-double score_of(Integer error, Share share) {
-  const Integer worst = Integer{largest_rank_error} * share.whole;
+double score_of(Integer error, std::int64_t whole) {
+  const Integer worst = Integer{largest_rank_error} * whole;
   return -static_cast<double>(static_cast<std::int64_t>(std::min(error, worst)));
 }
 
@@ -201,12 +204,10 @@ void RankCounts::add_total(const RankTotal& total, std::uint64_t records) {
   for (const auto& [place, count] : total.counts) at_place(counts_, place) += count;
 }
 
-std::vector<double> rank_scores(std::span<const RankCount> counts, Share share) {
-  // 2^64 records in billionths fit into 128 bits.
-  const Integer asked = records_of(counts) * share.part;
-  const Integer penalty = Integer{rounding_penalty} * share.whole;
+std::vector<double> target_scores(std::span<const RankCount> counts, Integer requested, std::int64_t whole) {
+  const Integer penalty = Integer{rounding_penalty} * whole;
   const auto missed = [&](Integer below, Integer reached) {
-    return std::max({Integer{0}, below * share.whole - asked, asked - reached * share.whole});
+    return std::max({Integer{0}, below * whole - requested, requested - reached * whole});
   };
   std::vector<double> result;
   result.reserve(counts.size());
@@ -215,37 +216,35 @@ std::vector<double> rank_scores(std::span<const RankCount> counts, Share share) 
     const Integer below = before + count.below;
     const Integer exact = missed(below, below + count.equal);
     const Integer rounded = missed(before, before + count.all());
-    result.push_back(score_of(std::min(exact, rounded + penalty), share));
+    result.push_back(score_of(std::min(exact, rounded + penalty), whole));
     before += count.all();
   }
   return result;
 }
 
-std::uint64_t below_cut(std::uint64_t records, std::uint64_t cut) noexcept {
-  return static_cast<std::uint64_t>(Integer{records} * cut / cuts);
+std::vector<double> rank_scores(std::span<const RankCount> counts, Share share) {
+  // 2^64 records in billionths fit into 128 bits.
+  return target_scores(counts, records_of(counts) * share.part, share.whole);
 }
 
-Halves halves_at(std::span<const RankCount> counts, std::size_t at, std::uint64_t cut) {
-  const auto records = counts[at].all();
-  const auto divided = below_cut(records, cut);
+std::int64_t division_target(std::span<const RankCount> counts, std::size_t at, Share share) {
+  constexpr Integer most = Integer{1} << 61;
+  const Integer requested = records_of(counts) * share.part * division_parts / share.whole;
+  return static_cast<std::int64_t>(std::clamp(requested - records_of(counts.first(at)) * division_parts, -most, most));
+}
+
+std::uint64_t divided_records(std::uint64_t records, std::int64_t noisy_target) noexcept {
+  const Integer rounded = (Integer{noisy_target} + division_parts / 2) >> std::countr_zero(static_cast<std::uint64_t>(division_parts));
+  return static_cast<std::uint64_t>(std::clamp(rounded, Integer{0}, Integer{records}));
+}
+
+Halves halves_at(std::span<const RankCount> counts, std::size_t at, std::uint64_t divided) {
   const auto lower = counts.first(at + 1);
   const auto upper = counts.subspan(at);
   Halves halves{{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
   halves.below.back() = {.equal = divided};
-  halves.above.front() = {.equal = records - divided};
+  halves.above.front() = {.equal = counts[at].all() - divided};
   return halves;
-}
-
-std::vector<double> cut_scores(std::span<const RankCount> counts, std::size_t at, Share share) {
-  const Integer asked = records_of(counts) * share.part;
-  const Integer below = records_of(counts.first(at));
-  std::vector<double> result;
-  result.reserve(cuts + 1);
-  for (std::uint64_t cut = 0; cut <= cuts; ++cut) {
-    const Integer error = (below + below_cut(counts[at].all(), cut)) * share.whole - asked;
-    result.push_back(score_of(error < 0 ? -error : error, share));
-  }
-  return result;
 }
 
 QuantileMechanism::QuantileMechanism(Fractions fractions, const Candidates& candidates, Epsilon epsilon, Adjacency adjacency,
@@ -266,12 +265,20 @@ Event QuantileMechanism::event() const {
   return choice_ == QuantileChoice::permute_and_flip ? surety::pure(epsilon_, adjacency_) : surety::exponential(epsilon_, adjacency_);
 }
 
-// The cut follows the choice: largest losses add, and where ranges are charged the losses of all cuts together have twice the range of one.
+// The division follows the choice: largest losses add, and where ranges are charged noise of loss e has a range of 2 e.
 // docs/proofs/quantiles.md#halving
-Epsilon QuantileMechanism::of_cut() const { return Epsilon{epsilon_.value() / 16}; }
-Epsilon QuantileMechanism::beside_cut() const {
+Epsilon QuantileMechanism::of_division() const { return Epsilon{epsilon_.value() / 16}; }
+Epsilon QuantileMechanism::beside_division() const {
   const double counted = choice_ == QuantileChoice::permute_and_flip ? 1 : 2;
-  return Epsilon{std::nextafter(epsilon_.value() - counted * of_cut().value(), 0.0)};
+  return Epsilon{std::nextafter(epsilon_.value() - counted * of_division().value(), 0.0)};
+}
+
+std::optional<std::uint64_t> QuantileMechanism::division_scale(std::size_t level, Share share) const {
+  // One row moves the target by the sensitivity, in whole parts of a record: rounding adds at most one part for each of two halves.
+  const double of_row = sensitivity(level, share).value() / static_cast<double>(share.whole) * static_cast<double>(division_parts);
+  const double scale = (of_row + 2 * rows_) * (1 + 0x1p-50) / of_division().value() * (1 + 0x1p-50);
+  if (!(scale <= 0x1p57)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::ceil(std::max(scale, 1.0)));
 }
 
 ScoreSensitivity QuantileMechanism::sensitivity(std::size_t level, Share share) const {
@@ -282,40 +289,49 @@ ScoreSensitivity QuantileMechanism::sensitivity(std::size_t level, Share share) 
   return ScoreSensitivity{shift == 1 ? exact : std::nextafter(exact * shift, HUGE_VAL)};
 }
 
-mechanisms::SelectionOptions QuantileMechanism::options_of(Epsilon epsilon, std::size_t level, Share share, std::size_t candidates) const {
-  return {.epsilon = epsilon,
-          .sensitivity = sensitivity(level, share),
-          .change = ScoreChange::either_way,
-          .candidates = Count{candidates},
-          .adjacency = adjacency_};
-}
-
-std::vector<std::vector<double>> QuantileMechanism::release(std::span<const RankCounts> groups, const std::function<void()>& spend,
-                                                            mechanisms::BitsRef bits) const {
-  std::vector<std::vector<double>> result(groups.size(), std::vector<double>(fractions_.size()));
+std::size_t QuantileMechanism::choose(const std::vector<double>& scores, Epsilon epsilon, ScoreSensitivity sensitivity,
+                                      mechanisms::BitsRef bits) const {
   // Permute-and-flip as the largest with exponential noise, whose time tells nothing.
   const auto shape = choice_ == QuantileChoice::permute_and_flip ? mechanisms::NoiseShape::exponential : mechanisms::NoiseShape::gumbel;
+  const mechanisms::SelectionOptions options{.epsilon = epsilon,
+                                             .sensitivity = sensitivity,
+                                             .change = ScoreChange::either_way,
+                                             .candidates = Count{scores.size()},
+                                             .adjacency = adjacency_};
+  return mechanisms::ReportNoisyMax{options, shape}.release(scores, bits);
+}
+
+std::vector<std::vector<std::size_t>> QuantileMechanism::release_places(std::span<const RankCounts> groups,
+                                                                        const std::function<void()>& spend,
+                                                                        mechanisms::BitsRef bits) const {
+  std::vector<std::vector<std::size_t>> result(groups.size(), std::vector<std::size_t>(fractions_.size()));
   std::vector<Node> nodes;
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const auto counts = groups[group].counts();
     nodes.push_back({group, {0, fractions_.size(), 0, Fraction::whole}, 0, {counts.begin(), counts.end()}});
   }
+  // Groups have the same shares, and a sampler takes a millisecond to make.
+  std::map<std::uint64_t, mechanisms::DiscreteLaplaceNoise> samplers;
+  const auto divided_at = [&](const std::vector<RankCount>& counts, std::size_t at, std::size_t level, Share share) -> std::uint64_t {
+    const auto scale = division_scale(level, share);
+    if (!scale) return 0;
+    const auto sampler = samplers.try_emplace(*scale, mechanisms::Rational{.num = *scale, .den = 1}).first;
+    return divided_records(counts[at].all(), saturating_add(division_target(counts, at, share), sampler->second(bits)));
+  };
   for (std::size_t level = 0; level < levels(); ++level) {
     spend();
     std::vector<Node> next;
     for (const auto& [group, span, first, counts] : nodes) {
       const auto share = share_of(span, fractions_);
-      const auto choose = [&, of_level = level](Epsilon epsilon, const std::vector<double>& scores) {
-        return mechanisms::ReportNoisyMax{options_of(epsilon, of_level, share, scores.size()), shape}.release(scores, bits);
-      };
       // Between two equal numbers, which are public by now, there is nothing to choose.
       const bool is_open = counts.size() > 1;
-      const auto at = is_open ? choose(is_divided(span) ? beside_cut() : epsilon_, rank_scores(counts, share)) : 0;
-      result[group][middle_of(span)] = candidates_[first + at];
+      const auto at =
+          is_open ? choose(rank_scores(counts, share), is_divided(span) ? beside_division() : epsilon_, sensitivity(level, share), bits)
+                  : 0;
+      result[group][middle_of(span)] = first + at;
       if (!is_divided(span)) continue;
-      const auto cut = is_open ? choose(of_cut(), cut_scores(counts, at, share)) : 0;
       const auto [below, above] = halves_of(span, fractions_);
-      auto halves = halves_at(counts, at, cut);
+      auto halves = halves_at(counts, at, is_open ? divided_at(counts, at, level, share) : 0);
       if (below.first < below.last) next.push_back({group, below, first, std::move(halves.below)});
       if (above.first < above.last) next.push_back({group, above, first + at, std::move(halves.above)});
     }
@@ -324,47 +340,77 @@ std::vector<std::vector<double>> QuantileMechanism::release(std::span<const Rank
   return result;
 }
 
-double QuantileMechanism::rank_error(double exceeded) const {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const auto point = [](double value) { return Interval{value, 256}; };
-  // By how much one choice among so many others misses, in records.
-  const auto missed = [&](Epsilon epsilon, std::size_t level, Share share, std::uint64_t others, double beyond) -> double {
-    const auto many = point(static_cast<double>(others));
-    const auto odds = choice_ == QuantileChoice::permute_and_flip ? (many + point(1)) / (point(2) * point(beyond))
-                                                                  : many * (point(1) - point(beyond)) / point(beyond);
-    if (odds.compare(1) <= 0) return 0;
-    if (epsilon.value() == 0) return infinity;
-    const auto scale =
-        point(2) * point(sensitivity(level, share).value()) / point(static_cast<double>(share.whole)) / point(epsilon.value());
-    return (scale * log(odds)).enclosure().upper;
-  };
-  const auto others = candidates_.count() - 1;
-  double worst = 0;
-  for (std::size_t asked = 0; asked < fractions_.size(); ++asked) {
-    Span span{0, fractions_.size(), 0, Fraction::whole};
-    std::vector<Share> above;
-    while (middle_of(span) != asked) {
-      above.push_back(share_of(span, fractions_));
-      const auto halves = halves_of(span, fractions_);
-      span = asked < middle_of(span) ? halves.first : halves.second;
-    }
-    // Of the choices on the way any may miss.
-    const double each = above.empty() ? exceeded : std::nextafter(exceeded / static_cast<double>(2 * above.size() + 1), 0.0);
-    // Of each choice, where the best candidate may be so only for rounded numbers.
-    constexpr auto penalty = static_cast<double>(rounding_penalty);
-    double sum = missed(is_divided(span) ? beside_cut() : epsilon_, above.size(), share_of(span, fractions_), others, each);
-    const auto add = [&](double records) { sum = std::nextafter(sum + records, infinity); };
-    add(penalty);
-    for (std::size_t level = 0; level < above.size(); ++level) {
-      add(1 + penalty);
-      add(missed(beside_cut(), level, above[level], others, each));
-      add(missed(of_cut(), level, above[level], cuts, each));
-    }
-    worst = std::max(worst, sum);
+std::vector<std::vector<double>> QuantileMechanism::release(std::span<const RankCounts> groups, const std::function<void()>& spend,
+                                                            mechanisms::BitsRef bits) const {
+  std::vector<std::vector<double>> result;
+  for (const auto& places : release_places(groups, spend, bits)) {
+    auto& values = result.emplace_back();
+    for (const auto place : places) values.push_back(candidates_[place]);
   }
-  return worst <= static_cast<double>(largest_rank_error) ? worst : infinity;
+  return result;
 }
 
-double QuantileMechanism::rank_error_share() const noexcept { return static_cast<double>(levels() - 1) / (2 * static_cast<double>(cuts)); }
+ShiftedExponential QuantileMechanism::missed_by(Epsilon epsilon, std::size_t level, Share share) const {
+  const auto point = [](double value) { return Interval{value, 256}; };
+  const auto others = static_cast<double>(candidates_.count() - 1);
+  const auto scale = point(2) * point(sensitivity(level, share).value()) / point(static_cast<double>(share.whole)) / point(epsilon.value());
+  const auto odds = choice_ == QuantileChoice::permute_and_flip ? point(others + 1) / point(2) : point(others);
+  const auto least = point(static_cast<double>(rounding_penalty)) + scale * log(odds);
+  return {least.enclosure().upper, scale.enclosure().upper};
+}
+
+double QuantileMechanism::rank_error(double exceeded, std::size_t index) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto bounded = [](double records) { return records <= static_cast<double>(largest_rank_error) ? records : infinity; };
+  if (epsilon_.value() == 0) return infinity;
+  Span span{0, fractions_.size(), 0, Fraction::whole};
+  // How much of what each division misses is missed at the two ends of the node.
+  std::vector<double> at_lower;
+  std::vector<double> at_upper;
+  std::vector<LargerOfTwo> terms;
+  const auto between_ends = [&](Share share) {
+    const double part = static_cast<double>(share.part) / static_cast<double>(share.whole);
+    std::vector<double> weights;
+    // Rounded up; a weight is at most 1.
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      weights.push_back(std::min(1.0, ((1 - part) * at_lower[k] + part * at_upper[k]) * (1 + 0x1p-50)));
+    }
+    return weights;
+  };
+  double rounding = 0;
+  for (std::size_t level = 0; middle_of(span) != index; ++level) {
+    const auto share = share_of(span, fractions_);
+    const auto scale = division_scale(level, share);
+    if (!scale) return infinity;
+    auto weights = between_ends(share);
+    weights.push_back(1);
+    constexpr auto parts = static_cast<double>(division_parts);
+    terms.push_back(
+        {1, missed_by(beside_division(), level, share), {0.5 / parts, std::nextafter(static_cast<double>(*scale) / parts, infinity)}});
+    const auto halves = halves_of(span, fractions_);
+    const bool is_lower = index < middle_of(span);
+    span = is_lower ? halves.first : halves.second;
+    auto& kept = is_lower ? at_lower : at_upper;
+    kept.push_back(0);
+    (is_lower ? at_upper : at_lower) = std::move(weights);
+  }
+  const auto share = share_of(span, fractions_);
+  const auto weights = between_ends(share);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    terms[k].weight = weights[k];
+    // Half a record by which the number that is divided is rounded, and the part by which its target is.
+    rounding += weights[k] * (0.5 + 2.0 / static_cast<double>(division_parts));
+  }
+  const auto level = terms.size();
+  const auto last = missed_by(is_divided(span) ? beside_division() : epsilon_, level, share);
+  if (level == 0) {
+    // One choice alone has its own distribution, whose tail is below the exponential one.
+    const auto tail = choice_ == QuantileChoice::permute_and_flip ? exceeded : exceeded / (1 - exceeded);
+    const double missed = last.least - last.scale * std::log(tail);
+    return bounded(std::max(missed * (1 + 0x1p-50), static_cast<double>(rounding_penalty)));
+  }
+  terms.push_back({1, last, {0, 0}});
+  return bounded((quantile_of_larger(terms, exceeded) + rounding) * (1 + 0x1p-50));
+}
 
 }  // namespace surety::statistics

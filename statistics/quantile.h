@@ -19,8 +19,8 @@
 //
 // Several fractions take not as many choices one after the other but ceil(log2(m + 1)) levels of them: the one in the middle is chosen among all records,
 // which its number divides into those below and those above; of each half its own middle fraction is chosen, and so on. A record is in one half alone, so
-// the choices of a level cost together what one costs. Records that are equal to the number chosen are divided by a second choice, of how many of them
-// belong below, so that ties spoil no half. Groups are divided beforehand, by the data. What one unit moves at a level is proved in
+// the choices of a level cost together what one costs. Of the records that are equal to the number chosen, a number with Laplace noise goes into the lower
+// half, so that ties spoil no half. Groups are divided beforehand, by the data. What one unit moves at a level is proved in
 // docs/proofs/quantiles.md#halving.
 //
 // The scores are whole numbers, exact in doubles, so is the law (docs/proofs/quantiles.md).
@@ -29,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/data/features/features.h>
 #include <surety/mechanisms/choices/selection.h>
+#include <surety/statistics/tail_sums.h>
 #include <surety/statistics/totals.h>
 
 namespace surety::statistics {
@@ -132,6 +134,8 @@ class RankCounts {
   std::vector<RankCount> counts_;
 };
 
+__extension__ using WideInteger = __int128;
+
 /// A fraction of what a half holds, exactly: `part` of `whole` equal parts. \pre 0 < part < whole <= 10^9
 struct Share {
   std::int64_t part;
@@ -149,21 +153,24 @@ inline constexpr std::int64_t rounding_penalty = 3;
 /// as they are and that among the rounded ones with `rounding_penalty`; what misses by more than 2^23 records counts as that many. O(candidates).
 [[nodiscard]] std::vector<double> rank_scores(std::span<const RankCount> counts, Share share);
 
-/// Where the records of one candidate may be divided: cut k leaves floor(E k / cuts) of its E records below.
-inline constexpr std::uint64_t cuts = std::uint64_t{1} << 10;
-[[nodiscard]] std::uint64_t below_cut(std::uint64_t records, std::uint64_t cut) noexcept;
+/// The error of candidates as `rank_scores`, for any number of records below that is requested, in parts of which a record has `whole`.
+[[nodiscard]] std::vector<double> target_scores(std::span<const RankCount> counts, WideInteger requested, std::int64_t whole);
 
-/// The records below a cut of candidate `at`, of the candidates up to it, and the others, of those from it on. Records of `at` count as equal to it in
-/// both, wherever they lie: which of them are in a half is not told.
+/// Parts of a record in which a division is drawn.
+inline constexpr std::int64_t division_parts = 1024;
+/// How many of the records of candidate `at` belong in the lower half, in `division_parts` of a record and rounded down: the share of all records, less those
+/// of lower candidates. It may be negative, or more than there are.
+[[nodiscard]] std::int64_t division_target(std::span<const RankCount> counts, std::size_t at, Share share);
+/// The noisy target in whole records, from 0 to the records of the candidate.
+[[nodiscard]] std::uint64_t divided_records(std::uint64_t records, std::int64_t noisy_target) noexcept;
+
+/// The first `divided` records of candidate `at` with those of the candidates below, and the others with those of the candidates above. Records of `at`
+/// count as equal to it in both halves, so that a half does not depend on which of them it has. \pre divided <= counts[at].all()
 struct Halves {
   std::vector<RankCount> below;
   std::vector<RankCount> above;
 };
-[[nodiscard]] Halves halves_at(std::span<const RankCount> counts, std::size_t at, std::uint64_t cut);
-
-/// Minus by how much so many records below miss those that are asked for, for each cut 0 .. `cuts` of the records of candidate `at`. Parts of a record, cut
-/// off, as `rank_scores`.
-[[nodiscard]] std::vector<double> cut_scores(std::span<const RankCount> counts, std::size_t at, Share share);
+[[nodiscard]] Halves halves_at(std::span<const RankCount> counts, std::size_t at, std::uint64_t divided);
 
 /// How each candidate is chosen. At one epsilon permute-and-flip misses by less, and the exponential mechanism composes better.
 /// \source docs/proofs/quantiles.md#quantiles
@@ -192,23 +199,39 @@ class QuantileMechanism {
 
   /// For each group its quantiles, in the order of the fractions, which never decrease. `spend` is called before each level, to spend `event()`.
   /// \pre `groups` has as many as were said, of the candidates of this mechanism. \throws Error{environment} when the bits fail; what `spend` throws.
-  /// O(candidates) for each group and level, 40 to 70 nanoseconds each, and `cuts` for each fraction that divides others.
+  /// O(candidates) for each group and level, 40 to 70 nanoseconds each, and a
+  /// millisecond for each share that divides others.
   [[nodiscard]] std::vector<std::vector<double>> release(std::span<const RankCounts> groups, const std::function<void()>& spend,
                                                          mechanisms::BitsRef bits) const;
 
-  /// The rank error of each released number is below this many records and `rank_error_share` of all with probability at least 1 - `exceeded`, whatever
-  /// the data: it is a quantile of the clamped and rounded numbers for some rank so near to q n. Infinite where that is more than `largest_rank_error`.
+  /// The choices of `release`, as candidates: of each group one for each fraction.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> release_places(std::span<const RankCounts> groups, const std::function<void()>& spend,
+                                                                     mechanisms::BitsRef bits) const;
+
+  /// The rank error of the number of fraction `index` is below so many records with probability at least 1 - `exceeded`, whatever the data: the number is a
+  /// quantile of the clamped and rounded numbers for some rank so near to q n. Infinite where that is more than `largest_rank_error`.
   /// For one fraction attained by data between two candidates whose rank is missed by just so much at all but one (by permute-and-flip nearly).
-  /// \pre 0 < exceeded < 1.
-  [[nodiscard]] double rank_error(double exceeded) const;
-  [[nodiscard]] double rank_error_share() const noexcept;
+  /// \pre 0 < exceeded < 1, index < fractions().size(). \source docs/proofs/quantiles.md#rank-error
+  [[nodiscard]] double rank_error(double exceeded, std::size_t index = 0) const;
+
+  [[nodiscard]] const Fractions& fractions() const noexcept { return fractions_; }
+  [[nodiscard]] const Candidates& candidates() const noexcept { return candidates_; }
+  [[nodiscard]] Epsilon epsilon() const noexcept { return epsilon_; }
+  [[nodiscard]] Adjacency adjacency() const noexcept { return adjacency_; }
+  [[nodiscard]] double rows() const noexcept { return rows_; }
+  /// One of these scores by the mechanism's choice. \throws Error{environment} when the bits fail.
+  [[nodiscard]] std::size_t choose(const std::vector<double>& scores, Epsilon epsilon, ScoreSensitivity sensitivity,
+                                   mechanisms::BitsRef bits) const;
+
+  /// b of the discrete Laplace noise of a division, in `division_parts` of a record; nothing where it would be too much to draw.
+  [[nodiscard]] std::optional<std::uint64_t> division_scale(std::size_t level, Share share) const;
 
  private:
-  /// Of one choice of a level.
-  [[nodiscard]] mechanisms::SelectionOptions options_of(Epsilon epsilon, std::size_t level, Share share, std::size_t candidates) const;
-  /// Of a choice that divides what others are chosen from: of its cut, and what that leaves.
-  [[nodiscard]] Epsilon of_cut() const;
-  [[nodiscard]] Epsilon beside_cut() const;
+  /// Of a choice whose records are divided: of that division, and what that leaves.
+  [[nodiscard]] Epsilon of_division() const;
+  [[nodiscard]] Epsilon beside_division() const;
+  /// The bound on what a choice of this share misses is `least` + `scale` E, in records.
+  [[nodiscard]] ShiftedExponential missed_by(Epsilon epsilon, std::size_t level, Share share) const;
 
   Fractions fractions_;
   Candidates candidates_;

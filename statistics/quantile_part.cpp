@@ -19,31 +19,35 @@ std::size_t places_of(const Candidates& candidates) { return RankTotal::places_e
 
 std::size_t number_of_groups(const Statistic& statistic) { return statistic.by ? number_of(*statistic.by) : 1; }
 
-/// \throws Error{unsupported} for another event.
-QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
-  const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
-  const auto* const repeated = std::get_if<Event::Repeated>(&event.node());
-  const Event& one =
-      repeated != nullptr && quantile != nullptr && repeated->count.value() == releases_of(statistic) ? repeated->event : event;
-  const auto* const exponential = std::get_if<Event::Exponential>(&one.node());
-  const auto* const pure = std::get_if<Event::Pure>(&one.node());
-  if (quantile == nullptr || (exponential == nullptr && pure == nullptr)) {
-    throw Error{ErrorCode::unsupported, fmt::format("no choice of {} is the event '{}'", describe(statistic), describe(event))};
-  }
-  return {quantile->fractions,
-          candidates_of(*quantile),
-          pure != nullptr ? pure->epsilon : exponential->epsilon,
-          event.adjacency(),
+/// Of exponential(e) or pure(e). \throws Error{unsupported} for another event.
+Epsilon epsilon_of(const Event& event) {
+  if (const auto* const exponential = std::get_if<Event::Exponential>(&event.node())) return exponential->epsilon;
+  if (const auto* const pure = std::get_if<Event::Pure>(&event.node())) return pure->epsilon;
+  throw Error{ErrorCode::unsupported, fmt::format("no choice of a quantile is the event '{}'", describe(event))};
+}
+
+QuantileMechanism quantile_for(const Statistic& statistic, const Event& level) {
+  const auto& quantile = std::get<QuantileOf>(statistic.of);
+  return {quantile.fractions,
+          candidates_of(quantile),
+          epsilon_of(level),
+          level.adjacency(),
           most_rows(statistic),
           number_of_groups(statistic),
-          pure != nullptr ? QuantileChoice::permute_and_flip : QuantileChoice::exponential_mechanism};
+          std::holds_alternative<Event::Pure>(level.node()) ? QuantileChoice::permute_and_flip : QuantileChoice::exponential_mechanism};
 }
 
 }  // namespace
 
-QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, double confidence) : QuantilePart{statistic} {
-  mechanism_.emplace(quantile_for(statistic, event));
-  rank_error_ = mechanism_->rank_error(std::nextafter(1 - confidence, 0));
+QuantilePart::QuantilePart(const Statistic& statistic, const Event& level, const std::optional<Event>& counts, double confidence)
+    : QuantilePart{statistic} {
+  mechanism_.emplace(quantile_for(statistic, level));
+  const double exceeded = std::nextafter(1 - confidence, 0);
+  if (counts) {
+    intervals_.emplace(*mechanism_, epsilon_of(*counts), exceeded);
+    return;
+  }
+  for (std::size_t k = 0; k < mechanism_->fractions().size(); ++k) rank_errors_.push_back(mechanism_->rank_error(exceeded, k));
 }
 QuantilePart::QuantilePart(const Statistic& statistic) : statistic_{statistic} {
   statistic_.validate();
@@ -96,7 +100,9 @@ void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) {
 
 Event QuantilePart::event() const {
   const auto& mechanism = mechanism_.value();
-  return mechanism.levels() == 1 ? mechanism.event() : repeat(Count{mechanism.levels()}, mechanism.event());
+  const auto releases = releases_of(statistic_);
+  Event choices = releases == 1 ? mechanism.event() : repeat(Count{releases}, mechanism.event());
+  return intervals_ ? compose({std::move(choices), intervals_->counts_event()}) : choices;
 }
 
 PartFacts QuantilePart::facts() const {
@@ -107,32 +113,46 @@ PartFacts QuantilePart::facts() const {
                      .noise = mechanism.choice() == QuantileChoice::permute_and_flip ? "permute-and-flip" : "exponential",
                      .standard_deviation = {},
                      .noise_is_on = fmt::format("the choice{} of one of {} candidates{}", is_of_several ? "s" : "", candidates().count(),
-                                                levels > 1 ? fmt::format(", by halving in {} levels", levels) : ""),
+                                                levels > 1 ? fmt::format(", by halving in {} levels", levels) : "") +
+                                    (intervals_ ? ", of flanks beside each, and on counts between them" : ""),
                      .l1_sensitivity = {},
                      .l2_sensitivity = {},
                      .grid_step = {},
                      .is_whole = false,
                      .has_groups = statistic_.by.has_value(),
                      .has_cells = is_of_several,
-                     .rank_error = rank_error_,
-                     .rank_error_share = mechanism.rank_error_share()},
+                     .has_rank_error = true,
+                     .has_interval = intervals_.has_value(),
+                     .half_length = is_of_several || intervals_ ? std::nullopt : std::optional{rank_errors_.front()}},
                     statistic_);
 }
 
 std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
   const auto& mechanism = mechanism_.value();
-  const auto values = mechanism.release(
-      counts_, [&] { reservation.spend(mechanism.event()); }, bits);
-  const auto& bounds = candidates().bounds();
+  const auto spend = [&] { reservation.spend(mechanism.event()); };
+  std::vector<std::vector<MeasuredQuantile>> values;
+  if (intervals_) {
+    values = intervals_->release(
+        counts_, spend, [&] { reservation.spend(intervals_->counts_event()); }, bits);
+  } else {
+    const auto& bounds = candidates().bounds();
+    for (const auto& of_group : mechanism.release(counts_, spend, bits)) {
+      auto& measured = values.emplace_back();
+      for (std::size_t k = 0; k < of_group.size(); ++k) measured.push_back({of_group[k], bounds.lower, bounds.upper, rank_errors_[k]});
+    }
+  }
   const auto& fractions = std::get<QuantileOf>(statistic_.of).fractions.all();
   const auto groups = statistic_.by ? names_of(*statistic_.by) : std::vector<GroupName>{{""}};
   std::vector<Answer> answers;
   for (std::size_t group = 0; group < values.size(); ++group) {
     for (std::size_t k = 0; k < fractions.size(); ++k) {
-      answers.push_back({groups[group].text,
-                         fractions.size() > 1 ? fmt::format("{}", fractions[k].value()) : std::string{},
-                         {values[group][k], bounds.lower, bounds.upper},
-                         groups[group].texts});
+      const auto& [value, lower, upper, rank_error] = values[group][k];
+      Answer answer{groups[group].text,
+                    fractions.size() > 1 ? fmt::format("{}", fractions[k].value()) : std::string{},
+                    {value, lower, upper},
+                    groups[group].texts};
+      answer.rank_error = rank_error;
+      answers.push_back(std::move(answer));
     }
   }
   return answers;

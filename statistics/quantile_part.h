@@ -10,6 +10,7 @@
 #include <surety/statistics/groups.h>
 #include <surety/statistics/part.h>
 #include <surety/statistics/quantile.h>
+#include <surety/statistics/quantile_intervals.h>
 #include <surety/statistics/reading.h>
 #include <surety/statistics/totals.h>
 
@@ -18,8 +19,9 @@ namespace surety::statistics {
 /// Quantiles: choices whose privacy loss has the range, or the bound, of their event at each level.
 class QuantilePart : public Part {
  public:
-  /// `event` is exponential(e), or for permute-and-flip pure(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
-  QuantilePart(const Statistic& statistic, const Event& event, double confidence);
+  /// `level` is exponential(e), or for permute-and-flip pure(e), and so is what the counts of intervals cost.
+  /// \throws Error{invalid_argument} as `Statistic::validate`, `QuantileMechanism` and `QuantileIntervals`.
+  QuantilePart(const Statistic& statistic, const Event& level, const std::optional<Event>& counts, double confidence);
   /// One that adds alone.
   explicit QuantilePart(const Statistic& statistic);
 
@@ -38,7 +40,8 @@ class QuantilePart : public Part {
   Statistic statistic_;
   std::vector<RankCounts> counts_;  ///< of each group
   std::optional<QuantileMechanism> mechanism_;
-  double rank_error_ = 0;
+  std::vector<double> rank_errors_;  ///< of each fraction
+  std::optional<QuantileIntervals> intervals_;
   std::size_t column_ = 0;
   std::optional<data::RowCondition> where_;
   std::optional<GroupFinder> groups_;

@@ -8,6 +8,7 @@
 #include <surety/base/text/error.h>
 #include <surety/base/text/quoted_text.h>
 #include <surety/data/reading/text_reader.h>
+#include <surety/statistics/quantile_intervals.h>
 
 namespace surety::statistics {
 
@@ -35,6 +36,20 @@ void Statistic::validate() const {
   if (const auto* const bounds = bounds_of(*this)) statistics::validate(*bounds);
   const auto* const histogram = std::get_if<HistogramOf>(&of);
   if (histogram != nullptr) statistics::validate(histogram->cells);
+  const auto* const mode = std::get_if<ModeOf>(&of);
+  if (mode != nullptr) {
+    statistics::validate(Cells{mode->categories});
+    const std::size_t texts = mode->categories.names.size();
+    if (texts < 2 || texts > most_cells) invalid(fmt::format("the texts of a mode are {}, must be from 2 to 2^20", texts));
+    // Each is a release whose cost is a game of all choices.
+    constexpr std::size_t most_chosen = 1024;
+    const std::size_t most = std::min(most_chosen, texts - 1);
+    if (mode->top < 1 || mode->top > most) {
+      invalid(
+          fmt::format("the number of most frequent texts is {}, must be from 1 to {}: at most 1024, and fewer than the {} that are listed",
+                      mode->top, most, texts));
+    }
+  }
   if (const auto* const variance = std::get_if<VarianceOf>(&of)) {
     const double width = variance->bounds.upper - variance->bounds.lower;
     if (!(width >= 0x1p-400 && width <= 0x1p500)) {
@@ -46,6 +61,10 @@ void Statistic::validate() const {
     const auto candidates = candidates_of(*quantile).count();
     if (by && number_of(*by) > Candidates::most / candidates) {
       invalid(fmt::format("{} groups of {} candidates are more than 2^22, must be fewer", number_of(*by), candidates));
+    }
+    if (quantile->has_interval && quantile->fractions.size() > QuantileIntervals::most_fractions) {
+      invalid(fmt::format("the fractions of a quantile with intervals are {}, must be at most {}", quantile->fractions.size(),
+                          QuantileIntervals::most_fractions));
     }
   }
   if (const auto* const keys = keys_of(*this)) {
@@ -72,7 +91,7 @@ void Statistic::validate() const {
   if (by) {
     statistics::validate(*by);
     const std::size_t groups = number_of(*by);
-    const std::size_t numbers = histogram != nullptr ? number_of(histogram->cells) : 1;
+    const std::size_t numbers = histogram != nullptr ? number_of(histogram->cells) : mode != nullptr ? mode->categories.names.size() : 1;
     if (groups > most_numbers / numbers) {
       invalid(fmt::format("{} groups of {} cells are more than 2^20 numbers, must be fewer", groups, numbers));
     }
@@ -89,6 +108,10 @@ bool has_public_size(Adjacency adjacency, const UnitOfPrivacy& unit) noexcept {
 
 bool Statistic::has_public_count() const noexcept {
   return !where && !by && !std::holds_alternative<UnitSumOf>(of) && !leaves_out_missing_cells(*this) && has_public_size(adjacency, unit);
+}
+
+bool is_choice(const Statistic& statistic) noexcept {
+  return std::holds_alternative<QuantileOf>(statistic.of) || std::holds_alternative<ModeOf>(statistic.of);
 }
 
 bool is_public(const Statistic& statistic) noexcept {
@@ -138,7 +161,7 @@ std::string describe(const Statistic& statistic) {
                [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
                [](const HistogramOf&) { return "histogram"; }, [](const KeysOf& keys) { return keys.hides_counts ? "distinct" : "keys"; },
                [](const UnitsOf&) { return "count"; }, [](const DistinctOf&) { return "count"; },
-               [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }},
+               [](const GroupMeansOf&) { return "mean"; }, [](const UnitSumOf&) { return "sum"; }, [](const ModeOf&) { return "mode"; }},
       statistic.of);
   const auto* const keys = std::get_if<KeysOf>(&statistic.of);
   const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);

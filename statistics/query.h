@@ -22,7 +22,8 @@ namespace surety::statistics {
 /// By which column the owner of a row is found, where a unit has several rows.
 struct RowOwner {
   std::string column;
-  bool empty_is_each;  ///< a row without an identifier is a unit of its own
+  bool empty_is_each;                    ///< a row without an identifier is a unit of its own
+  std::vector<std::string> beside = {};  ///< the further columns of a combination
   friend bool operator==(const RowOwner&, const RowOwner&) = default;
 };
 struct CountOf {
@@ -70,12 +71,20 @@ struct QuantileOf {
   data::Bounds bounds;
   Fractions fractions;
   std::optional<std::size_t> candidates = std::nullopt;  ///< `Candidates::between` where nothing is said
+  bool has_interval = false;                             ///< with intervals in the unit of the column (quantile_intervals.h)
   friend bool operator==(const QuantileOf&, const QuantileOf&) = default;
 };
 struct HistogramOf {
   std::string column;
   Cells cells;
   friend bool operator==(const HistogramOf&, const HistogramOf&) = default;
+};
+/// The most frequent of listed texts, each by a choice among those not chosen before (mode_part.h). Records with other texts do not count.
+struct ModeOf {
+  std::string column;
+  data::Categories categories;  ///< known without looking at the data
+  std::size_t top = 1;          ///< how many of them are released
+  friend bool operator==(const ModeOf&, const ModeOf&) = default;
 };
 /// The texts that a column holds, or the tuples of texts that several hold, and nobody listed, each with the number of units that hold it, as far as that is
 /// above a threshold (keys.h).
@@ -115,11 +124,13 @@ inline constexpr std::string_view unit_of_dates = "days since 1970-01-01";
 
 /// What is asked of the data. Public in every part.
 struct Statistic {
-  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf, GroupMeansOf, UnitSumOf> of;
+  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf, UnitsOf, DistinctOf, GroupMeansOf, UnitSumOf, ModeOf>
+      of;
   std::optional<data::Condition> where = std::nullopt;  ///< only records that meet it are counted
   Adjacency adjacency;
   std::optional<Groups> by = std::nullopt;
-  std::optional<GroupCap> group_cap = std::nullopt;  ///< of counts of records, sums, means, variances, quantiles and histograms of groups
+  std::optional<GroupCap> group_cap =
+      std::nullopt;         ///< of counts of records, sums, means, variances, quantiles, histograms and modes of groups
   UnitOfPrivacy unit = {};  ///< what is added, removed, replaced or zeroed between neighbours: all its rows, of which unit.most() are used
   MissingCells missing = MissingCells::left_out;
   std::vector<std::string> dates =
@@ -127,7 +138,7 @@ struct Statistic {
 
   static constexpr std::size_t most_numbers = std::size_t{1} << 20;  ///< of all groups
 
-  /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
+  /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for a mode of fewer texts than 2 or that releases all of them, for bounds of a variance
   ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
   ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for a cap in groups of what is none of records or is of none, and for clipped sums of groups whose bounds are not -C and C.
   void validate() const;
@@ -142,6 +153,9 @@ struct Statistic {
 
 /// \throws Error{invalid_argument} as `Candidates`.
 [[nodiscard]] Candidates candidates_of(const QuantileOf& quantile);
+
+/// A quantile or a mode: the result is a choice among candidates.
+[[nodiscard]] bool is_choice(const Statistic& statistic) noexcept;
 
 /// The answer is public: the number of all units, or of all records where each unit has one, which the adjacency keeps. It has no noise and no charge.
 [[nodiscard]] bool is_public(const Statistic& statistic) noexcept;

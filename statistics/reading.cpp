@@ -64,13 +64,19 @@ OwnerReader::OwnerReader(const Statistic& statistic, Rows& rows) {
   const auto* const owner = owner_of(statistic);
   // A unit of one row is that row.
   if (owner == nullptr || statistic.unit.most().value() == 1) return;
-  column_ = rows.position(owner->column, CellUse::text);
+  columns_.push_back(rows.position(owner->column, CellUse::text));
+  for (const auto& column : owner->beside) columns_.push_back(rows.position(column, CellUse::text));
+  texts_.resize(columns_.size());
   empty_is_each_ = owner->empty_is_each;
 }
 
-const std::string* OwnerReader::find(Rows& rows) const {
-  if (!column_) return nullptr;
-  const auto& name = rows.owner(*column_);
+const std::string* OwnerReader::find(Rows& rows) {
+  if (columns_.empty()) return nullptr;
+  if (columns_.size() > 1) {
+    for (std::size_t k = 0; k < columns_.size(); ++k) texts_[k] = rows.owner(columns_[k]);
+    combine(texts_, combined_);
+  }
+  const auto& name = columns_.size() > 1 ? combined_ : rows.owner(columns_.front());
   return empty_is_each_ && name.empty() ? nullptr : &name;
 }
 

@@ -75,10 +75,12 @@ class OwnerReader {
   /// \throws Error{bad_data} for a column that is missing. \pre `statistic` tells units apart
   OwnerReader(const Statistic& statistic, Rows& rows);
   /// A text that tells units apart; nullptr where the row is a unit of its own.
-  [[nodiscard]] const std::string* find(Rows& rows) const;
+  [[nodiscard]] const std::string* find(Rows& rows);
 
  private:
-  std::optional<std::size_t> column_;
+  std::vector<std::size_t> columns_;  ///< none where each row is a unit
+  std::vector<std::string_view> texts_;
+  std::string combined_;
   bool empty_is_each_ = false;
 };
 

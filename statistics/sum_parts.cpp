@@ -13,18 +13,30 @@ using namespace data;
 SumPart::SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach)
     : sum_{std::move(sum)}, noise_{std::move(noise)}, reach_{std::move(reach)} {}
 
+namespace {
+
+/// Whether each interval is the number that is released, give or take how far the noise reaches.
+bool has_one_length(const StatisticSum& sum) {
+  const auto& of = sum.statistic().of;
+  return sum.counts() || std::holds_alternative<SumOf>(of) || std::holds_alternative<UnitSumOf>(of);
+}
+
+}  // namespace
+
 PartFacts SumPart::facts() const {
-  return with_cells({.query = describe(sum_.statistic()),
-                     .noise = std::string{name(noise())},
-                     .standard_deviation = statistics::standard_deviation(noise()),
-                     .noise_is_on = sum_.what_is_released(),
-                     .l1_sensitivity = sum_.l1_sensitivity().value(),
-                     .l2_sensitivity = sum_.l2_sensitivity().value(),
-                     .grid_step = sum_.grid().step(),
-                     .is_whole = sum_.counts(),
-                     .has_groups = sum_.statistic().by.has_value(),
-                     .has_cells = sum_.is_histogram()},
-                    sum_.statistic());
+  auto facts = with_cells({.query = describe(sum_.statistic()),
+                           .noise = std::string{name(noise())},
+                           .standard_deviation = statistics::standard_deviation(noise()),
+                           .noise_is_on = sum_.what_is_released(),
+                           .l1_sensitivity = sum_.l1_sensitivity().value(),
+                           .l2_sensitivity = sum_.l2_sensitivity().value(),
+                           .grid_step = sum_.grid().step(),
+                           .is_whole = sum_.counts(),
+                           .has_groups = sum_.statistic().by.has_value(),
+                           .has_cells = sum_.is_histogram()},
+                          sum_.statistic());
+  if (reach_ && has_one_length(sum_)) facts.half_length = reach_->distance;
+  return facts;
 }
 
 void SumPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.add_total(of_kind<StepTotal>(total), records); }
@@ -100,7 +112,8 @@ PartFacts PublicCountPart::facts() const {
           .grid_step = {},
           .is_whole = true,
           .has_groups = false,
-          .has_cells = false};
+          .has_cells = false,
+          .half_length = 0};
 }
 
 std::vector<Answer> PublicCountPart::release(accounting::Reservation& /*reservation*/, mechanisms::BitsRef /*bits*/,

@@ -44,12 +44,12 @@ std::optional<std::string> ArrowReader::missing(std::size_t position) const {
   return missing_[position]->text;
 }
 
-void ArrowReader::look_for_blanks(const ArrowBatch& batch, std::size_t owner) {
+void ArrowReader::look_for_blanks(const ArrowBatch& batch) {
   std::vector<bool> is_blank(batch.rows(), true);
   const auto see = [&](bool looks_at_texts) {
     for (std::size_t position = 0; position < names_.size(); ++position) {
       // Numbers come first: mostly all rows have one.
-      if (position == owner || stream_.columns()[position].may_hold_texts() != looks_at_texts) continue;
+      if (is_of_owner(position) || stream_.columns()[position].may_hold_texts() != looks_at_texts) continue;
       const auto cells = batch.cells(position);
       if (!looks_at_texts && cells.is_whole()) return true;
       for (std::size_t row = 0; row < is_blank.size(); ++row) is_blank[row] = is_blank[row] && cells.is_blank(row);
@@ -62,17 +62,20 @@ void ArrowReader::look_for_blanks(const ArrowBatch& batch, std::size_t owner) {
 }
 
 const KeptRows& ArrowReader::keep_units(const ArrowUnits& units) {
-  owner_ = position(units.rule.column, CellUse::text);
+  owners_.clear();
+  for (const auto& column : units.rule.columns()) owners_.push_back(position(column, CellUse::text));
   while (auto batch = stream_.next(policy_.form)) {
     require_not_called_off_now();
-    look_for_blanks(*batch, owner_);
+    look_for_blanks(*batch);
     batch->keep_only(used_);
     held_.push_back(*std::move(batch));
   }
   std::vector<std::size_t> content;
-  std::copy_if(used_.begin(), used_.end(), std::back_inserter(content), [&](std::size_t position) { return position != owner_; });
+  // Rows of a unit are alike in the column that names it, but not always in those of a combination.
+  std::copy_if(used_.begin(), used_.end(), std::back_inserter(content),
+               [&](std::size_t position) { return owners_.size() > 1 || position != owners_.front(); });
   std::sort(content.begin(), content.end(), [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
-  kept_ = std::make_shared<const KeptRows>(select_rows(held_, owner_, content, units, policy_.form));
+  kept_ = std::make_shared<const KeptRows>(select_rows(held_, owners_, content, units, policy_.form));
   return *kept_;
 }
 
@@ -102,7 +105,7 @@ std::size_t ArrowReader::rows_of_batch() const {
 
 bool ArrowReader::numbers_of_batch(std::size_t position, const std::function<void(std::span<const double>, std::size_t)>& see) const {
   // A row with nothing in it but its owner has a cell there alone.
-  if (kept_ && position == owner_) return false;
+  if (kept_ && is_of_owner(position)) return false;
   std::array<double, 4096> numbers;
   std::array<std::size_t, numbers.size()> rows;
   for (std::size_t first = 0; first < stored_rows_; first += numbers.size()) {

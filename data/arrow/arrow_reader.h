@@ -6,6 +6,7 @@
 // always fit.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,7 +56,8 @@ class ArrowReader {
   /// What is in a cell of the row in hand, or what it counts as where it is missing: as those of CsvReader.
   /// \throws Error{bad_data} in place of nothing where the form is public, with `advice` when the cell is a text.
   [[nodiscard]] const std::string& text(std::size_t position);
-  /// The identifier of the row's owner, also of a row with nothing else in it; empty where there is none. \pre `position` is that of the owners' column
+  /// The identifier of the row's owner, also of a row with nothing else in it; empty where there is none. \pre `position` is that of a column that
+  /// names owners
   [[nodiscard]] const std::string& owner(std::size_t position);
   [[nodiscard]] std::optional<double> number(std::size_t position, std::string_view advice = {});
   [[nodiscard]] std::optional<Date> date(std::size_t position);
@@ -103,7 +105,11 @@ class ArrowReader {
   [[nodiscard]] ParsedNumber parsed(std::size_t position) const { return cells_[position]->number(place_, policy_.csv.numbers()); }
   [[nodiscard]] const ArrowBatch& batch() const { return kept_ ? held_[next_held_ - 1] : *batch_; }
   /// Says of each row of a batch whether there is nothing in it but an owner.
-  void look_for_blanks(const ArrowBatch& batch, std::size_t owner);
+  void look_for_blanks(const ArrowBatch& batch);
+  /// Whether the column names the owner of a row, alone or with others.
+  [[nodiscard]] bool is_of_owner(std::size_t position) const {
+    return std::find(owners_.begin(), owners_.end(), position) != owners_.end();
+  }
   /// What a text of the cell is in a message.
   [[nodiscard]] std::string shown(std::size_t position);
 
@@ -116,7 +122,7 @@ class ArrowReader {
   std::vector<ArrowBatch> held_;
   std::size_t next_held_ = 0;
   std::shared_ptr<const KeptRows> kept_;          ///< nothing where all are
-  std::size_t owner_ = 0;                         ///< the position of its column, where they are held
+  std::vector<std::size_t> owners_;               ///< the positions of the columns that name the owner, where they are held
   std::vector<bool> is_blank_;                    ///< row by row, where they are held
   std::vector<std::optional<ArrowCells>> cells_;  ///< of the batch in hand, of columns that are looked at
   std::vector<std::string> texts_;                ///< of the row in hand

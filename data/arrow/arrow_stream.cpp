@@ -855,20 +855,21 @@ ArrowStream::ArrowStream(ArrowArrayStream* stream, const DataLimits& limits, std
 
 std::optional<ArrowBatch> ArrowStream::next(RecordForm form) {
   if (held_.empty()) return read_next(form);
-  std::optional<ArrowBatch> batch{std::move(held_.front())};
-  held_.pop_front();
+  std::optional<ArrowBatch> batch{std::move(held_.back())};
+  held_.pop_back();
   return batch;
 }
 
 std::uint64_t ArrowStream::count_rows(RecordForm form) {
   if (rows_) return *rows_;
   std::uint64_t rows = 0;
-  std::deque<ArrowBatch> held;  // of a producer that fails nothing is held
+  std::vector<ArrowBatch> held;  // of a producer that fails nothing is held
   while (auto batch = read_next(form)) {
     require_not_called_off();
     rows += batch->rows();
     held.push_back(*std::move(batch));
   }
+  std::reverse(held.begin(), held.end());
   held_ = std::move(held);
   rows_ = rows;
   return rows;

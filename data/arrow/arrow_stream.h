@@ -31,7 +31,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -283,7 +282,7 @@ class ArrowStream {
   ArrowOwner<ArrowArrayStream> stream_;
   std::shared_ptr<const std::vector<ArrowColumn>> columns_;
   std::optional<std::uint64_t> rows_;
-  std::deque<ArrowBatch> held_;  ///< batches that were read to be counted
+  std::vector<ArrowBatch> held_;  ///< batches that were read to be counted; the next one is the last
   bool is_at_end_ = false;
 };
 

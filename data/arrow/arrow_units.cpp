@@ -93,6 +93,16 @@ class Owners {
   explicit Owners(const KeyedHash& hash) : texts_{hash} {}
 
   /// False for a row without an identifier.
+  bool number_of(const std::vector<ArrowCells>& columns, std::size_t row, std::uint64_t& number) {
+    if (columns.size() == 1) return number_of(columns.front(), row, number);
+    if (!combine_texts(columns, row)) return false;
+    number = 2 * texts_.place_of(combined_) + 1;
+    return true;
+  }
+  /// The identifier of a combination, until the next call; empty where there is none.
+  std::string_view combined(const std::vector<ArrowCells>& columns, std::size_t row) {
+    return combine_texts(columns, row) ? std::string_view{combined_} : std::string_view{};
+  }
   bool number_of(const ArrowCells& cells, std::size_t row, std::uint64_t& number) {
     if (cells.is_null(row)) return false;
     if (const auto whole = cells.integer(row); whole && number_of(*whole, number)) return true;
@@ -110,8 +120,25 @@ class Owners {
   }
 
  private:
+  bool combine_texts(const std::vector<ArrowCells>& columns, std::size_t row) {
+    if (buffers_.size() < columns.size()) {
+      buffers_.resize(columns.size());
+      parts_.resize(columns.size());
+    }
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      if (columns[k].is_null(row)) return false;
+      buffers_[k].clear();
+      parts_[k] = columns[k].text(row, buffers_[k]);
+    }
+    combine(parts_, combined_);
+    return !combined_.empty();
+  }
+
   Texts texts_;
   std::string buffer_;
+  std::vector<std::string> buffers_;  ///< of the texts of a combination
+  std::vector<std::string_view> parts_;
+  std::string combined_;
 };
 
 std::uint64_t mixed(std::uint64_t word) noexcept {
@@ -239,11 +266,12 @@ void bring_least_to_front(std::span<RankedRow> rows, std::size_t most, const Key
 /// The rows that are kept of the owners that were seen.
 class Selection {
  public:
-  Selection(std::span<const ArrowBatch> batches, std::size_t owner, std::span<const std::size_t> content, const ArrowUnits& units)
+  Selection(std::span<const ArrowBatch> batches, std::span<const std::size_t> owners, std::span<const std::size_t> content,
+            const ArrowUnits& units)
       : hash_{units.key},
         rule_{units.rule},
         options_{units.options},
-        owners_of_rows_{batches, std::span{&owner, 1}},
+        owners_of_rows_{batches, owners},
         content_{batches, content},
         owners_{hash_},
         public_hash_{public_key(units.options.public_seed)} {
@@ -283,7 +311,8 @@ class Selection {
     std::array<std::uint64_t, block_rows> owners;
     std::array<std::size_t, block_rows> rows;
     for (std::size_t batch = 0; batch < owners_of_rows_.batches(); ++batch) {
-      const auto& cells = owners_of_rows_.cells(batch).front();
+      const auto& columns = owners_of_rows_.cells(batch);
+      const auto& cells = columns.front();
       const std::uint64_t start = owners_of_rows_.start(batch);
       for (std::size_t begin = 0; begin < cells.size(); begin += block_rows) {
         require_not_called_off_now();
@@ -295,15 +324,15 @@ class Selection {
           const std::size_t part = part_of(owner);
           count += part >= first && part < last ? 1 : 0;
         };
-        const bool are_whole = cells.whole_integers(begin, end - begin, integers.data());
+        const bool are_whole = columns.size() == 1 && cells.whole_integers(begin, end - begin, integers.data());
         for (std::size_t k = begin; k < end; ++k) {
           std::uint64_t owner = 0;
-          if ((are_whole && Owners::number_of(integers[k - begin], owner)) || owners_.number_of(cells, k, owner)) {
+          if ((are_whole && Owners::number_of(integers[k - begin], owner)) || owners_.number_of(columns, k, owner)) {
             see(owner, k);
           } else if (is_first_round) {
             if (form == RecordForm::is_public) {
               throw DamagedRecord{fmt::format("Arrow stream: row {}, column {}: the cell is empty, must name a unit", start + k + 1,
-                                              in_quotes(rule_.column))};
+                                              in_quotes(empty_column(columns, k)))};
             }
             nameless_.push_back(start + k);
           }
@@ -328,7 +357,7 @@ class Selection {
       ++units[static_cast<std::size_t>(row.owner)].rows;
     });
     if (bucket_of_) {
-      for (const auto& unit : units) found_.buckets.set((*bucket_of_)(name_of(unit.first_row)));
+      for (const auto& unit : units) found_.buckets.set((*bucket_of_)(first_name_of(unit.first_row)));
     }
     if (options_.lists_units) {
       for (const auto& unit : units) name_unit(unit.first_row);
@@ -423,9 +452,22 @@ class Selection {
   /// By one of its rows.
   void name_unit(std::uint64_t row) { found_.words.push_back(public_hash_(name_of(row))[0]); }
   std::string_view name_of(std::uint64_t row) {
+    if (rule_.beside.empty()) return first_name_of(row);
+    const std::size_t batch = owners_of_rows_.batch_of(row);
+    return owners_.combined(owners_of_rows_.cells(batch), static_cast<std::size_t>(row - owners_of_rows_.start(batch)));
+  }
+  std::string_view first_name_of(std::uint64_t row) {
     const std::size_t batch = owners_of_rows_.batch_of(row);
     const auto& cells = owners_of_rows_.cells(batch).front();
     return cells.text(static_cast<std::size_t>(row - owners_of_rows_.start(batch)), name_);
+  }
+  /// The first of the rule's columns whose cell is empty in a row without an identifier.
+  std::string empty_column(const std::vector<ArrowCells>& columns, std::size_t row) {
+    const auto names = rule_.columns();
+    for (std::size_t k = 0; k + 1 < columns.size(); ++k) {
+      if (columns[k].is_null(row) || columns[k].text(row, name_).empty()) return names[k];
+    }
+    return names.back();
   }
   /// The encodings of rows of a batch, until others are asked for.
   std::span<HashedBytes> hashed_rows(std::size_t batch, std::span<const std::size_t> rows) {
@@ -473,9 +515,9 @@ class Selection {
 
 }  // namespace
 
-KeptRows select_rows(std::span<const ArrowBatch> batches, std::size_t owner, std::span<const std::size_t> content, const ArrowUnits& units,
-                     RecordForm form) {
-  return Selection{batches, owner, content, units}.all(form);
+KeptRows select_rows(std::span<const ArrowBatch> batches, std::span<const std::size_t> owners, std::span<const std::size_t> content,
+                     const ArrowUnits& units, RecordForm form) {
+  return Selection{batches, owners, content, units}.all(form);
 }
 
 }  // namespace surety::data

@@ -8,7 +8,9 @@
 // *The encoding* is of the columns that are looked at, but for the owner's, in the order of their names, each cell as `ArrowCells::encode` writes it
 // (docs/proofs/units.md#arrow). It knows nothing of batches, dictionaries and types of columns.
 //
-// *The identifier* is the cell of the owner's column as a text. A null, an empty text and a row that is null as a whole have none.
+// *The identifier* is the cell of the owner's column as a text. A null, an empty text and a row that is null as a whole have none. Where several columns name
+// the unit, the identifier is the combination of their texts (`combine`). The encoding then includes these columns, because rows without an identifier can
+// differ in them.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,7 @@ struct ArrowUnits {
   UnitSelectionOptions options = {};
 };
 
-/// \param owner the position of the rule's column \param content those that are encoded, in the order of their names
+/// \param owners the positions of the rule's columns, in their order \param content the positions of the encoded columns, in the order of their names
 /// \return the rows that are kept, counted through all batches. \throws Error{bad_data} for a batch that lies; where the form is public, also for a row without
 ///         an identifier, with its number.
 /// \complexity O(n) for n rows, and O(m log m) for an owner of m > K rows, of which rows that are equal are read twice. Where the rows need more than
@@ -35,7 +37,7 @@ struct ArrowUnits {
 ///         as that holds, n bits; of one of 256 parts 16 bytes for each row, 64 where rows are equal, and 120 for each owner; the text of each identifier that is no
 ///         number; and 16 bytes for each row kept and 8 for each unit where they are listed.
 /// \source docs/proofs/units.md#arrow
-[[nodiscard]] KeptRows select_rows(std::span<const ArrowBatch> batches, std::size_t owner, std::span<const std::size_t> content,
-                                   const ArrowUnits& units, RecordForm form = RecordForm::is_private);
+[[nodiscard]] KeptRows select_rows(std::span<const ArrowBatch> batches, std::span<const std::size_t> owners,
+                                   std::span<const std::size_t> content, const ArrowUnits& units, RecordForm form = RecordForm::is_private);
 
 }  // namespace surety::data

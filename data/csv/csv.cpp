@@ -126,7 +126,7 @@ bool CsvReader::next(std::vector<std::string>& cells) {
   if (policy_.form == RecordForm::is_public) {
     if (const auto fault = cut(header_.size(), policy_.limits.record_bytes, cells); !fault.empty()) refuse_record(fault);
     is_damaged_ = is_blank(cells);
-    if (is_damaged_) owner_of_damaged_ = cells[*owner_];
+    if (is_damaged_) remember_owner(cells);
     return true;
   }
   const auto [count, fault] = split_cells(record_, header_.size(), cells, policy_.csv.delimiter);
@@ -134,20 +134,37 @@ bool CsvReader::next(std::vector<std::string>& cells) {
   is_damaged_ = is_nobodys || is_blank(cells);
   if (!is_damaged_) return true;
   if (is_nobodys) {
-    owner_of_damaged_.clear();
+    owner_of_damaged_.assign(owners_.size(), {});
   } else {
-    owner_of_damaged_ = cells[*owner_];
+    remember_owner(cells);
   }
   cells.assign(header_.size(), {});
   return true;
 }
 
 bool CsvReader::is_blank(const std::vector<std::string>& cells) const {
-  if (!owner_) return false;
+  if (owners_.empty()) return false;
   for (std::size_t k = 0; k < cells.size(); ++k) {
-    if (k != *owner_ && !trimmed(cells[k]).empty()) return false;
+    if (std::find(owners_.begin(), owners_.end(), k) == owners_.end() && !trimmed(cells[k]).empty()) return false;
   }
   return true;
+}
+
+void CsvReader::keep_only(std::shared_ptr<const std::vector<bool>> is_kept, const std::vector<std::string>& owners) {
+  is_kept_ = std::move(is_kept);
+  owners_.clear();
+  for (const auto& owner : owners) owners_.push_back(position(owner));
+}
+
+void CsvReader::remember_owner(const std::vector<std::string>& cells) {
+  owner_of_damaged_.clear();
+  for (const auto position : owners_) owner_of_damaged_.push_back(cells[position]);
+}
+
+const std::string& CsvReader::owner(const std::vector<std::string>& cells, std::size_t position) const {
+  if (!is_damaged_ || owners_.empty()) return cells[position];
+  const auto found = std::find(owners_.begin(), owners_.end(), position);
+  return owner_of_damaged_[static_cast<std::size_t>(found - owners_.begin())];
 }
 
 std::size_t CsvReader::position(const std::string& column) const {

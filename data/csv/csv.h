@@ -43,10 +43,8 @@ class CsvReader {
   /// The row that was read last was a damaged record.
   [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
   /// The identifier of the owner of the row that was read last into `cells`, also where there is nothing else in it; empty where there is none.
-  /// \pre `position` is that of the owners' column
-  [[nodiscard]] const std::string& owner(const std::vector<std::string>& cells, std::size_t position) const {
-    return is_damaged_ && owner_ ? owner_of_damaged_ : cells[position];
-  }
+  /// \pre `position` is that of the owners' column, or of one of them where a combination names the owner
+  [[nodiscard]] const std::string& owner(const std::vector<std::string>& cells, std::size_t position) const;
   /// Its text, as far as it was kept.
   [[nodiscard]] const std::string& record() const noexcept { return record_; }
 
@@ -54,9 +52,10 @@ class CsvReader {
   /// its owner is a damaged record: so a unit is zeroed. \pre no row was read yet
   /// \throws Error{bad_data} from `next` where the file has another number of rows than that of `is_kept`.
   void keep_only(std::shared_ptr<const std::vector<bool>> is_kept, const std::string& owner) {
-    is_kept_ = std::move(is_kept);
-    owner_ = position(owner);
+    keep_only(std::move(is_kept), std::vector{owner});
   }
+  /// The same, where the columns `owners` together name the owner of a row.
+  void keep_only(std::shared_ptr<const std::vector<bool>> is_kept, const std::vector<std::string>& owners);
 
   /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
   [[nodiscard]] std::size_t position(const std::string& column) const;
@@ -96,6 +95,7 @@ class CsvReader {
  private:
   /// There is nothing in `cells` but an owner.
   [[nodiscard]] bool is_blank(const std::vector<std::string>& cells) const;
+  void remember_owner(const std::vector<std::string>& cells);
   /// Cuts the record in hand. Returns what is wrong with it, as a message of a public form; empty when nothing is.
   std::string cut(std::size_t cells, std::size_t most_bytes, std::vector<std::string>& result);
   /// Goes to the next record that is kept; false at the end.
@@ -113,9 +113,9 @@ class CsvReader {
   std::string record_;
   std::size_t row_ = 0;
   bool is_damaged_ = false;
-  std::string owner_of_damaged_;                      ///< of the row that was read last, where it is one
+  std::vector<std::string> owner_of_damaged_;         ///< of the row that was read last, where it is one: a text for each of `owners_`
   std::shared_ptr<const std::vector<bool>> is_kept_;  ///< nothing where all are
-  std::optional<std::size_t> owner_;                  ///< the column that names it, where rows are kept
+  std::vector<std::size_t> owners_;                   ///< the columns that name it, where rows are kept
 };
 
 /// The row that `reader` read last, with its cells: what a `RowCondition` and a `NamedRecord` ask.

@@ -180,7 +180,7 @@ struct SplitOptions {
 /// \source docs/proofs/data.md#split.
 [[nodiscard]] Split split(Dataset data, const SplitOptions& options);
 
-/// How many of `records` records such a split trains on, where that is as public as their number. O(records).
+/// How many of `records` records such a split trains on, where that is as public as their number. O(log records).
 /// \throws Error{invalid_argument} as `split`, and under add-or-remove-one.
 [[nodiscard]] std::size_t training_records(std::size_t records, const SplitOptions& options);
 

@@ -35,7 +35,7 @@ void validate_column(const Column& column) {
       Overload{[&](const Bounds& bounds) { validate_bounds(column.name, bounds.lower, bounds.upper); },
                [&](const BoundsToUnitInterval& bounds) { validate_bounds(column.name, bounds.lower, bounds.upper); }, [](const auto&) {}},
       column.map);
-  if (column.knots == 1 || column.knots > most_knots || (column.knots > 0 && !std::holds_alternative<Bounds>(column.map))) {
+  if (column.knots == 1 || column.knots > most_knots || (column.knots > 0 && !has_bounds(column.map))) {
     invalid(
         fmt::format("column {} has {} knots, must have 0, or from 2 to {} and bounds", in_quotes(column.name), column.knots, most_knots));
   }
@@ -50,6 +50,9 @@ void validate_column(const Column& column) {
   if (categories != nullptr) {
     if (categories->names.empty()) invalid(fmt::format("column {} has an empty list of categories", in_quotes(column.name)));
     const std::set<std::string_view> distinct{categories->names.begin(), categories->names.end()};
+    if (categories->is_contrast && categories->names.size() != 2) {
+      invalid(fmt::format("column {} has {} categories in one feature, must have two", in_quotes(column.name), categories->names.size()));
+    }
     if (distinct.size() != categories->names.size()) invalid(fmt::format("column {} lists a category twice", in_quotes(column.name)));
   }
 }
@@ -63,7 +66,7 @@ void validate_pairs(const NamedColumns& columns, const std::vector<ColumnPair>& 
       const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == name; });
       if (found == columns.end())
         invalid(fmt::format("pair {} names {}, must name two features", in_quotes(pair_text(pair)), in_quotes(name)));
-      if (!std::holds_alternative<Bounds>(found->map)) {
+      if (!has_bounds(found->map)) {
         invalid(fmt::format("pair {} names {}, must name two columns with bounds", in_quotes(pair_text(pair)), in_quotes(name)));
       }
     }
@@ -85,8 +88,11 @@ nlohmann::json column_map_to_json(const ColumnMap& map) {
                           return {{"bounds", {bounds.lower, bounds.upper}}};
                         },
                         [](const Categories& categories) -> nlohmann::json {
-                          return {{"categories", categories.names}};
+                          nlohmann::json json{{"categories", categories.names}};
+                          if (categories.is_contrast) json["to"] = {-1, 1};
+                          return json;
                         },
+                        [](const PrivateRange&) -> nlohmann::json { return "private-range"; },
                     },
                     map);
 }
@@ -112,8 +118,11 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
     const double upper = accounting::number_of(ends[1], "upper bound of a column");
     return has_to ? ColumnMap{Bounds{lower, upper}} : ColumnMap{BoundsToUnitInterval{lower, upper}};
   }
-  accounting::require_fields(json, {"categories"}, "column map");
   Categories categories;
+  categories.is_contrast = json.is_object() && json.contains("to");
+  categories.is_contrast ? accounting::require_fields(json, {"categories", "to"}, "column map")
+                         : accounting::require_fields(json, {"categories"}, "column map");
+  if (categories.is_contrast && json["to"] != nlohmann::json{-1, 1}) invalid("what two categories become is not [-1, 1]");
   if (!json["categories"].is_array()) invalid("categories are not a list");
   for (const auto& name : json["categories"]) {
     if (!name.is_string()) invalid("a category is not a text");
@@ -161,7 +170,7 @@ bool flag_from_json(const nlohmann::json& json, std::string_view field) {
 }  // namespace
 
 std::size_t Column::features() const noexcept {
-  if (const auto* const categories = std::get_if<Categories>(&map)) return categories->names.size();
+  if (const auto* const categories = std::get_if<Categories>(&map)) return categories->is_contrast ? 1 : categories->names.size();
   return std::size_t{1} + knots + (tells_missing() ? 1 : 0);
 }
 
@@ -202,6 +211,10 @@ std::vector<FeatureName> feature_names(const FeatureMap& map) {
   if (const auto* const columns = std::get_if<NamedColumns>(&map.inputs)) {
     for (const auto& column : *columns) {
       if (const auto* const categories = std::get_if<Categories>(&column.map)) {
+        if (categories->is_contrast) {
+          names.push_back({column.name, fmt::format("{} against {}", categories->names[1], categories->names[0])});
+          continue;
+        }
         for (const auto& category : categories->names) names.push_back({column.name, category});
       } else {
         names.push_back({column.name, std::nullopt});
@@ -276,10 +289,28 @@ std::size_t FeatureMap::values_of_terms() const noexcept {
   return count;
 }
 
+bool has_private_ranges(const FeatureMap& map) noexcept {
+  const auto* const columns = std::get_if<NamedColumns>(&map.inputs);
+  const auto is_private = [](const Column& column) { return std::holds_alternative<PrivateRange>(column.map); };
+  return columns != nullptr && std::any_of(columns->begin(), columns->end(), is_private);
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> places_of_pairs(const FeatureMap& map) {
+  std::map<std::string_view, std::size_t> starts;
+  std::size_t next = 0;
+  for (const auto& column : std::get<NamedColumns>(map.inputs)) {
+    starts.emplace(column.name, next);
+    next += column.features();
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const auto& pair : map.pairs) places.emplace_back(starts.at(pair.first), starts.at(pair.second));
+  return places;
+}
+
 FeatureMap with_additive_terms(FeatureMap map) {
   const bool has_common_scale = !map.unit_norm && map.row_scale != 1;
   if (auto* const columns = std::get_if<NamedColumns>(&map.inputs)) {
-    for (auto& column : *columns) column.knots = std::holds_alternative<Bounds>(column.map) ? standard_knots : 0;
+    for (auto& column : *columns) column.knots = has_bounds(column.map) ? standard_knots : 0;
   }
   if (has_common_scale) map.row_scale = map.common_scale();
   return map;

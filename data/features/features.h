@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -44,13 +46,25 @@ struct BoundsToUnitInterval {
   double upper;
   friend bool operator==(const BoundsToUnitInterval&, const BoundsToUnitInterval&) = default;
 };
-/// One feature per category, 1 where the cell is that text and 0 elsewhere; an unlisted text is all zeros.
+/// One feature per category, 1 where the cell is that text and 0 elsewhere; an unlisted text is all zeros. A contrast of two texts is one feature, -1 for the
+/// first, 1 for the second and 0 for an unlisted text.
 struct Categories {
   std::vector<std::string> names;
+  bool is_contrast = false;  ///< \pre then there are two names
   friend bool operator==(const Categories&, const Categories&) = default;
 };
 
-using ColumnMap = std::variant<Unchanged, SignedLogarithm, Bounds, BoundsToUnitInterval, Categories>;
+/// `Bounds` that a training releases before it learns (private_ranges.h). Part of a plan, never of a model: no number is mapped by it.
+struct PrivateRange {
+  friend bool operator==(const PrivateRange&, const PrivateRange&) = default;
+};
+
+using ColumnMap = std::variant<Unchanged, SignedLogarithm, Bounds, BoundsToUnitInterval, Categories, PrivateRange>;
+
+/// Whether numbers are scaled to [-1, 1] by bounds that are given, or by ones that are released before training.
+[[nodiscard]] inline bool has_bounds(const ColumnMap& map) noexcept {
+  return std::holds_alternative<Bounds>(map) || std::holds_alternative<PrivateRange>(map);
+}
 
 struct Column {
   std::string name;
@@ -59,11 +73,13 @@ struct Column {
   /// Of a column with `Bounds`: how many hat functions stand beside the number itself (`append_hats`), and where its missing cells count as something one
   /// more feature, 1 where the cell is missing; 0 for the number alone.
   std::uint32_t knots = 0;
+  /// One more feature, 1 where the cell is missing, without hat functions: of rows that are read before their ranges are released.
+  bool marks_missing = false;
 
   /// How many features it has, and the largest square of their length. Of a number without bounds that is as if it were in [-1, 1].
   [[nodiscard]] std::size_t features() const noexcept;
   [[nodiscard]] double most_squared_length() const noexcept;
-  [[nodiscard]] bool tells_missing() const noexcept { return knots > 0 && missing.has_value(); }
+  [[nodiscard]] bool tells_missing() const noexcept { return marks_missing || (knots > 0 && missing.has_value()); }
   friend bool operator==(const Column&, const Column&) = default;
 };
 /// The feature of two columns with `Bounds`: the product of their numbers, each scaled to [-1, 1].
@@ -78,6 +94,12 @@ enum class Terms {
   automatic,  ///< as whoever chooses an algorithm likes it, else linear
   linear,     ///< the number
   additive,   ///< and hat functions of it, of which any continuous function is made that is linear between knots
+};
+/// What columns become that have neither bounds nor categories.
+enum class Ranges {
+  automatic,  ///< as the rule that chooses an algorithm decides, else asinh
+  asinh,      ///< their signed logarithm
+  released,   ///< numbers within a range that the training releases first
 };
 /// "auto", "linear", "additive".
 [[nodiscard]] std::string_view name(Terms terms);
@@ -117,6 +139,10 @@ struct FeatureMap {
   /// How many numbers say what its additive terms add: one for each knot, each column that tells missing cells, and each pair.
   [[nodiscard]] std::size_t values_of_terms() const noexcept;
 };
+/// Whether a column of the map has a `PrivateRange`.
+[[nodiscard]] bool has_private_ranges(const FeatureMap& map) noexcept;
+/// The places of the two features that each pair of the map multiplies. \pre a valid map of named columns
+[[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> places_of_pairs(const FeatureMap& map);
 /// The map with `standard_knots` in every column with `Bounds`, and of the same rule of rows. \pre a valid map
 [[nodiscard]] FeatureMap with_additive_terms(FeatureMap map);
 
@@ -205,6 +231,10 @@ struct CsvOptions {
   bool rows_have_common_scale = false;  ///< in its place
   Terms terms = Terms::automatic;
   std::vector<ColumnPair> pairs = {};
+  Ranges ranges = Ranges::automatic;
+  std::set<std::string> private_ranges = {};  ///< columns with a released range, whatever `ranges` is
+
+  [[nodiscard]] bool has_private_ranges() const noexcept { return ranges == Ranges::released || !private_ranges.empty(); }
   friend bool operator==(const CsvOptions&, const CsvOptions&) = default;
 };
 

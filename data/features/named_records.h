@@ -43,6 +43,7 @@ template <class Table>
   for (const auto& column : options.drop) claim(column);
   for (const auto& [column, bounds] : options.bounds) claim(column);
   for (const auto& [column, categories] : options.categories) claim(column);
+  for (const auto& column : options.private_ranges) claim(column);
 
   NamedColumns columns;
   for (std::size_t k = 0; k < header.size(); ++k) {
@@ -50,9 +51,12 @@ template <class Table>
     if (const auto bounds = options.bounds.find(name); bounds != options.bounds.end()) {
       columns.push_back({name, bounds->second, table.missing(k)});
     } else if (const auto categories = options.categories.find(name); categories != options.categories.end()) {
-      columns.push_back({name, Categories{categories->second}, table.missing(k)});
+      columns.push_back({name, Categories{categories->second, categories->second.size() == 2}, table.missing(k)});
+    } else if (options.private_ranges.contains(name)) {
+      columns.push_back({name, PrivateRange{}, table.missing(k)});
     } else if (!named.contains(name)) {
-      columns.push_back({name, options.otherwise, table.missing(k)});
+      const bool is_released = options.ranges == Ranges::released;
+      columns.push_back({name, is_released ? ColumnMap{PrivateRange{}} : options.otherwise, table.missing(k)});
     }
   }
   FeatureMap map{.inputs = std::move(columns), .intercept = options.intercept, .unit_norm = options.unit_norm, .pairs = options.pairs};
@@ -79,6 +83,7 @@ class NamedRecord {
   NamedRecord(Table& table, const FeatureMap& features, const std::optional<LabelRule>& label) : features_{features}, label_{label} {
     if (label) label_position_ = table.position(label->column, label->is_of_text() ? CellUse::text : CellUse::number);
     features.validate();
+    if (has_private_ranges(features)) throw Error{ErrorCode::invalid_argument, "rows are made with bounds that are not yet released"};
     const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
     if (columns == nullptr) {
       throw Error{ErrorCode::invalid_argument, "the features have no column names, so they cannot be read from a table"};
@@ -86,13 +91,8 @@ class NamedRecord {
     for (const auto& column : *columns) {
       positions_.push_back(table.position(column.name, std::holds_alternative<Categories>(column.map) ? CellUse::text : CellUse::number));
       if (column.missing) table.count_missing_as(column.name, *column.missing);
-      starts_.push_back(starts_.empty() ? 0 : starts_.back() + (*columns)[starts_.size() - 1].features());
     }
-    const auto start_of = [&](const std::string& name) {
-      const auto found = std::find_if(columns->begin(), columns->end(), [&](const Column& column) { return column.name == name; });
-      return starts_[static_cast<std::size_t>(found - columns->begin())];
-    };
-    for (const auto& pair : features.pairs) pairs_.emplace_back(start_of(pair.first), start_of(pair.second));
+    pairs_ = places_of_pairs(features);
   }
 
   /// Makes the features of the row in hand, and its label when there is a rule for it; false when a cell of it is damaged.
@@ -109,8 +109,7 @@ class NamedRecord {
       } else if (!append(row, positions_[k], columns[k].map, features)) {
         return false;
       }
-      if (columns[k].knots == 0) continue;
-      append_hats(features.back(), columns[k].knots, features);
+      if (columns[k].knots > 0) append_hats(features.back(), columns[k].knots, features);
       if (!columns[k].tells_missing()) continue;
       features.push_back(std::isnan(feature) && row.is_missing(positions_[k], CellKind::number) ? 1.0 : 0.0);
     }
@@ -142,7 +141,12 @@ class NamedRecord {
   static bool append(Row& row, std::size_t position, const ColumnMap& map, std::vector<double>& features) {
     if (const auto* const categories = std::get_if<Categories>(&map)) {
       const std::string& text = row.text(position);
-      for (const auto& category : categories->names) features.push_back(text == category ? 1.0 : 0.0);
+      const auto indicator = [&](std::size_t k) { return text == categories->names[k] ? 1.0 : 0.0; };
+      if (categories->is_contrast) {
+        features.push_back(indicator(1) - indicator(0));
+        return true;
+      }
+      for (std::size_t k = 0; k < categories->names.size(); ++k) features.push_back(indicator(k));
       return true;
     }
     const std::optional<double> value = row.number(position, "; drop the column or give its public list of categories");
@@ -173,7 +177,6 @@ class NamedRecord {
   FeatureMap features_;
   std::optional<LabelRule> label_;
   std::vector<std::size_t> positions_;
-  std::vector<std::size_t> starts_;                         ///< of the columns' features
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;  ///< features that are multiplied
   std::size_t label_position_ = 0;
 };

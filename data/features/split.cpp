@@ -58,15 +58,46 @@ void require_fraction(double fraction) {
     invalid(fmt::format("data set: held-out fraction is {}, must be at least 0 and less than 1", fraction));
 }
 
+/// Runs of indices of which one record each is held out: run j holds those from ceil(j / fraction) up to the start of run j + 1, whatever the size; the last run
+/// may be cut short. \pre fraction > 0
+class Runs {
+ public:
+  Runs(double fraction, std::uint64_t seed) : fraction_{fraction}, seed_{seed} {}
+
+  [[nodiscard]] std::uint64_t start(std::uint64_t run) const {
+    return static_cast<std::uint64_t>(std::min(std::ceil(static_cast<double>(run) / fraction_), 0x1p63));
+  }
+  [[nodiscard]] std::uint64_t held_out(std::uint64_t run) const {
+    const std::uint64_t size =
+        std::max<std::uint64_t>(start(run + 1) - start(run), 1);  // 0 beyond 2^53, where doubles are not dense enough
+    return start(run) + mix(mix(seed_) ^ run) % size;
+  }
+  /// How many runs begin below `size`. O(log size).
+  [[nodiscard]] std::uint64_t below(std::uint64_t size) const {
+    std::uint64_t none = size;  // start(run) >= run
+    std::uint64_t some = 0;     // as many runs begin below size
+    while (some < none) {
+      const std::uint64_t middle = some + (none - some) / 2;
+      if (start(middle) < size) {
+        some = middle + 1;
+      } else {
+        none = middle;
+      }
+    }
+    return some;
+  }
+
+ private:
+  double fraction_;
+  std::uint64_t seed_;
+};
+
 std::vector<bool> sides_by_index(std::size_t size, double fraction, std::uint64_t seed) {
   std::vector<bool> sides(size);
   if (fraction == 0) return sides;
-  // Run j holds the indices from ceil(j / fraction) up to that of run j + 1, whatever the size: the last run may be cut short.
-  const auto start = [&](std::uint64_t run) {
-    return static_cast<std::uint64_t>(std::min(std::ceil(static_cast<double>(run) / fraction), 0x1p63));
-  };
-  for (std::uint64_t run = 0; start(run) < size; ++run) {
-    const std::uint64_t held_out = start(run) + mix(mix(seed) ^ run) % (start(run + 1) - start(run));
+  const Runs runs{fraction, seed};
+  for (std::uint64_t run = 0; runs.start(run) < size; ++run) {
+    const std::uint64_t held_out = runs.held_out(run);
     if (held_out < size) sides[held_out] = true;
   }
   return sides;
@@ -79,8 +110,11 @@ std::size_t training_records(std::size_t records, const SplitOptions& options) {
   if (options.adjacency == Adjacency::add_or_remove_one) {
     invalid("data set: adjacency is add-or-remove-one, must be replace-one or zero-out for a public number of training records");
   }
-  const auto sides = sides_by_index(records, options.held_out_fraction, options.seed);
-  return static_cast<std::size_t>(std::count(sides.begin(), sides.end(), false));
+  if (options.held_out_fraction == 0 || records == 0) return records;
+  const Runs runs{options.held_out_fraction, options.seed};
+  const std::uint64_t begun = runs.below(records);
+  const bool holds_out_of_last = runs.held_out(begun - 1) < records;
+  return records - static_cast<std::size_t>(begun - 1) - (holds_out_of_last ? 1 : 0);
 }
 
 Split split(Dataset data, const SplitOptions& options) {

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <queue>
 #include <span>
@@ -259,22 +261,54 @@ void keep_least(SortedEntries& entries, const KeyedHash& hash, std::uint64_t mos
 
 }  // namespace
 
+std::vector<std::string> UnitRule::columns() const {
+  std::vector<std::string> all{column};
+  all.insert(all.end(), beside.begin(), beside.end());
+  return all;
+}
+
+void combine(std::span<const std::string_view> texts, std::string& identifier) {
+  identifier.clear();
+  if (std::any_of(texts.begin(), texts.end(), [](std::string_view text) { return text.empty(); })) return;
+  for (const auto text : texts) {
+    fmt::format_to(std::back_inserter(identifier), "{}:", text.size());
+    identifier += text;
+  }
+}
+
+std::string_view first_of_combination(std::string_view identifier) {
+  if (identifier.empty()) return {};
+  const auto colon = identifier.find(':');
+  std::size_t length = 0;
+  std::from_chars(identifier.data(), identifier.data() + colon, length);
+  return identifier.substr(colon + 1, length);
+}
+
 KeptRows select_rows(const std::filesystem::path& path, const UnitRule& rule, const DataPolicy& policy, const UnitKey& key,
                      const UnitSelectionOptions& options) {
   const KeyedHash hash{key};
   Identifiers identifiers{hash};
   SortedEntries entries{options.memory};
   KeptRows found;
+  const bool is_combined = !rule.beside.empty();
   {
     CsvReader reader{path, policy};
-    const std::size_t position = reader.position(rule.column);
+    const auto columns = rule.columns();
+    std::vector<std::size_t> positions;
+    for (const auto& column : columns) positions.push_back(reader.position(column));
     std::vector<std::string> cells;
+    std::vector<std::string_view> texts(columns.size());
+    std::string combined;
     std::uint64_t row = 0;
     for (; reader.next(cells); ++row) {
-      const std::string& identifier = reader.text(cells, position);
-      if (identifier.empty() && policy.form == RecordForm::is_public) {
-        reader.refuse_record(fmt::format(", column {}: the cell is empty, must name a unit", in_quotes(rule.column)));
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        texts[k] = reader.text(cells, positions[k]);
+        if (texts[k].empty() && policy.form == RecordForm::is_public) {
+          reader.refuse_record(fmt::format(", column {}: the cell is empty, must name a unit", in_quotes(columns[k])));
+        }
       }
+      if (is_combined) combine(texts, combined);
+      const std::string_view identifier = is_combined ? std::string_view{combined} : texts.front();
       const bool is_alone = identifier.empty() && rule.empty == EmptyUnit::each;
       entries.add({is_alone ? Identifiers::of_row(row) : identifiers.of(identifier), hash(reader.record()), row});
     }
@@ -294,7 +328,9 @@ KeptRows select_rows(const std::filesystem::path& path, const UnitRule& rule, co
     found.kept += kept.size();
     ++found.units;
     if (options.lists_units) found.words.push_back(public_hash(identifiers.text(unit))[0]);
-    if (bucket_of && !Identifiers::is_row(unit)) found.buckets.set((*bucket_of)(identifiers.text(unit)));
+    if (!bucket_of || Identifiers::is_row(unit)) return;
+    const auto text = identifiers.text(unit);
+    found.buckets.set((*bucket_of)(is_combined ? first_of_combination(text) : text));
   });
   std::sort(listed.begin(), listed.end());
   found.unit_of.reserve(listed.size());

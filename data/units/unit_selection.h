@@ -6,7 +6,8 @@
 // applied once, to whole rows, before anything else looks at them.
 //
 // *The identifier* is the text of one cell, as the reader gives it: quotes taken off, blanks kept, compared byte by byte. '7', '07' and ' 7'
-// are three units. Identifiers themselves are compared, not their hashes: no two units are taken for one.
+// are three units. Identifiers themselves are compared, not their hashes, so different units stay different. Where several columns name the unit, the identifier
+// is the combination of their texts. A row with an empty text among them has no identifier.
 #pragma once
 
 #include <array>
@@ -14,7 +15,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <surety/accounting/events/unit.h>
@@ -30,7 +33,16 @@ struct UnitRule {
   std::string column;
   Count most{1};  ///< K
   EmptyUnit empty = EmptyUnit::one;
+  std::vector<std::string> beside = {};  ///< the further columns of a combination
+
+  [[nodiscard]] std::vector<std::string> columns() const;
 };
+
+/// The identifier of a combination: each text behind its length in bytes and a colon, "2:ab" and "1:7" as "2:ab1:7"; empty where a text is. Different
+/// combinations without an empty text have different identifiers. \source docs/proofs/units.md#combinations
+void combine(std::span<const std::string_view> texts, std::string& identifier);
+/// The first text of an identifier that `combine` made; empty of the empty one.
+[[nodiscard]] std::string_view first_of_combination(std::string_view identifier);
 
 struct UnitSelectionOptions {
   std::size_t memory = std::size_t{1} << 29;  ///< bytes for entries of rows, 40 each; what is beyond them goes into an unlinked file
@@ -48,7 +60,7 @@ struct KeptRows {
   std::vector<std::uint64_t> unit_of = {};
   /// For each unit 64 bits that are a function of its identifier and the public seed alone.
   std::vector<std::uint64_t> words = {};
-  /// Those of all owners; a row that is a unit of its own has none.
+  /// Those of all owners, by the first text of a combination; a row that is a unit of its own has none.
   OwnerBuckets buckets = {};
 };
 

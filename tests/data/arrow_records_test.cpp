@@ -106,7 +106,7 @@ TEST(ArrowRecords, WithAdditiveTermsSayWhatIsMissingAndClampWhatIsBeyondTheBound
   const auto& missing = found[1].row;
   const auto& beyond = found[4].row;
   const std::size_t a = 1 + standard_knots + 1;  // features, of which the last says that it is missing
-  ASSERT_EQ(missing.size(), a + 1 + standard_knots + 2 + 1 + 1);
+  ASSERT_EQ(missing.size(), a + 1 + standard_knots + 1 + 1 + 1);
   for (std::size_t k = 0; k + 1 < a; ++k) {
     EXPECT_EQ(missing[k], k == 0 || k == standard_knots ? 1 : 0) << k;
     EXPECT_EQ(beyond[k], missing[k]) << k;

@@ -150,7 +150,7 @@ Held held(const ArrowTestTable& table, const ArrowStreamOptions& options = {}) {
 KeptRows kept(const ArrowTestTable& table, const UnitRule& rule, const ArrowStreamOptions& options = {},
               const UnitSelectionOptions& selection = {}, const UnitKey& key = a_key) {
   const auto rows = held(table, options);
-  return select_rows(rows.batches, 0, rows.content, {rule, key, selection});
+  return select_rows(rows.batches, std::array{std::size_t{0}}, rows.content, {rule, key, selection});
 }
 
 // The published vectors, of the key 00 01 ... 0f and the messages of no byte and of 00: the reference is no other function.
@@ -429,9 +429,56 @@ TEST(ArrowUnits, RefuseARowWithoutANameWhereTheFormIsPublic) {
   const auto rows = held({.columns = {{"who", "u", {"a", "b", "", "c"}}}}, {.batches = {2}});
   EXPECT_TRUE(refuses(
       [&] {
-        static_cast<void>(select_rows(rows.batches, 0, {}, {{.column = "who"}, a_key}, RecordForm::is_public));
+        static_cast<void>(select_rows(rows.batches, std::array{std::size_t{0}}, {}, {{.column = "who"}, a_key}, RecordForm::is_public));
       },
       ErrorCode::bad_data, {"row 3, column 'who': the cell is empty, must name a unit"}));
+}
+
+// A combination is the same unit however its texts are stored, here and in a file.
+TEST(ArrowUnits, MayBeCombinationsOfAnyTypes) {
+  const std::vector<std::int64_t> users{7, 12, 7, 1, 7, 0};
+  const std::vector<std::string> days{"2024-01-01", "2024-01-01", "2024-01-02", "", "2024-01-01", "2024-01-01"};
+  constexpr std::int64_t first_day = 19723;  // 2024-01-01
+  const auto table_of = [&](const std::string& user_format, const std::string& day_format) {
+    ArrowTestTable table{.columns = {{"user", user_format, {}}, {"day", day_format, {}}, {"x", "l", {}}}};
+    for (std::size_t k = 0; k < users.size(); ++k) {
+      const bool is_text = user_format == "u";
+      ArrowCell user = is_text              ? ArrowCell{std::to_string(users[k])}
+                       : user_format == "g" ? ArrowCell{static_cast<double>(users[k])}
+                                            : ArrowCell{users[k]};
+      if (users[k] == 0) user = {};
+      table.columns[0].cells.push_back(user);
+      ArrowCell day;
+      if (!days[k].empty()) day = day_format == "u" ? ArrowCell{days[k]} : ArrowCell{first_day + (days[k].back() == '2' ? 1 : 0)};
+      table.columns[1].cells.push_back(day);
+      table.columns[2].cells.push_back(static_cast<std::int64_t>(k));
+    }
+    return table;
+  };
+  const UnitRule rule{.column = "user", .most = Count{1}, .empty = EmptyUnit::one, .beside = {"day"}};
+  const UnitSelectionOptions options{.lists_units = true, .public_seed = 3, .finds_buckets = true};
+  const TemporaryFolder folder;
+  const auto path =
+      folder.write("units.csv", "user,day,x\n7,2024-01-01,0\n12,2024-01-01,1\n7,2024-01-02,2\n1,,3\n7,2024-01-01,4\n,2024-01-01,5\n");
+  const auto file = select_rows(path, rule, {}, a_key, options);
+  const std::multiset<std::uint64_t> words(file.words.begin(), file.words.end());
+  ASSERT_EQ(file.units, 4U);
+  for (const std::string user : {"l", "u", "g", "c"}) {
+    for (const std::string day : {"u", "tdD"}) {
+      const auto rows = held(table_of(user, day), {.batches = {2}});
+      const std::array owners{std::size_t{0}, std::size_t{1}};
+      const auto found = select_rows(rows.batches, owners, rows.content, {rule, a_key, options});
+      EXPECT_EQ(found.units, 4U) << user << ' ' << day;
+      EXPECT_EQ(found.kept, 4U);
+      EXPECT_EQ(std::multiset<std::uint64_t>(found.words.begin(), found.words.end()), words) << user << ' ' << day;
+      EXPECT_EQ(found.buckets, file.buckets);
+      EXPECT_TRUE(refuses(
+          [&] {
+            static_cast<void>(select_rows(rows.batches, owners, rows.content, {rule, a_key}, RecordForm::is_public));
+          },
+          ErrorCode::bad_data, {"row 4, column 'day': the cell is empty, must name a unit"}));
+    }
+  }
 }
 
 // The reader keeps the columns that are used and gives the rows that are kept.

@@ -204,13 +204,14 @@ TEST(ReadCsv, KeepsWhatMissingCellsCountAsInTheFeatureMap) {
   options.categories = {{"town", {"a", "b"}}};
   const auto label = parse_label_rule("y");
   const FeatureMap features = csv_features(reader, label, options);
-  EXPECT_EQ(features.inputs,
-            (std::variant<NamedColumns, SparseFeatures>{NamedColumns{{"age", Unchanged{}, "20"}, {"town", Categories{{"a", "b"}}, "a"}}}));
+  EXPECT_EQ(
+      features.inputs,
+      (std::variant<NamedColumns, SparseFeatures>{NamedColumns{{"age", Unchanged{}, "20"}, {"town", Categories{{"a", "b"}, true}, "a"}}}));
   EXPECT_EQ(feature_map_from_json(to_json(features)), features);
   // The map alone says it to another reader, as a model does.
   const Dataset data = read_csv(path, features, std::nullopt);
-  EXPECT_EQ(row(data, 0), (std::vector<double>{20, 0, 1}));
-  EXPECT_EQ(row(data, 1), (std::vector<double>{10, 1, 0}));
+  EXPECT_EQ(row(data, 0), (std::vector<double>{20, 1}));
+  EXPECT_EQ(row(data, 1), (std::vector<double>{10, -1}));
   CsvRecords records{std::move(reader), features, label};
   std::vector<double> values;
   double value = 0;
@@ -244,14 +245,15 @@ TEST(ReadCsv, MakesFeaturesAndLabels) {
       .drop = {"id"}, .bounds = {{"age", {0, 120}}}, .categories = {{"town", {"a", "b"}}}, .intercept = true, .unit_norm = false};
   const auto [data, features] = read_csv(path, parse_label_rule("visits>0"), options);
   ASSERT_EQ(data.size(), 2U);
-  EXPECT_EQ(row(data, 0), (std::vector<double>{-0.5, 0, 1, 0, 1}));
-  EXPECT_EQ(row(data, 1), (std::vector<double>{1, 0, 0, std::asinh(-1e6), 1}));
+  EXPECT_EQ(row(data, 0), (std::vector<double>{-0.5, 1, 0, 1}));
+  EXPECT_EQ(row(data, 1), (std::vector<double>{1, 0, std::asinh(-1e6), 1})) << "d is not listed";
   EXPECT_EQ(data.label(0), 1);
   EXPECT_EQ(data.label(1), -1);
-  EXPECT_EQ(features,
-            (FeatureMap{.inputs = NamedColumns{{"age", Bounds{0, 120}}, {"town", Categories{{"a", "b"}}}, {"income", SignedLogarithm{}}},
-                        .intercept = true,
-                        .unit_norm = false}));
+  EXPECT_EQ(
+      features,
+      (FeatureMap{.inputs = NamedColumns{{"age", Bounds{0, 120}}, {"town", Categories{{"a", "b"}, true}}, {"income", SignedLogarithm{}}},
+                  .intercept = true,
+                  .unit_norm = false}));
 }
 
 TEST(ReadCsv, TheDefaultGivesRowsOfUnitNorm) {

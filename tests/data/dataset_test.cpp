@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -283,6 +285,21 @@ TEST(Split, SeesTheRecordNotItsStorage) {
 }
 
 // What batches of fixed size and their rates are made of, before any record is read.
+// By arithmetic, since a table that is read as it comes may have more records than fit into memory.
+TEST(Split, CountsWhatItTrainsOnWithoutRecords) {
+  for (const double fraction : {0.0, 0.01, 0.2, 0.25, 1.0 / 3, 0.7, 0.999}) {
+    for (const std::uint64_t seed : {0U, 7U}) {
+      const SplitOptions options{.held_out_fraction = fraction, .seed = seed};
+      for (std::size_t size = 0; size < 130; ++size) {
+        EXPECT_EQ(training_records(size, options), split(numbered(0, size), options).training.size()) << fraction << " of " << size;
+      }
+    }
+  }
+  constexpr std::size_t many = std::size_t{1} << 40U;
+  EXPECT_NEAR(static_cast<double>(training_records(many, {.held_out_fraction = 0.2})), 0.8 * static_cast<double>(many), 2);
+  EXPECT_LE(training_records(std::size_t{1} << 62U, {.held_out_fraction = 0.999}), std::size_t{1} << 62U);
+}
+
 TEST(Split, TrainsOnAPublicNumberOfRecordsWhereTheirNumberIsPublic) {
   for (const std::size_t size : {0U, 1U, 7U, 60U, 301U}) {
     for (const double fraction : {0.0, 0.2, 0.37, 0.9}) {

@@ -41,6 +41,18 @@ TEST(FeatureMap, SurvivesJson) {
   EXPECT_EQ(feature_map_from_json(to_json(sparse)), sparse);
 }
 
+TEST(FeatureMap, AContrastOfTwoCategoriesIsOneFeature) {
+  const FeatureMap contrast{.inputs = NamedColumns{{"town", Categories{{"a", "b"}, true}}}, .intercept = false, .unit_norm = false};
+  const FeatureMap each{.inputs = NamedColumns{{"town", Categories{{"a", "b"}}}}, .intercept = false, .unit_norm = false};
+  EXPECT_EQ(contrast.features(), 1U);
+  EXPECT_EQ(each.features(), 2U) << "as older models have it";
+  EXPECT_EQ(feature_names(contrast).front().category, "b against a");
+  EXPECT_EQ(to_json(contrast)["columns"][0]["map"], nlohmann::json::parse(R"({"categories": ["a", "b"], "to": [-1, 1]})"));
+  EXPECT_EQ(feature_map_from_json(to_json(contrast)), contrast);
+  EXPECT_EQ(feature_map_from_json(to_json(each)), each);
+  EXPECT_EQ(contrast.common_scale(), 1);
+}
+
 // Bounds that say nothing of where they go are those of models that are older than the other meaning.
 TEST(FeatureMap, ACommonScaleKeepsRowsOfBoundedColumnsWithinNormOne) {
   FeatureMap map = example();
@@ -253,6 +265,7 @@ TEST(FeatureMap, RefusesWhatIsNoMap) {
   EXPECT_TRUE(refused({{"a", BoundsToUnitInterval{2, 1}}}, "'a' are 2 and 1"));
   EXPECT_TRUE(refused({{"a", Categories{{}}}}, "empty list"));
   EXPECT_TRUE(refused({{"a", Categories{{"x", "x"}}}}, "twice"));
+  EXPECT_TRUE(refused({{"a", Categories{{"x", "y", "z"}, true}}}, "'a' has 3 categories in one feature, must have two"));
   EXPECT_TRUE(refuses([] { FeatureMap{.inputs = SparseFeatures{0}}.validate(); }, ErrorCode::invalid_argument, {"count of features is 0"}));
 }
 
@@ -281,6 +294,8 @@ TEST(FeatureMap, RefusesOtherJson) {
   }
   EXPECT_TRUE(refused(R"({"columns": [{"name": "a", "map": {"to": [-1, 1]}}], "intercept": true, "unit_norm": true})"));
   EXPECT_TRUE(refused(R"({"columns": [{"name": "a", "map": {"categories": [1]}}], "intercept": true, "unit_norm": true})"));
+  EXPECT_TRUE(
+      refused(R"({"columns": [{"name": "a", "map": {"categories": ["x", "y"], "to": [0, 1]}}], "intercept": true, "unit_norm": true})"));
 }
 
 TEST(ScaleToUnitNorm, HoldsForEveryMagnitude) {

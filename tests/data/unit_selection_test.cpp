@@ -370,5 +370,52 @@ TEST_F(UnitSelection, FindsTheBucketsOfAllOwners) {
   EXPECT_TRUE(kept_of({}, rule, {.finds_buckets = true}).buckets.none());
 }
 
+TEST(Combinations, HaveIdentifiersOfTheirOwn) {
+  // All pairs and triples of short texts of what `combine` writes, and of what lies near.
+  std::vector<std::string> texts{""};
+  for (std::size_t k = 0; texts[k].size() < 3; ++k) {
+    for (const char c : {'1', ':', ','}) texts.push_back(texts[k] + c);
+  }
+  std::map<std::string, std::vector<std::string>> known;
+  std::string identifier{"from before"};
+  const auto require = [&](const std::vector<std::string>& tuple) {
+    const std::vector<std::string_view> views{tuple.begin(), tuple.end()};
+    combine(views, identifier);
+    const bool is_missing = std::find(tuple.begin(), tuple.end(), "") != tuple.end();
+    EXPECT_EQ(identifier.empty(), is_missing);
+    EXPECT_EQ(first_of_combination(identifier), is_missing ? "" : tuple.front());
+    if (is_missing) return;
+    EXPECT_EQ(known.try_emplace(identifier, tuple).first->second, tuple) << identifier;
+  };
+  for (const auto& a : texts) {
+    for (const auto& b : texts) require({a, b});
+  }
+  for (std::size_t a = 0; a < 13; ++a) {
+    for (std::size_t b = 0; b < 13; ++b) {
+      for (std::size_t c = 0; c < 13; ++c) require({texts[a], texts[b], texts[c]});
+    }
+  }
+  EXPECT_GT(known.size(), 3000U);
+}
+
+TEST_F(UnitSelection, OfCombinationsCountsThemApart) {
+  const auto path = write("combined.csv", "user,day,x\nu,12,1\nu1,2,2\n\"u,1\",2,3\nu,\"1,2\",4\nu,12,5\nu,,6\n,12,7\nu,12,1\n\n");
+  const UnitRule rule{.column = "user", .most = Count{1}, .empty = EmptyUnit::one, .beside = {"day"}};
+  const auto one = select_rows(path, rule, {}, a_key, {.lists_units = true, .finds_buckets = true});
+  EXPECT_EQ(one.units, 5U) << "four, and that of rows without one";
+  EXPECT_EQ(one.kept, 5U);
+  EXPECT_EQ(std::set<std::uint64_t>(one.words.begin(), one.words.end()).size(), 5U);
+  const auto three = select_rows(path, {.column = "user", .most = Count{9}, .empty = EmptyUnit::each, .beside = {"day"}}, {}, a_key);
+  EXPECT_EQ(three.units, 7U);
+  EXPECT_EQ(three.kept, 9U);
+  // A bucket for each first text, and for none.
+  OwnerBuckets buckets;
+  const OwnerBucketFinder bucket_of;
+  for (const auto* const name : {"u", "u1", "u,1", ""}) buckets.set(bucket_of(name));
+  EXPECT_EQ(one.buckets, buckets);
+  EXPECT_TRUE(refuses([&] { static_cast<void>(select_rows(path, rule, {.form = RecordForm::is_public}, a_key)); }, ErrorCode::bad_data,
+                      {"column 'day': the cell is empty, must name a unit"}));
+}
+
 }  // namespace
 }  // namespace surety::data::unit_selection_test

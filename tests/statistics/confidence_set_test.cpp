@@ -90,7 +90,7 @@ TEST(NoiseTest, IsRightForAllScales) {
           const double middle = (low + high) / 2;
           (exceedance(law, scales, middle) <= exceeded ? high : low) = middle;
         }
-        // 2^-20 of a scale, in the last digits of which equal scales are told apart, is all that a yes needs more.
+        // Equal scales are moved apart by 2^-20 of a scale, so t may have to be larger by as much.
         EXPECT_TRUE(test.excludes(scales, high * (1 + 0x1p-18))) << a << " " << b;
         const double t = high * (1 + (uniform(bits) - 0.5) * std::exp(-34 * uniform(bits)));
         if (!test.excludes(scales, t)) continue;

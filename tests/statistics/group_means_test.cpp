@@ -169,5 +169,51 @@ TEST(GroupMeans, CostTheirNoiseAndTheChanceOfAGroup) {
               }).says(ErrorCode::unsupported, "delta > 0"));
 }
 
+// Given that a group is shown, of counts from half of the threshold on. Planted: an interval about the noise alone, which misses too often near the threshold.
+TEST(GroupMeans, HaveIntervalsThatHoldThemGivenThatTheyAreShown) {
+  constexpr double confidence = 0.95;
+  double least_plain = 1;
+  for (const auto& event :
+       {surety::laplace(NoiseScale{1}, Adjacency::add_or_remove_one), gaussian(NoiseMultiplier{2}, Adjacency::add_or_remove_one)}) {
+    const auto statistic = means_of(Adjacency::add_or_remove_one, 1, 1, "t", 0.01);
+    const GroupMeans none{statistic};
+    const auto noise = none.noise_for(event);
+    const auto threshold = none.threshold(noise);
+    const auto plain = reach_of(none.frame(), noise, confidence);
+    const double units_of_threshold = none.units(static_cast<double>(threshold));
+    for (const double share : {0.5, 1.0, 3.0}) {
+      const auto units = static_cast<int>(std::max(1.0, std::round(share * units_of_threshold)));
+      for (const double number : {5.5, 1.0}) {
+        GroupMeans means{statistic};
+        for (int unit = 0; unit < units; ++unit) means.add(nullptr, "p", number);
+        GroupMeanIntervals intervals{means, noise, threshold, confidence};
+        ReplayBits bits{9};
+        int shown = 0;
+        int held = 0;
+        int held_by_plain = 0;
+        int counts_held = 0;
+        for (int run = 0; run < 100000 && shown < 250; ++run) {
+          for (const auto& group : draw_groups(means, noise, threshold, bits)) {
+            ++shown;
+            const auto [mean, count] = intervals.of(group);
+            held += mean.lower <= number + 1e-5 && number - 1e-5 <= mean.upper ? 1 : 0;
+            counts_held += count.lower <= units && units <= count.upper ? 1 : 0;
+            const auto alone = estimates_of(means.frame(), {group.sum, group.count}, plain, 0).front();
+            held_by_plain += alone.lower <= number + 1e-5 && number - 1e-5 <= alone.upper ? 1 : 0;
+            EXPECT_LE(mean.lower, mean.value);
+            EXPECT_GE(mean.upper, mean.value);
+          }
+        }
+        ASSERT_GE(shown, 100) << share;
+        const double error = std::sqrt(0.05 * 0.95 / shown);
+        EXPECT_GE(held, shown * (0.95 - 3 * error)) << share << " " << number << " of " << shown;
+        EXPECT_GE(counts_held, shown * (0.95 - 3 * error)) << share << " " << number;
+        least_plain = std::min(least_plain, static_cast<double>(held_by_plain) / shown);
+      }
+    }
+  }
+  EXPECT_LT(least_plain, 0.9);
+}
+
 }  // namespace
 }  // namespace surety::statistics::group_means_test

@@ -30,8 +30,8 @@ constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::repla
 /// Every kind of statistic, with and without a condition, under each adjacency, as far as it is allowed.
 std::vector<Statistic> statistics() {
   return every_statistic(condition, {Bounds{0, 100}, Bounds{-1.3, 0.7}, Bounds{10, 10.1}, Bounds{-7e200, -1e-3}},
-                         {HistogramOf{"x", Bins{{0, 1}, 2}}, HistogramOf{"x", Bins{{-3, 11}, 7}}, HistogramOf{"x", Categories{{"red"}}},
-                          HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
+                         {HistogramOf{"x", Bins{{0, 1}, 2}}, HistogramOf{"x", Bins{{-3, 11}, 7}}, HistogramOf{"x", Edges{{-1, 0, 0.5, 9}}},
+                          HistogramOf{"x", Categories{{"red"}}}, HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
 }
 
 /// Some of them for each of several groups.
@@ -39,7 +39,8 @@ std::vector<Statistic> grouped_statistics() {
   std::vector<Statistic> result;
   for (const auto& statistic : every_statistic(condition, {Bounds{0, 100}, Bounds{-1.3, 0.7}, Bounds{10, 10.1}},
                                                {HistogramOf{"x", Bins{{0, 1}, 2}}, HistogramOf{"x", Categories{{"red"}}}})) {
-    for (const Cells& keys : {Cells{Categories{{"a"}}}, Cells{Categories{{"a", "b", "d"}}}, Cells{Bins{{0, 1}, 2}}}) {
+    for (const Cells& keys :
+         {Cells{Categories{{"a"}}}, Cells{Categories{{"a", "b", "d"}}}, Cells{Bins{{0, 1}, 2}}, Cells{Edges{{0, 0.25, 1}}}}) {
       result.push_back(statistic);
       result.back().by = {"y", keys};
     }

@@ -161,6 +161,32 @@ TEST(KeyIntervals, HoldTheCountsOfKeysThatAreShown) {
   EXPECT_LT(least_of_plain, 0.05);
 }
 
+// Where each unit counts for seven steps.
+TEST(KeyIntervals, HoldTheUnitsOfGroupsThatAreShown) {
+  constexpr std::int64_t one = 7;
+  const KeyCounts counts{Count{1}, Adjacency::add_or_remove_one};
+  for (const auto& noise : {counts.noise_for(laplace_of(9)), counts.noise_for(gaussian_of(12))}) {
+    const auto threshold = key_threshold(noise, Count{1}, Delta{1e-4}) + one - 1;
+    KeyIntervals intervals{noise, threshold, 0.9, one};
+    const auto at_least = [&](double steps) { return steps > 0 ? reaches(noise, steps) : 1 - reaches(noise, 1 - steps); };
+    for (std::int64_t units = 1; units * one < 3 * threshold; ++units) {
+      const auto steps = static_cast<double>(units * one);
+      const double passed = at_least(static_cast<double>(threshold) + 1 - steps);
+      double held = 0;
+      for (std::int64_t shown = threshold + 1; shown < 8 * threshold; ++shown) {
+        const auto v = static_cast<double>(shown);
+        const auto [lower, upper] = intervals.of(v);
+        EXPECT_EQ(lower, std::floor(lower));
+        EXPECT_EQ(upper, std::floor(upper));
+        if (lower <= static_cast<double>(units) && static_cast<double>(units) <= upper) {
+          held += (at_least(v - steps) - at_least(v + 1 - steps)) / passed;
+        }
+      }
+      EXPECT_GE(held, 0.9 - 1e-9) << units << " of " << threshold;
+    }
+  }
+}
+
 // The law does not depend on a count below the threshold where the noise is Laplace, so one number is enough to rule all of them out or none.
 TEST(KeyIntervals, BeginAtOneNearTheThresholdOfLaplaceNoise) {
   const KeyCounts counts{Count{1}, Adjacency::add_or_remove_one};

@@ -30,6 +30,14 @@ TEST(Statistic, RefusesWhatHasNoMeaning) {
   }
   EXPECT_TRUE(refused(HistogramOf{"x", Bins{{0, 1}, 1}}, {"bins is 1", "from 2"}));
   EXPECT_TRUE(refused(HistogramOf{"x", Bins{{1, 1 + 0x1p-50}, 1000}}, {"1000 bins", "fewer"}));
+  EXPECT_TRUE(refused(HistogramOf{"x", Edges{{0, 1}}}, {"edges is 2", "from 3"}));
+  EXPECT_TRUE(refused(HistogramOf{"x", Edges{std::vector<double>(most_cells + 2, 0)}}, {"edges is 1048578"}));
+  for (const std::vector<double>& numbers : {std::vector<double>{0, 2, 1}, {0, 1, 1}, {-0.0, 0.0, 1}}) {
+    EXPECT_TRUE(refused(HistogramOf{"x", Edges{numbers}}, {"must be greater"}));
+  }
+  for (const double wrong : {nan, infinity, -infinity, 1e300}) {
+    EXPECT_TRUE(refused(HistogramOf{"x", Edges{{0, wrong, 1}}}, {"an edge is", "2^900"}));
+  }
   EXPECT_TRUE(refused(HistogramOf{"x", Categories{}}, {"empty"}));
   EXPECT_TRUE(refused(HistogramOf{"x", Categories{{"a", ""}}}, {"empty"}));
   EXPECT_TRUE(refused(HistogramOf{"x", Categories{{"a", "b", "a"}}}, {"twice"}));
