@@ -220,20 +220,20 @@ Event plan(const LastIterateDescent& descent, ConvexObjectiveRef objective) {
   return last_iterate_of_batches(std::get<GrowingBatches>(descent.batches).sizes, step);
 }
 
-void require_last_iterate(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& descent) {
-  if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "descent needs labels, the data set has none"};
-  if (data.empty()) throw Error{ErrorCode::invalid_argument, "the data set has no record, must have at least one"};
+void require_last_iterate(std::size_t records, std::size_t features, ConvexObjectiveRef objective, const LastIterateDescent& descent) {
+  if (records == 0) throw Error{ErrorCode::invalid_argument, "the data set has no record, must have at least one"};
   // Errors and noise grow with the batch.
-  const auto kinds = batches_of(descent, data.size());
+  const auto kinds = batches_of(descent, records);
   const auto& largest = *std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
-  static_cast<void>(Step{descent, objective, data.features(), largest.size, largest.factor});
+  static_cast<void>(Step{descent, objective, features, largest.size, largest.factor});
 }
 
 std::vector<double> NoisyLastIterateReleaser::release(const Dataset& data, ConvexObjectiveRef objective,
                                                       const LastIterateDescent& descent) {
+  if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "descent needs labels, the data set has none"};
   const StandardFloatingPoint environment;
   const Event event = plan(descent, objective);
-  require_last_iterate(data, objective, descent);
+  require_last_iterate(data.size(), data.features(), objective, descent);
   Descent inside{data, objective, descent};
   reservation_.spend(event);
   return inside.run(bits_);

@@ -62,10 +62,10 @@ struct LastIterateDescent {
 /// What a run releases. \throws as `step_constant`; Error{invalid_argument} under add-or-remove-one. \source docs/proofs/last-iterate.md#closed-forms
 [[nodiscard]] Event plan(const LastIterateDescent& descent, ConvexObjectiveRef objective);
 
-/// Refuses what a release refuses for the numbers of records and features. Reads no record.
-/// \throws Error{invalid_argument} when the data have no labels, no record or another number of records than the batches are for, and where the rounding
-///         errors of a step may exceed what the noise covers: too many records, or too large a ball.
-void require_last_iterate(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& descent);
+/// Refuses what a release refuses for these numbers of records and features, which are public.
+/// \throws Error{invalid_argument} for no record or another number of records than the batches are for, and where the rounding errors of a step may exceed what
+///         the noise covers: too many records, or too large a ball. With rows of norm 1, clip 1, step size 1 and radius 100, ten million records of 1,000 features are covered.
+void require_last_iterate(std::size_t records, std::size_t features, ConvexObjectiveRef objective, const LastIterateDescent& descent);
 
 class LastIterateReleaser {
  public:
@@ -84,8 +84,10 @@ class NoisyLastIterateReleaser final : public LastIterateReleaser {
   /// Both must outlive the releaser.
   NoisyLastIterateReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
 
-  /// \throws as `plan` and `require_last_iterate`, before anything is spent; Error{budget_exceeded} when the reservation does not hold the event.
-  /// \complexity O(stored values) for each use of a record and O(features) for each step; a copy of the rows where one is longer than R.
+  /// \pre the rows are in memory.
+  /// \throws as `plan` and `require_last_iterate`, and Error{invalid_argument} when the data have no labels, before anything is spent; Error{budget_exceeded}
+  ///         when the reservation does not hold the event.
+  /// \complexity O(stored values) for each use of a record and O(features) for each step; memory for a copy of the rows.
   [[nodiscard]] std::vector<double> release(const Dataset& data, ConvexObjectiveRef objective, const LastIterateDescent& descent) override;
 
  private:

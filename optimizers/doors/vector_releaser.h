@@ -1,4 +1,4 @@
-// The door for one vector: a `Releaser` whose noise is Gaussian, or of density exp(-||x||_2 / b).
+// A `Releaser` whose noise is Gaussian, or of density exp(-||x||_2 / b).
 #pragma once
 
 #include <vector>
@@ -19,7 +19,9 @@ class NoisyVectorReleaser final : public Releaser {
   NoisyVectorReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits)
       : reservation_{reservation}, bits_{bits}, gaussian_{reservation, bits} {}
 
-  /// \throws Error{unsupported} for an event that is neither Gaussian nor l2 K-norm noise of the query's dimension; Error{budget_exceeded}
+  /// Noise of density exp(-||x||_2 / (b sensitivity)), rounded exactly to the query's grid, for k_norm(l2, dimension of the query, b), for laplace(b) of one number,
+  /// and with b = 1 / epsilon, rounded up, for pure(epsilon); of a Gaussian event as `NoisyReleaser`.
+  /// \throws Error{unsupported} for every other event; Error{budget_exceeded}
   ///         when the reservation does not hold it; Error{invalid_argument} when the noise does not fit the grid.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override;
 

@@ -7,13 +7,22 @@
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/doors/pure_noise.h>
 #include <surety/optimizers/empirical_risk/snapped.h>
+#include <surety/optimizers/problem/counts.h>
 
 namespace surety::optimizers {
 
-Event plan(const ConstantLearnerOptions& options) { return gaussian(options.noise_multiplier, options.adjacency); }
-
 namespace {
+
+PureRelease pure_release(const ConstantLearnerOptions& options, std::size_t numbers) {
+  return {.scale = NoiseScale{options.noise_multiplier.value()}, .numbers = numbers};
+}
+
+/// The multiplier of Gaussian noise, or of such noise with the same mean squared length as the pure noise of so many numbers.
+NoiseMultiplier multiplier_of(const ConstantLearnerOptions& options, std::size_t numbers) {
+  return options.is_pure ? pure_release(options, numbers).multiplier() : options.noise_multiplier;
+}
 
 /// n. \throws Error{invalid_argument} as both learners.
 double count_of(const Dataset& data, const ConstantLearnerOptions& options) {
@@ -24,19 +33,19 @@ double count_of(const Dataset& data, const ConstantLearnerOptions& options) {
   return static_cast<double>((options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)}).value());
 }
 
-/// Of counts whose coordinates are not negative and whose norm is at most 1 for each unit: where one gives way to another |a - b|^2 <= |a|^2 + |b|^2 <= 2.
-L2Sensitivity sensitivity_of_counts(Adjacency adjacency) {
-  constexpr double root_of_two = 0x1.6a09e667f3bcdp0;  // rounded up
-  return L2Sensitivity{adjacency == Adjacency::replace_one ? root_of_two : 1.0};
-}
-
 }  // namespace
+
+Event plan(const ConstantLearnerOptions& options) {
+  if (options.is_pure) return pure_release(options, 1).event(options.adjacency);
+  return gaussian(options.noise_multiplier, options.adjacency);
+}
 
 double constant_learner(const Dataset& data, const ConstantLearnerOptions& options, Releaser& releaser) {
   const double count = count_of(data, options);
   const ClippingNorm clip{options.label_bound ? options.label_bound->value() : 0.5};
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
-  mechanisms::RecordSum sum{{.clip = clip, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = 1}};
+  const NoiseMultiplier multiplier = multiplier_of(options, 1);
+  mechanisms::RecordSum sum{{.clip = clip, .grid = mechanisms::grid_for(sensitivity, multiplier), .dimension = 1}};
   for (std::size_t unit = 0; unit < units_in(data, options.unit_ends); ++unit) {
     const RecordRange rows = rows_of_unit(options.unit_ends, unit);
     std::array<double, 1> mean{};
@@ -49,7 +58,7 @@ double constant_learner(const Dataset& data, const ConstantLearnerOptions& optio
   }
   // Uniform in [-clip, clip]: shares less a half, or means.
   const double variance = clip.value() * clip.value() / 3;
-  const double noise = options.noise_multiplier.value() * sensitivity.value() / count;
+  const double noise = multiplier.value() * sensitivity.value() / count;
   const double kept = variance / (variance + noise * noise);
   const double mean = kept * (releaser.release(sum.sum(), sensitivity, plan(options)).front() / count);
   if (options.label_bound) return std::clamp(mean, -options.label_bound->value(), options.label_bound->value());
@@ -62,8 +71,8 @@ std::vector<double> constant_class_shares(const Dataset& data, std::size_t class
                                           Releaser& releaser) {
   const double count = count_of(data, options);
   const L2Sensitivity sensitivity = sensitivity_of_counts(options.adjacency);
-  mechanisms::RecordSum sum{
-      {.clip = ClippingNorm{1}, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = classes}};
+  const NoiseMultiplier multiplier = multiplier_of(options, classes);
+  mechanisms::RecordSum sum{{.clip = ClippingNorm{1}, .grid = mechanisms::grid_for(sensitivity, multiplier), .dimension = classes}};
   std::vector<double> mean(classes);
   for (std::size_t unit = 0; unit < units_in(data, options.unit_ends); ++unit) {
     const RecordRange rows = rows_of_unit(options.unit_ends, unit);
@@ -77,7 +86,7 @@ std::vector<double> constant_class_shares(const Dataset& data, std::size_t class
   }
   const auto of_classes = static_cast<double>(classes);
   const double variance = (of_classes - 1) / (of_classes * of_classes * (of_classes + 1));
-  const double noise = options.noise_multiplier.value() * sensitivity.value() / count;
+  const double noise = multiplier.value() * sensitivity.value() / count;
   const double kept = variance / (variance + noise * noise);
   const auto released = releaser.release(sum.sum(), sensitivity, plan(options));
   std::vector<double> shares;

@@ -27,14 +27,15 @@ namespace surety::optimizers {
 
 /// All public.
 struct ConstantLearnerOptions {
-  NoiseMultiplier noise_multiplier;  ///< z
+  NoiseMultiplier noise_multiplier;  ///< z; of pure noise its scale b
   Adjacency adjacency = Adjacency::replace_one;
+  bool is_pure = false;  ///< noise of density exp(-||x||_2 / (b s)) in the place of Gaussian noise (optimizers/doors/pure_noise.h)
   std::optional<LabelBound> label_bound = {};  ///< B; without it labels are classes, -1 or 1
   std::optional<Count> public_count = {};      ///< n; default the number of records or units, which add-or-remove-one keeps private
   UnitEnds unit_ends = {};  ///< where neighbours differ in units of several rows: each adds the mean of what its rows add
 };
 
-/// What a run releases: gaussian(z). \source docs/proofs/shaped-descent.md#constant
+/// What a run releases: gaussian(z), or pure(1/b). \source docs/proofs/shaped-descent.md#constant
 [[nodiscard]] Event plan(const ConstantLearnerOptions& options);
 
 /// The score of every record as above, of a share kept within 1 / n of 0 and 1, or of a mean kept within B.

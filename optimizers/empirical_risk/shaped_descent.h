@@ -25,6 +25,27 @@
 // away from one wrong class and towards its own. By softmax G is that bound, which only records go beyond whose class is thought to be unlikely, beta is
 // 1/2, and what released gradients of all classes have in common is taken away from each.
 //
+// Of squared loss the clip G can be chosen from the data (`ResidualClip`, optimizers/empirical_risk/residual_clip.h). Where the last feature is constant, the mean label
+// and the sizes of the residuals are released first, the descent begins at that mean, to which the ridge r pulls, and the mean residual is released last and corrects
+// the intercept: compose(gaussian(z_A), gaussian(z_s), gaussian(z_h), repeat(T, gaussian(z)), gaussian(z_f)). Elsewhere residuals are counted before the first and after the
+// last accelerated step: compose(gaussian(z_A), repeat(2, gaussian(z_h)), repeat(T, gaussian(z))).
+//
+// Of classes the result can be shrunk by an estimate of its risk from numbers that are released or public (optimizers/empirical_risk/stein_shrinkage.h), for
+// the ridge R among r, 1.5 r, ..., 1.5^9 r, and where some features are curves beside others, for a penalty of their weights:
+//
+//     h_j = beta kappa (e_j - op / 2) / (n m_j),      kappa = .5,
+//
+// v_j is the variance that the T steps make of the noise of gradients on a quadratic of curvature h_j, and that of the records, h_j / (n (h_j + r)^2). So one run has the
+// result of many ridges. h_j is about the mean curvature: that of the loss, less where predictions are far from 1/2, of the second moment without the noise that e_j has.
+// By softmax beta is 1 / K here. With curves (e_j - op / 2) is an estimate for each direction, since a curve is in part a sum of other features, and what
+// a descent without noise would reach in T steps is counted, since it comes less far in such directions.
+//
+// Of two classes the descent can begin at the released share of the class, to which the ridge then pulls: one more gaussian(z_c)
+// (docs/proofs/shaped-descent.md#class-share).
+//
+// A pure run has the same releases with noise of density exp(-||x||_2 / (b s)), for delta = 0; mu is then that of Gaussian noise of the same length
+// (docs/proofs/shaped-descent.md#pure).
+//
 // Constants were fitted on public data (docs/decisions/optimization.md). No guarantee depends on any of them.
 #pragma once
 
@@ -40,6 +61,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/classes.h>
 #include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/unit_rows.h>
 #include <surety/optimizers/problem/units.h>
@@ -66,18 +88,35 @@ struct ShapeExponentRule {
 };
 using ShapeExponent = Quantity<ShapeExponentRule>;
 
+/// Derivatives of squared loss are clipped to a bound that is chosen from released residuals, so that the mean of skewed labels is fitted, not their median.
+struct ResidualClip {
+  LabelBound label_bound;  ///< B
+  /// What the last feature is in every row but those of damaged records; nothing where it is not a constant, as in rows of unit norm. With it the mean label is
+  /// released first and the mean residual last; without it residuals are counted a second time, after the accelerated steps.
+  std::optional<double> intercept = {};
+};
+
 /// All public. The defaults were fixed once, for rows of unit norm, and do not look at the data at hand.
 struct ShapedDescentOptions {
-  NoiseMultiplier noise_multiplier;  ///< z, of gradients
+  NoiseMultiplier noise_multiplier;  ///< z, of gradients; of a pure run the scale b of their noise
   Adjacency adjacency = Adjacency::replace_one;
-  std::optional<Count> steps = {};                         ///< T; default 30, with regularization 15
-  Regularization regularization{0};                        ///< lambda
-  MatrixShare matrix_share{0.1};                           ///< of mu^2
-  ShapeExponent shape{0.5};                                ///< p; 0 for coordinates as they are, which are then rotated alone
-  std::optional<double> clip_share = {};                   ///< k, from 0 to 1; default as above
-  std::optional<double> derivative_bound = {};             ///< G; default the loss's gradient bound at row norm 1
-  double label_unit = 1;                                   ///< B: what derivatives are measured in; of squared loss the bound of its labels
-  std::optional<NoiseFactor> ridge = {};                   ///< c_2; default .03, with regularization 0
+  /// Noise of density exp(-||x||_2 / (b s)) in the place of Gaussian noise (optimizers/doors/pure_noise.h); shares are then of the whole epsilon.
+  bool is_pure = false;
+  std::optional<Count> steps = {};                 ///< T; default 30, with regularization 15, else with a residual clip 12
+  Regularization regularization{0};                ///< lambda
+  MatrixShare matrix_share{0.1};                   ///< of mu^2
+  ShapeExponent shape{0.5};                        ///< p; 0 for coordinates as they are, which are then rotated alone
+  std::optional<double> clip_share = {};           ///< k, from 0 to 1; default as above
+  std::optional<double> derivative_bound = {};     ///< G; default the loss's gradient bound at row norm 1
+  std::optional<ResidualClip> residual_clip = {};  ///< in the place of G, of squared loss; then k is 1 by default
+  /// Of logistic loss with labels -1 and 1: the mean label is released first, and the descent begins at the model that says its share, to which the ridge pulls.
+  /// \pre the last feature is an intercept: greater than 2^-60 but for damaged records
+  bool starts_at_class_share = false;
+  /// Of logistic loss: at the end u goes towards its start, in each direction as far as an estimate of the risk says.
+  bool shrinks = false;
+  std::vector<std::size_t> curves = {};   ///< with it: features whose weights have a penalty of their own, as hat functions beside a number
+  double label_unit = 1;                  ///< B: what derivatives are measured in; of squared loss the bound of its labels
+  std::optional<NoiseFactor> ridge = {};  ///< c_2; default .03, with regularization 0
   std::optional<NoiseFactor> damping = {};                 ///< c_0; default .5, with regularization 0
   ClippingNorm row_norm{1};                                ///< R: rows are clipped to it in the second moment
   std::vector<double> class_weights = {};                  ///< c: K of them for labels 0, ..., K - 1; none for one model
@@ -103,7 +142,8 @@ void require_shapeable(std::size_t features);
 /// T.
 [[nodiscard]] std::uint64_t steps_of(const ShapedDescentOptions& options);
 
-/// What a run releases: compose(gaussian(z_A), repeat(T, gaussian(z))) with z_A = z sqrt((1 - share) / (share T)).
+/// What a run releases: compose(gaussian(z_A), repeat(T, gaussian(z))) with z_A = z sqrt((1 - share) / (share T)); with a residual clip what it releases, too.
+/// A pure run: compose(pure(T share / ((1 - share) b)), repeat(T, pure(1/b))), and likewise. \source docs/proofs/shaped-descent.md#pure
 /// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/shaped-descent.md#charge.
 [[nodiscard]] Event plan(const ShapedDescentOptions& options);
 
@@ -112,7 +152,8 @@ void require_shapeable(std::size_t features);
 /// The guarantee needs nothing of the data: rows longer than R, labels out of range and overflowing scores are clipped or count as zero.
 ///
 /// \pre   labels are as the objective wants them (`encode_labels`).
-/// \throws Error{invalid_argument}, before the first release, for class weights and a unit of labels that are not greater than 0 and finite, when the data
+/// \throws Error{invalid_argument}, before the first release, for a curve that is no feature, for class weights and a unit of labels that are not greater than 0 and finite, for a residual clip with classes, with a derivative bound or with an intercept
+///         that is not greater than 0 and finite, when the data
 ///         have no labels or more than most_shaped_features features, when there is no record and n is not given, or when n is not given under add-or-remove-one; Error{unsupported} when the loss is not smooth; and
 ///         what the releaser throws.
 /// \complexity for n records of d features O(T n d + n d^2 + d^3) time, T n K d for K classes, and O(d^2) memory besides `data`, whose dense rows are

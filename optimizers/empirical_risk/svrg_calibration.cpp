@@ -31,7 +31,7 @@ Enclosure certified_delta(const Event& event, Epsilon epsilon, std::optional<dou
   std::string reason;
   for (const double share : {0x1p-8, 0x1p-5, 0x1p-2}) {
     try {
-      const accounting::PrivacyLoss accountant{.width = share * epsilon.value(), .upper_only = level.has_value(), .level = level};
+      const accounting::Pld accountant{.width = share * epsilon.value(), .upper_only = level.has_value(), .level = level};
       return accounting::delta(accountant, event, epsilon);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::memory) {

@@ -30,7 +30,7 @@ struct SvrgNoise {
 };
 
 /// The noise for a run with `options`, whose own two multipliers do not count. z meets the target by the contour accountant where that
-/// knows the sampler (Poisson under add-or-remove-one and zero-out) and by the privacy-loss accountant otherwise, and a z smaller by a
+/// knows the sampler (Poisson under add-or-remove-one and zero-out) and by the PLD accountant otherwise, and a z smaller by a
 /// relative 2^-13 does not, or was refused.
 /// \param beside what is released beside the run, within the target; it is in the event
 ///

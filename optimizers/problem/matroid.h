@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -186,8 +185,7 @@ class BasePolytope final : public LinearlyMinimizable {
   /// O(size) questions to the matroid. \throws Error{invalid_argument} when the matroid has no element.
   explicit BasePolytope(M matroid) : matroid_{std::move(matroid)} {
     require_positive_dimension(matroid_.size());
-    std::vector<std::size_t> all(matroid_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
+    auto all = elements(matroid_.size());
     const std::vector<double> base = first_base(all);
     if constexpr (Decomposed<M>) {
       components_ = matroid_.components();
@@ -203,15 +201,18 @@ class BasePolytope final : public LinearlyMinimizable {
 
   [[nodiscard]] const M& matroid() const noexcept { return matroid_; }
   [[nodiscard]] std::size_t size() const noexcept { return matroid_.size(); }
-  [[nodiscard]] std::size_t rank() const { return std::accumulate(ranks_.begin(), ranks_.end(), std::size_t{0}); }
+  [[nodiscard]] std::size_t rank() const {
+    std::size_t sum = 0;
+    for (const std::size_t one : ranks_) sum += one;
+    return sum;
+  }
 
   /// The indicator of a base of smallest cost, by the greedy algorithm: of the cheapest elements that keep the set independent, those of
   /// equal cost by index. Exact: costs are compared, never added. O(size log size) and `size` questions to the matroid.
   /// \throws Error{invalid_argument} when there are not `size` costs.
   [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const override {
     require_dimension("a cost vector", costs.size(), size());
-    std::vector<std::size_t> order(costs.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+    auto order = elements(costs.size());
     std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return completed(costs[i]) < completed(costs[j]); });
     return first_base(order);
   }
@@ -244,6 +245,12 @@ class BasePolytope final : public LinearlyMinimizable {
   }
 
  private:
+  /// 0, 1, ..., count - 1.
+  static std::vector<std::size_t> elements(std::size_t count) {
+    std::vector<std::size_t> all(count);
+    for (std::size_t i = 0; i < count; ++i) all[i] = i;
+    return all;
+  }
   /// The indicator of the base that takes each element of `order` in turn if it can.
   [[nodiscard]] std::vector<double> first_base(std::span<const std::size_t> order) const {
     std::vector<double> base(order.size(), 0.0);

@@ -61,8 +61,9 @@ void RecordCollector::add(const RowView& row, double label) {
   }
 }
 
-Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers) {
-  RecordCollector collector{features, stream.is_sparse(), most_numbers};
+Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers,
+                 std::size_t mapped_features) {
+  RecordCollector collector{features, stream.is_sparse(), most_numbers, mapped_features};
   while (stream.next(objective)) collector.add(stream.row(), stream.label());
   return std::move(collector).finish();
 }

@@ -6,6 +6,7 @@
 // alone. Where the user says that the form of the file is public, such a record is Error{bad_data}.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -69,8 +70,9 @@ class RecordStream {
 class RecordCollector {
  public:
   /// \param most_numbers of a dense data set, and rows of a sparse one; where the number of records is private, it must limit nothing.
-  RecordCollector(std::size_t features, bool is_sparse, std::uint64_t most_numbers)
-      : numbers_a_record_{is_sparse ? 1 : features}, most_numbers_{most_numbers}, data_{features, is_sparse} {}
+  /// \param mapped_features how many numbers a row has after a later map, where these are more
+  RecordCollector(std::size_t features, bool is_sparse, std::uint64_t most_numbers, std::size_t mapped_features = 0)
+      : numbers_a_record_{is_sparse ? 1 : std::max(features, mapped_features)}, most_numbers_{most_numbers}, data_{features, is_sparse} {}
 
   /// \throws Error{bad_data} when there are too many numbers.
   void add(const RowView& row, double label);
@@ -84,7 +86,8 @@ class RecordCollector {
 
 /// All that is left of `stream`, with labels as `objective` wants them; a record of zeros has the label 0, and adds nothing to any
 /// gradient. The data set may be empty. \throws Error{bad_data} as `RecordStream::next` and RecordCollector.
-[[nodiscard]] Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers);
+[[nodiscard]] Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers,
+                               std::size_t mapped_features = 0);
 
 /// All records of a file, whose rows stay there.
 struct RecordsInFile {

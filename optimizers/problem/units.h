@@ -38,10 +38,10 @@ struct SmoothnessRule : NonNegative {
 /// A Lipschitz constant of gradients in l2; public.
 using Smoothness = Quantity<SmoothnessRule>;
 
-struct DiameterRule : Positive {
+struct DomainDiameterRule : Positive {
   static constexpr std::string_view name = "diameter";
 };
-/// Of a domain; public.
-using Diameter = Quantity<DiameterRule>;
+/// The l2 diameter of a domain, in the units of its coordinates; public. `surety::Diameter`, of an event, is a multiple of a sensitivity.
+using DomainDiameter = Quantity<DomainDiameterRule>;
 
 }  // namespace surety::optimizers

@@ -57,14 +57,14 @@ struct FixedScale {
 struct FollowingScale {
   GradientBound gradient_bound;  ///< G
   Smoothness smoothness;         ///< H
-  Diameter diameter;             ///< D of the learner's set
+  DomainDiameter diameter;       ///< D of the learner's set
 };
 
 /// C_t = (k + 1) t^(k-1) (G + H min(max_{i<=t} ||w_i - x_{i-1}||, D)): the bound that the paper's noise is printed for.
 struct PrintedScale {
   GradientBound gradient_bound;
   Smoothness smoothness;
-  Diameter diameter;
+  DomainDiameter diameter;
 };
 
 /// xi_t = xi t^(k-1/2) + xi_noise t^(k-1) and nu_t = nu t^(k-1/2): the shape of Theorem 10, where the first terms answer the variance of

@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <surety/base/text/error.h>
+
 namespace surety::optimizers {
 namespace {
 
@@ -19,6 +23,9 @@ bool fit(double root, std::uint64_t steps, double records) {
 }  // namespace
 
 BatchSizes snowball_batches(Count records, Count steps) {
+  if (steps.value() > most_snowball_steps) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("steps are {}, must be at most {}", steps.value(), most_snowball_steps)};
+  }
   const auto n = static_cast<double>(records.value());
   double enough = 1;  // all batches are of one record
   double too_many = n + 1;
@@ -31,6 +38,11 @@ BatchSizes snowball_batches(Count records, Count steps) {
     const double size = batch(enough, left);
     if (sizes.empty() || sizes.back().second != size) sizes.push_back({0, size});
     ++sizes.back().first;
+  }
+  if (constexpr std::size_t most = 10'000; sizes.size() > most) {  // of BatchSizes
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("{} steps on {} records take {} different batch sizes, must be at most {}: use fewer steps", steps.value(),
+                            records.value(), sizes.size(), most)};
   }
   return BatchSizes{std::move(sizes)};
 }

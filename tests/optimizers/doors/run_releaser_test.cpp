@@ -10,6 +10,7 @@
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/doors/run.h>
 
+#include <support/counting_bits.h>
 #include <support/refusal.h>
 
 namespace surety::optimizers::run_releaser_test {
@@ -60,27 +61,8 @@ TEST(RunReleaser, AddsDifferentMultipliers) {
   EXPECT_FALSE(rest(4));  // not forgotten when it comes again
 }
 
-/// Bits that count how often they are asked.
-struct CountingBits {
-  int fills = 0;
-  void fill(std::span<std::byte> bytes) {
-    ++fills;
-    std::fill(bytes.begin(), bytes.end(), std::byte{0x55});
-  }
-};
-
-}  // namespace
-}  // namespace surety::optimizers::run_releaser_test
-
-template <>
-inline constexpr bool surety::is_cryptographic<surety::optimizers::run_releaser_test::CountingBits> =
-    true;  // for this test, which looks at no noise
-
-namespace surety::optimizers::run_releaser_test {
-namespace {
-
 TEST(RunReleaser, DrawsNoBitForWhatItRefuses) {
-  CountingBits bits;
+  testing::CountingBits bits;
   RunReleaser releaser{run, adjacency, bits};
   const auto refused = [&](const Event& event, ErrorCode code) {
     return refuses([&] { static_cast<void>(releaser.release(zeros(3), sensitivity, event)); }, code, {});

@@ -10,6 +10,7 @@
 
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include <support/counting_bits.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -45,29 +46,10 @@ TEST(NoisyReleaser, SpendsThenDrawsNoiseOfTheAskedScale) {
   EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, leaf)); }, ErrorCode::budget_exceeded, {}));
 }
 
-/// Bits that count how often they are asked.
-struct CountingBits {
-  int fills = 0;
-  void fill(std::span<std::byte> bytes) {
-    ++fills;
-    std::fill(bytes.begin(), bytes.end(), std::byte{0x55});
-  }
-};
-
-}  // namespace
-}  // namespace surety::optimizers::run_test
-
-template <>
-inline constexpr bool surety::is_cryptographic<surety::optimizers::run_test::CountingBits> =
-    true;  // for this test, which looks at no noise
-
-namespace surety::optimizers::run_test {
-namespace {
-
 TEST(NoisyReleaser, DrawsNoBitBeforeTheEventIsSpent) {
   const TemporaryFolder folder;
   auto reservation = reserve(folder, leaf);
-  CountingBits bits;
+  testing::CountingBits bits;
   NoisyReleaser releaser{reservation, bits};
   const auto refused = [&](const Event& event, ErrorCode code) {
     return refuses([&] { static_cast<void>(releaser.release(zeros(3), sensitivity, event)); }, code, {});

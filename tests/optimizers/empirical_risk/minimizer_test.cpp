@@ -189,38 +189,6 @@ TEST(Minimizer, SparseRowsAndThreadsChangeNothing) {
   EXPECT_EQ(minimize(dense, LogisticLoss{}, 1.0 / 3, {}, shape), minimize(sparse, LogisticLoss{}, 1.0 / 3, {}, shape, {.threads = 2}));
 }
 
-TEST(ClippedRows, HaveExactNormsAtMostTheRadius) {
-  std::mt19937_64 random{5};
-  for (const double radius : {1.0, 0.3, 1e-24, 1e-100, 1e30}) {
-    std::vector<DrawnRecord> records;
-    for (int i = 0; i < 500; ++i) {
-      records.push_back(drawn_record(7, random));
-      if (i % 3 == 0 && radius < 1) {
-        for (auto& value : records.back().row) value *= radius;
-      }
-    }
-    const Dataset data = assemble(records);
-    const Dataset clipped = with_clipped_rows(data, Radius{radius});
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      const long double norm = exact_norm(clipped.row(i).values);
-      ASSERT_LE(norm, radius);
-      if (data.row(i).norm < 0.99 * radius) {
-        ASSERT_TRUE(std::ranges::equal(clipped.row(i).values, data.row(i).values));
-      } else if (std::isfinite(data.row(i).norm)) {
-        ASSERT_GT(norm, radius * (0.99 - 1e-12));
-      }
-    }
-  }
-  // Whose norm is beyond the range of double; a sparse row without entries.
-  EXPECT_EQ(with_clipped_rows(Dataset::dense(2, {1.7e308, 1.7e308}, {1}), Radius{1}).row(0).norm, 0);
-  const Dataset sparse = with_clipped_rows(Dataset::sparse(3, {0, 2}, {0, 2}, {3, 4}, {1, -1}), Radius{1});
-  EXPECT_EQ(sparse.row(0).values.size(), 0U);
-  EXPECT_NEAR(sparse.row(1).values[1], 0.8, 1e-14);
-  EXPECT_EQ(sparse.label(1), -1);
-  EXPECT_TRUE(refuses([] { static_cast<void>(with_clipped_rows(Dataset::dense(1, {1}, {1}), Radius{1e-300})); },
-                      ErrorCode::invalid_argument, {"row norm is 1e-300"}));
-}
-
 TEST(Minimizer, RefusesWhatRoundingErrorsWouldSpoil) {
   const auto distance = [](double lambda) {
     return minimum_distance(minimum_shape(LogisticLoss{}, 1, ClippingNorm{1}, Radius{1}, Regularization{lambda}, 0, 10));

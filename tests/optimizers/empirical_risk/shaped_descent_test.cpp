@@ -16,6 +16,7 @@
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/features/record_file.h>
+#include <surety/optimizers/doors/vector_releaser.h>
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
@@ -306,6 +307,114 @@ TEST(ShapedDescent, PlansAndSpendsWhatItAsksFor) {
   EXPECT_NEAR(epsilon(plan(options)), epsilon(one), 1e-8);
 }
 
+/// Rows of unit norm, whose last feature is the intercept, with labels of log-odds `slope` times the first feature.
+Dataset rows_of_slope(double slope, std::size_t records, std::size_t features, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal;
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < records; ++i) {
+    std::vector<double> row(features);
+    for (double& value : row) value = normal(random);
+    row.back() = 1;
+    const double norm = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+    labels.push_back(std::uniform_real_distribution<double>{}(random) < 1 / (1 + std::exp(-slope * row[0])) ? 1 : -1);
+    for (const double value : row) values.push_back(value / norm);
+  }
+  return Dataset::dense(features, values, labels);
+}
+
+struct Losses {
+  double plain = 0;
+  double shrunk = 0;
+  double ratio = 0;  ///< of the norms of weights
+};
+/// Mean losses on other records, of one set of releases.
+Losses losses_of_slope(double slope, double noise) {
+  constexpr std::size_t features = 20;
+  constexpr int seeds = 10;
+  const Dataset others = rows_of_slope(slope, 4000, features, 99);
+  Losses found;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    std::vector<double> weights[2];
+    for (const bool shrinks : {false, true}) {
+      const TemporaryFolder folder;
+      ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{noise}, .adjacency = Adjacency::zero_out, .steps = Count{10}};
+      options.shrinks = shrinks;
+      auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
+      auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
+      mechanisms::ReplayBits bits{seed};
+      NoisyReleaser releaser{reservation, bits};
+      weights[shrinks ? 1 : 0] = shaped_descent(rows_of_slope(slope, 2000, features, seed), LogisticLoss{}, options, releaser).weights;
+    }
+    const auto loss_of = [&](const std::vector<double>& of) {
+      double sum = 0;
+      for (std::size_t i = 0; i < others.size(); ++i) {
+        const auto row = others.row(i).values;
+        sum += LogisticLoss{}.value(std::inner_product(row.begin(), row.end(), of.begin(), 0.0), others.label(i));
+      }
+      return sum / static_cast<double>(others.size());
+    };
+    const auto norm_of = [](const std::vector<double>& of) { return std::sqrt(std::inner_product(of.begin(), of.end(), of.begin(), 0.0)); };
+    found.plain += loss_of(weights[0]) / seeds;
+    found.shrunk += loss_of(weights[1]) / seeds;
+    found.ratio += norm_of(weights[1]) / norm_of(weights[0]) / seeds;
+  }
+  return found;
+}
+
+TEST(ShrunkWeights, AreSmallWhereThereIsNoSignalAndStayWhereItIsStrong) {
+  const Losses nothing = losses_of_slope(0, 60);
+  EXPECT_LT(nothing.ratio, 0.6);
+  EXPECT_LT(nothing.shrunk - std::log(2.0), 0.5 * (nothing.plain - std::log(2.0)));
+  const Losses weak = losses_of_slope(0.5, 60);
+  EXPECT_LT(weak.shrunk, weak.plain);
+  const Losses strong = losses_of_slope(4, 6);
+  EXPECT_GT(strong.ratio, 0.9);
+  EXPECT_LT(strong.shrunk, strong.plain + 0.003);
+}
+
+TEST(ShapedDescent, PureRunsMoveNothingButTheirQueries) {
+  const auto make = [](Adjacency adjacency) {
+    return [=](const Dataset& data, auto& releaser) {
+      auto options = few_steps(adjacency);
+      options.is_pure = true;
+      return shaped_descent(data, LogisticLoss{}, options, releaser).weights;
+    };
+  };
+  expect_nothing_but_queries_moved(check(make, optimized ? 3000 : 500, 9), "largest_ratio");
+}
+
+TEST(ShapedDescent, APureRunPlansAndSpendsWhatItRequests) {
+  const auto expect_spent = [](ShapedDescentOptions options, const Dataset& data, ObjectiveRef objective, double epsilon) {
+    options.is_pure = true;
+    const TemporaryFolder folder;
+    auto ledger = accounting::Ledger::create(folder / "run.db", options.adjacency);
+    auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
+    mechanisms::ReplayBits bits{5};
+    NoisyVectorReleaser releaser{reservation, bits};
+    static_cast<void>(shaped_descent(data, objective, options, releaser));
+    EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
+    EXPECT_NEAR(accounting::best_epsilon(plan(options), Delta{0}).value.upper, epsilon, 1e-9 * epsilon);
+  };
+  // Four gradients of scale 3 with .9 of epsilon, or .9 of what other releases leave.
+  const auto options = few_steps(Adjacency::zero_out);
+  expect_spent(options, logistic_problem(11, 3, 1), LogisticLoss{}, 4 / (3 * 0.9));
+  auto of_share = options;
+  of_share.starts_at_class_share = true;
+  expect_spent(of_share, logistic_problem(11, 3, 1), LogisticLoss{}, 4 / (3 * 0.9 * 0.97));
+  auto of_classes = options;
+  of_classes.class_weights = {1, 1, 1};
+  of_classes.classes_by = ClassesBy::softmax;
+  expect_spent(of_classes, Dataset::dense(1, {1, 0.5, 0.2}, {0, 1, 2}), LogisticLoss{}, 4 / (3 * 0.9));
+  const SquaredLoss squared{LabelBound{1}, Radius{1}};
+  auto of_residuals = options;
+  of_residuals.residual_clip = ResidualClip{.label_bound = LabelBound{1}};
+  expect_spent(of_residuals, logistic_problem(11, 3, 1), squared, 4 / (3 * 0.9 * 0.93));
+  of_residuals.residual_clip->intercept = 1;
+  expect_spent(of_residuals, logistic_problem(11, 3, 1), squared, 4 / (3 * 0.9 * 0.865));
+}
+
 // Without noise it finds the optimum, whatever the scales of the features are, on any number of threads.
 TEST(ShapedDescent, FindsTheOptimumWithoutNoise) {
   const Dataset data = logistic_problem(500, 4, 7);
@@ -506,6 +615,116 @@ TEST(ShapedDescent, RowsMayLieAnywhere) {
   EXPECT_EQ(run(Dataset::in_file(file, [](std::size_t, double label) { return std::optional{label}; }), 2), wanted);
 }
 
+TEST(ShrunkWeights, AreOfNoResidualsAndOfCurvesThatAreFeatures) {
+  auto options = few_steps(Adjacency::zero_out);
+  options.shrinks = true;
+  testing::ExactReleaser exact;
+  const auto run = [&](const ShapedDescentOptions& of) {
+    static_cast<void>(shaped_descent(Dataset::dense(1, {1}, {1}), LogisticLoss{}, of, exact));
+  };
+  EXPECT_NO_THROW(run(options));
+  auto curves = options;
+  curves.curves = {1};
+  EXPECT_THROW(run(curves), Error);
+  options.residual_clip = ResidualClip{.label_bound = LabelBound{1}};
+  EXPECT_THROW(run(options), Error);
+}
+
+/// Rows of unit norm: a number, eight hat functions of it, and an intercept, for each of three columns; three classes of scores that are linear in the first number, or
+/// jump at its middle.
+Dataset rows_with_curves(bool jumps, std::size_t records, std::uint64_t seed) {
+  constexpr std::size_t columns = 3;
+  constexpr std::size_t knots = 8;
+  std::mt19937_64 random{seed};
+  std::uniform_real_distribution<double> uniform{-1, 1};
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < records; ++i) {
+    std::vector<double> row;
+    double first = 0;
+    for (std::size_t k = 0; k < columns; ++k) {
+      const double number = uniform(random);
+      if (k == 0) first = number;
+      row.push_back(number);
+      for (std::size_t at = 0; at < knots; ++at) {
+        const double knot = 2 * static_cast<double>(at) / (knots - 1) - 1;
+        row.push_back(std::max(0.0, 1 - std::abs(number - knot) * (knots - 1) / 2));
+      }
+    }
+    row.push_back(1);
+    const double norm = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+    for (const double value : row) values.push_back(value / norm);
+    const double score = jumps ? 3 * std::copysign(1, std::abs(first) - 0.5) : first;
+    const double weight = std::exp(score);
+    const double draw = (1 + uniform(random)) / 2 * (weight + 1 + 1 / weight);
+    labels.push_back(draw < weight ? 0 : draw < weight + 1 ? 1 : 2);
+  }
+  return Dataset::dense(1 + columns * (1 + knots), values, labels);
+}
+
+struct WithCurves {
+  double loss = 0;   ///< mean log loss of softmax on other rows
+  double curve = 0;  ///< norm of the weights of curves
+};
+WithCurves run_with_curves(bool jumps, bool shrinks, std::uint64_t seed) {
+  constexpr std::size_t classes = 3;
+  const Dataset others = rows_with_curves(jumps, 4000, 99);
+  const std::size_t d = others.features();
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{8}, .adjacency = Adjacency::zero_out, .steps = Count{20}};
+  options.class_weights.assign(classes, 1);
+  options.classes_by = ClassesBy::softmax;
+  options.shrinks = shrinks;
+  for (std::size_t j = 0; j + 1 < d; ++j) {
+    if (shrinks && j % 9 != 0) options.curves.push_back(j);
+  }
+  const TemporaryFolder folder;
+  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
+  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
+  mechanisms::ReplayBits bits{seed};
+  NoisyReleaser releaser{reservation, bits};
+  const auto weights = shaped_descent(rows_with_curves(jumps, 2000, seed), LogisticLoss{}, options, releaser).weights;
+  double sum = 0;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const auto row = others.row(i).values;
+    double all = 0;
+    double own = 0;
+    for (std::size_t k = 0; k < classes; ++k) {
+      const double score = std::inner_product(row.begin(), row.end(), weights.begin() + static_cast<std::ptrdiff_t>(k * d), 0.0);
+      all += std::exp(score);
+      if (others.label(i) == static_cast<double>(k)) own = score;
+    }
+    sum += std::log(all) - own;
+  }
+  double squares = 0;
+  for (std::size_t j = 0; j < weights.size(); ++j) {
+    if (j % d + 1 < d && j % d % 9 != 0) squares += weights[j] * weights[j];
+  }
+  return {.loss = sum / static_cast<double>(others.size()), .curve = std::sqrt(squares)};
+}
+
+TEST(ShrunkWeights, OfClassesLoseCurvesThatAreNoiseAndKeepOthers) {
+  for (const bool jumps : {false, true}) {
+    constexpr int seeds = 3;
+    WithCurves plain;
+    WithCurves shrunk;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      for (const bool shrinks : {false, true}) {
+        const WithCurves one = run_with_curves(jumps, shrinks, seed);
+        auto& mean = shrinks ? shrunk : plain;
+        mean.loss += one.loss / seeds;
+        mean.curve += one.curve / seeds;
+      }
+    }
+    if (jumps) {
+      EXPECT_LT(shrunk.loss, plain.loss + 0.005);
+      EXPECT_GT(shrunk.curve, 0.7 * plain.curve);
+    } else {
+      EXPECT_LT(shrunk.loss, plain.loss - 0.01);
+      EXPECT_LT(shrunk.curve, 0.3 * plain.curve);
+    }
+  }
+}
+
 TEST(ShapedDescent, RefusesBeforeTheFirstRelease) {
   const auto refused = refusal_of_run([](const Dataset& data, const ShapedDescentOptions& options) {
     testing::ScriptedReleaser none{{}};
@@ -601,6 +820,20 @@ TEST(ConstantLearner, OneUnitMovesCountsOfClassesByTheirSensitivityAndNothingEls
     EXPECT_LE(one, 1);
     EXPECT_GT(one, 0.99);
   }
+}
+
+TEST(ConstantLearner, OfSeveralClassesSpendsOnePureEvent) {
+  const TemporaryFolder folder;
+  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::replace_one);
+  const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{4}, .adjacency = Adjacency::replace_one, .is_pure = true};
+  EXPECT_EQ(plan(options), pure(Epsilon{0.25}, Adjacency::replace_one));
+  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
+  mechanisms::ReplayBits bits{5};
+  NoisyVectorReleaser releaser{reservation, bits};
+  const auto shares =
+      constant_class_shares(Dataset::dense(1, std::vector<double>(90, 1.0), std::vector<double>(90, 2.0)), 3, options, releaser);
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
+  EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-12);
 }
 
 TEST(ConstantLearner, OfSeveralClassesIsTheirShares) {

@@ -128,6 +128,9 @@ TEST_F(RecordStreamTest, AllOfItIsADataSetWithRowsOfZeros) {
   auto more = csv("a,y,b\n1,1,2\n1,1,2\n1,1,2\n1,1,2\n");
   EXPECT_TRUE(refuses([&] { static_cast<void>(read_all(more, LogisticLoss{}, 2, 6)); }, ErrorCode::bad_data,
                       {"more than 6 numbers", "--no-limits"}));
+  // What a later map makes of a row counts.
+  auto mapped = csv("a,y,b\n1,1,2\n1,1,2\n");
+  EXPECT_TRUE(refuses([&] { static_cast<void>(read_all(mapped, LogisticLoss{}, 2, 7, 4)); }, ErrorCode::bad_data, {"more than 7 numbers"}));
 }
 
 TEST_F(RecordStreamTest, WhereTheFormIsPublicDamageHasItsPlace) {

@@ -97,7 +97,7 @@ TEST(OnlineToBatch, TheFollowingScaleBoundsGradientDifferencesOfSmoothLosses) {
     const OnlineToBatchOptions tight{
         .steps = Count{6},
         .power = Count{k},
-        .scale = FollowingScale{.gradient_bound = GradientBound{3}, .smoothness = Smoothness{1}, .diameter = Diameter{4}}};
+        .scale = FollowingScale{.gradient_bound = GradientBound{3}, .smoothness = Smoothness{1}, .diameter = DomainDiameter{4}}};
     OnlineToBatchOptions wide = tight;
     wide.scale = FixedScale{ClippingNorm{1000}};
     std::vector<DrawnRecord> records;
@@ -166,8 +166,8 @@ TEST(OnlineToBatch, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     OnlineToBatchOptions options{.steps = Count{1 + random() % 6}, .power = Count{1 + random() % 3}};
     options.adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
     if (scale == 0) options.scale = FixedScale{ClippingNorm{clip}};
-    if (scale == 1) options.scale = FollowingScale{GradientBound{0.2}, Smoothness{0.1}, Diameter{4}};
-    if (scale == 2) options.scale = PrintedScale{GradientBound{0.02}, Smoothness{0.01}, Diameter{4}};
+    if (scale == 1) options.scale = FollowingScale{GradientBound{0.2}, Smoothness{0.1}, DomainDiameter{4}};
+    if (scale == 2) options.scale = PrintedScale{GradientBound{0.02}, Smoothness{0.01}, DomainDiameter{4}};
     if (random() % 2 == 0) options.towards_start = TowardsStart{Regularization{0.2}, Regularization{0.3}, Regularization{0.1}};
     if (c % 5 == 3 || random() % 3 == 0) options.strong_convexity = Regularization{0.2};
     if (c % 3 == 0) options.regularization = Regularization{0.2};

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+
+#include <support/refusal.h>
 
 namespace surety::optimizers::snowball_test {
 namespace {
@@ -24,6 +27,13 @@ TEST(SnowballBatches, GrowAsTheStepsBehindThemBecomeFewer) {
     // sum of ceil(sqrt(M / left)) is at most 2 sqrt(M T) + T.
     EXPECT_GE(root, std::max(1.0, (records - steps) / (2 * std::sqrt(steps)))) << records;
   }
+}
+
+TEST(SnowballBatches, AreRefusedBeyondAMillion) {
+  EXPECT_TRUE(refuses([] { static_cast<void>(snowball_batches(Count{std::uint64_t{1} << 53}, Count{1'000'001})); },
+                      ErrorCode::invalid_argument, {"steps are 1000001, must be at most 1000000"}));
+  EXPECT_TRUE(refuses([] { static_cast<void>(snowball_batches(Count{std::uint64_t{1} << 53}, Count{1'000'000})); },
+                      ErrorCode::invalid_argument, {"1000000 steps on 9007199254740992 records", "use fewer steps"}));
 }
 
 }  // namespace
