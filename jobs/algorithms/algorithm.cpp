@@ -7,6 +7,7 @@
 
 #include <surety/base/text/safe_text.h>
 #include <surety/data/reading/condition.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/jobs/plans/text_lists.h>
 #include <surety/jobs/run/promise_notes.h>
 

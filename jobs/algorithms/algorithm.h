@@ -24,6 +24,7 @@
 #include <surety/jobs/algorithms/noise.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/algorithms/train_context.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/jobs/plans/field_text.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -120,6 +121,8 @@ class Algorithm {
   /// Whether it runs on several ranks, and how long one waits for the others.
   [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
   [[nodiscard]] virtual std::chrono::milliseconds timeout(const TrainPlan& /*plan*/) const { return optimizers::default_timeout; }
+  /// Whether a plan may ask for private ranges: it trains on a file in memory with Gaussian noise, or uses no column.
+  [[nodiscard]] virtual bool takes_private_ranges() const { return false; }
   /// Why it has no theorem for the units of a plan, as a text that follows "is not for NAME: "; empty where it has one.
   /// \pre plan.has_unit(), and it is for this algorithm
   [[nodiscard]] virtual FieldText why_no_units(const TrainPlan& plan) const = 0;

@@ -1,6 +1,7 @@
 // Steps towards an extreme point of a ball, on streams: chosen from noisy sums of gradients, or, of a polytope, by a private selection.
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/optimizers/printed/printed_frank_wolfe_noise.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
 #include <surety/optimizers/streams/polyhedral_frank_wolfe.h>

@@ -11,6 +11,7 @@
 #include <surety/accounting/calibration/solve.h>
 #include <surety/data/reading/text_reader.h>
 #include <surety/jobs/algorithms/rank_exchange.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/gossip/mixing.h>
 #include <surety/optimizers/models/model.h>
@@ -25,21 +26,10 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
-/// In a path of data: the number of a learner, whose own file it is.
-constexpr std::string_view learner_word = "{learner}";
-
 bool has_file_for_each(const TrainPlan& shared) { return shared.source.path.find(learner_word) != std::string::npos; }
 
-/// The path of a learner's own data; where they share one, that one.
-std::string data_of_learner(const TrainPlan& shared, std::uint64_t learner) {
-  std::string path = shared.source.path;
-  if (const auto place = path.find(learner_word); place != std::string::npos)
-    path.replace(place, learner_word.size(), std::to_string(learner));
-  return path;
-}
-
 TrainPlan of_learner(TrainPlan shared, std::size_t learner) {
-  shared.source.path = data_of_learner(shared, learner);
+  shared.source.path = data_of_learner(shared.source.path, learner);
   return shared;
 }
 
@@ -341,7 +331,7 @@ class Gossip final : public AlgorithmOf<GossipPlan> {
     std::vector<ReadFile> files;
     const bool is_for_each = own.learners && has_file_for_each(plan);
     for (std::uint64_t learner = 0; learner < (is_for_each ? *own.learners : 1); ++learner) {
-      files.push_back({"the data file", is_for_each ? data_of_learner(plan, learner) : plan.source.path});
+      files.push_back({"the data file", is_for_each ? data_of_learner(plan.source.path, learner) : plan.source.path});
     }
     if (own.graph) files.push_back({"graph"_field, *own.graph});
     return files;

@@ -50,6 +50,7 @@ class FullGradients : public FileAlgorithm<Own> {
   using FileAlgorithm<Own>::FileAlgorithm;
 
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
+  [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
 
  protected:

@@ -6,6 +6,7 @@
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/event_kinds.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/streams/snowball.h>
 
@@ -44,7 +45,7 @@ std::vector<std::size_t> public_order(std::size_t records) {
   return order;
 }
 
-/// What is public of such a run, beside what all trainings report.
+/// Adds public facts of the run: what is published, from which ball, and the Lipschitz constant that is charged.
 void add_facts(const LastIterateDescent& descent, const AnyConvexObjective& objective, TrainingFacts& facts) {
   facts.fields["publish"] = "last";
   facts.fields["radius"] = descent.radius.value();
@@ -69,7 +70,9 @@ class LastIterateOfFile final : public LoneRun {
   std::vector<double> learn(const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
     return released(descent_, objective_, data, noise, reservation, bits);
   }
-  void check(const Dataset& data) const override { require_last_iterate(data, objective_, descent_); }
+  void check(const TrainedNumbers& numbers) const override {
+    require_last_iterate(numbers.records, numbers.features, objective_, descent_);
+  }
   void tell(TrainingFacts& facts, const Model& /*model*/) const override { add_facts(descent_, objective_, facts); }
 
  private:
@@ -93,7 +96,7 @@ class LastIterateOfBatches final : public BatchRun {
   }
 
  protected:
-  void check(std::size_t /*records*/) const override { require_last_iterate(data(), objective_, descent_); }
+  void check(std::size_t records) const override { require_last_iterate(records, data().features(), objective_, descent_); }
   std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
     return released(descent_, objective_, data().subset(public_order(data().size())), noise, reservation, bits);
   }
@@ -102,21 +105,6 @@ class LastIterateOfBatches final : public BatchRun {
   AnyConvexObjective objective_;
   LastIterateDescent descent_;
 };
-
-std::uint64_t steps_of(const LastIterateDescent& descent) {
-  if (const auto* all = std::get_if<AllRecords>(&descent.batches)) return all->steps.value();
-  if (const auto* some = std::get_if<PublicBatches>(&descent.batches)) {
-    return some->passes.value() * ((some->records.value() - 1) / some->size.value() + 1);
-  }
-  double steps = 0;
-  for (const auto& [number, size] : std::get<GrowingBatches>(descent.batches).sizes.all()) steps += number;
-  return static_cast<std::uint64_t>(steps);
-}
-
-std::uint64_t needed_records(const std::optional<std::uint64_t>& records) {
-  if (!records) refuse_plan("{} is missing: batches of a file need its public number of records", "records"_field);
-  return Count{*records}.value();
-}
 
 class SnowballSgd final : public BallAlgorithm<SnowballSgdPlan> {
  public:
@@ -132,15 +120,15 @@ class SnowballSgd final : public BallAlgorithm<SnowballSgdPlan> {
     add_records(table, own.records);
     add_radius(table, shared, "100");
     add_clip(table, shared, "the loss's bound for rows of norm 1");
-    table.add("steps", own.steps, "Batches", WholeNumber{1, max_count}).standard("2 sqrt(records)");
+    table.add("steps", own.steps, "Batches", WholeNumber{1, most_snowball_steps}).standard("2 sqrt(records)");
     table.add("step-size", own.step_size, "Of each step", AnyNumber{}).standard("1 / smoothness");
   }
 
   std::unique_ptr<TrainingRun> run_of(const SnowballSgdPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyConvexObjective objective = smooth_objective_of(shared);
-    const Count records{needed_records(own.records)};
+    const Count records = records_of_batches(own.records);
     const auto standard = static_cast<std::uint64_t>(2 * std::sqrt(static_cast<double>(records.value())));
-    const std::uint64_t steps = own.steps.value_or(std::min(standard, records.value()));
+    const std::uint64_t steps = own.steps.value_or(std::min({standard, records.value(), most_snowball_steps}));
     if (steps > records.value()) refuse_plan("{} is {}, must be at most the {} records", "steps"_field, steps, records.value());
     auto descent = last_iterate_descent(shared, objective, GrowingBatches{snowball_batches(records, Count{steps})}, own.step_size, 0);
     descent.progress = context.progress_of(steps);
@@ -191,11 +179,11 @@ std::unique_ptr<TrainingRun> last_iterate_of_file(const GradientDescentPlan& own
 
 std::unique_ptr<TrainingRun> last_iterate_of_passes(const NoisySgdPlan& own, const TrainPlan& shared, const TrainContext& context) {
   const AnyConvexObjective objective = smooth_objective_of(shared);
-  const Count records{needed_records(own.records)};
-  const Count size{own.batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))};
-  auto descent = last_iterate_descent(shared, objective, PublicBatches{.records = records, .size = size, .passes = Count{own.passes}},
-                                      own.step_size, 0);
-  descent.progress = context.progress_of(steps_of(descent));
+  const Count records = records_of_batches(own.records);
+  const Batches batches = batches_of(own.batch_size, records);
+  auto descent = last_iterate_descent(
+      shared, objective, PublicBatches{.records = records, .size = batches.size(), .passes = Count{own.passes}}, own.step_size, 0);
+  descent.progress = context.progress_of(own.passes * ((records.value() - 1) / batches.size().value() + 1));
   return std::make_unique<LastIterateOfBatches>(own, shared, records.value(), objective, std::move(descent));
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <variant>
 
+#include <surety/data/features/private_ranges.h>
 #include <surety/optimizers/problem/unit_rows.h>
 
 namespace surety::jobs {
@@ -68,19 +69,18 @@ std::uint64_t fingerprint(const Dataset& data) {
 }
 
 /// Every row its last feature, which is the constant, alone.
-Dataset intercepts_of(const Dataset& data) {
+Dataset intercepts_of(const Dataset& data, std::size_t features) {
   std::vector<std::size_t> ends;
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
   for (std::size_t i = 0; i < data.size(); ++i) {
     if (data.norm(i) > 0) {
-      indices.push_back(static_cast<std::uint32_t>(data.features() - 1));
+      indices.push_back(static_cast<std::uint32_t>(features - 1));
       values.push_back(1);
     }
     ends.push_back(values.size());
   }
-  return Dataset::sparse(data.features(), std::move(ends), std::move(indices), std::move(values),
-                         {data.labels().begin(), data.labels().end()});
+  return Dataset::sparse(features, std::move(ends), std::move(indices), std::move(values), {data.labels().begin(), data.labels().end()});
 }
 
 FileNeeds with_number_of_count(FileNeeds needs) {
@@ -96,16 +96,24 @@ void keep_range(Dataset& data, std::size_t first, std::size_t end) {
 
 }  // namespace
 
+bool is_pure(const TrainPlan& plan) { return plan.target.delta.value() == 0 && !plan.search.tune; }
+
 FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team)
     : plan_{shared},
       how_{split_options(own, shared)},
       needs_{with_number_of_count(std::move(needs))},
       count_{own, shared, needs_.count},
+      ranges_{shared, needs_.sees_the_intercept_alone},
       score_{own, shared},
       team_{team} {
   if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
     refuse_plan("{} is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum",
                 "public-count"_field);
+  }
+  if (ranges_.are_released() && !is_count_public() && !needs_.public_count) {
+    refuse(ErrorCode::unsupported,
+           "{} releases no ranges of columns under add-or-remove-one: its plan has no public number of records; give {}",
+           shared.algorithm_name(), "bounds"_field);
   }
   if (!is_shared()) return;
   if (shared.has_unit()) {
@@ -120,11 +128,13 @@ FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs,
 
 const FeatureMap& FileRun::read(double /*noise*/, RunBits& bits, const RunContext& context) {
   read_parts(bits, context);
+  ranges_.require_columns(found_->features);
   trained_on_ = parts_->training.size();
   if (needs_.sees_the_intercept_alone) {
     found_->features.unit_norm = false;
     found_->features.row_scale = 1;
-    for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part);
+    found_->features = without_private_ranges(std::move(found_->features));
+    for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part, found_->features.features());
   }
   return found_->features;
 }
@@ -149,6 +159,12 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
   facts.damaged = damaged_;
   facts.fields = {{"sigma", known.noise.sigma ? nlohmann::json(*known.noise.sigma) : nlohmann::json{}},
                   {"held_out_scores_not_private", scores}};
+  if (is_pure(plan_)) {
+    facts.lines.emplace_back("noise", fmt::format("of density exp(-||x|| / b), b = {:.6g} sensitivities of a {}", known.noise.value,
+                                                  needs_.sees_the_intercept_alone ? "sum" : "gradient"));
+    facts.fields["noise_multiplier"] = nullptr;
+    facts.fields["noise_scale"] = known.noise.value;
+  }
   if (known.model.classes() > 1) {
     std::string names;
     for (const auto& one : label->classes) names += (names.empty() ? "" : ", ") + one_line(one);
@@ -157,6 +173,7 @@ void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
     facts.fields["classes"] = label->classes;
     facts.fields["classes_by"] = name(known.model.classes_by);
   }
+  ranges_.add_to(facts);
   count_.add_to(facts);
   score_.add_to(facts);
   const bool are_units = plan_.has_unit();
@@ -181,7 +198,25 @@ std::optional<std::uint64_t> FileRun::known_count() const {
 
 Event FileRun::with_what_is_beside(const Event& training) const {
   const auto score = score_.paid_noise(scored_training(training));
-  return count_.with_count(score ? compose({gaussian(*score, training.adjacency()), training}) : training);
+  return ranges_.with_ranges(count_.with_count(score ? compose({gaussian(*score, training.adjacency()), training}) : training));
+}
+
+void FileRun::require_no_ranges() const {
+  if (!ranges_.are_released()) return;
+  refuse(ErrorCode::unsupported, "{} releases no ranges of columns as it is planned; give {}", plan_.algorithm_name(), "bounds"_field);
+}
+
+void FileRun::release_ranges(const TrainingDoors& at) {
+  if (!ranges_.are_released()) return;
+  const FeatureMap planned = found_->features;
+  std::span<const Bounds> ranges;
+  const auto count = static_cast<double>(known_count().value());
+  static_cast<void>(at.learn([&](Releaser& releaser) {
+    ranges = ranges_.release(parts_->training, planned, count, releaser);
+    return std::vector<double>{};
+  }));
+  for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = rows_with_ranges(*part, planned, ranges);
+  found_->features = data::with_ranges(planned, ranges);
 }
 
 std::uint64_t FileRun::counted_of() const { return is_count_public() ? known_count().value() : needs_.count.public_records.value(); }
@@ -229,7 +264,7 @@ void FileRun::read_parts(RunBits& bits, const RunContext& context) {
   if (parts_->training.empty() && is_count_public()) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", one_line(plan_.source.path))};
   }
-  check(parts_->training);
+  check_parts();
 }
 
 /// A file of this rank's own whole, or of one file this rank's share of the records that are trained on. Held out records are the first
@@ -255,7 +290,7 @@ void FileRun::read_share() {
   }
   if (needs_.records && is_count_public()) require_said_records(plan_, static_cast<std::size_t>(records), *needs_.records);
   if (training_records() == 0 && is_count_public()) require_records(plan_, 0);
-  check(parts_->training);
+  check_parts();
 }
 
 void FileRun::split_kept(const KeptRows& kept) {
@@ -268,7 +303,7 @@ void FileRun::split_kept(const KeptRows& kept) {
   parts_.emplace(std::move(parts));
   unit_ends_ = std::move(ends);
   held_out_ends_ = std::move(held_out_ends);
-  check(parts_->training);
+  check_parts();
 }
 
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {

@@ -10,6 +10,7 @@
 
 #include <surety/data/units/unit_selection.h>
 #include <surety/jobs/algorithms/algorithm.h>
+#include <surety/jobs/algorithms/private_ranges.h>
 #include <surety/jobs/algorithms/private_score.h>
 #include <surety/jobs/algorithms/rank_doors.h>
 #include <surety/jobs/algorithms/usable_count.h>
@@ -25,6 +26,9 @@ struct TrainingUnits {
   /// that is public.
   std::optional<Count> count = {};
 };
+
+/// Whether the noise of a training that knows pure noise is that: where delta is 0, and no search runs it.
+[[nodiscard]] bool is_pure(const TrainPlan& plan);
 
 /// What is known of such a training before anything is read.
 struct FileNeeds {
@@ -54,15 +58,24 @@ class FileRun : public TrainingRun {
   /// \throws PlanError where a private number of records would divide, and for what several ranks cannot share.
   FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team);
 
-  /// Refuses what only the numbers of records and features show, of what is public in the data.
-  virtual void check(const data::Dataset& /*data*/) const {}
+  /// How many records it trains on, and how many features each has.
+  struct TrainedNumbers {
+    std::size_t records;
+    std::size_t features;
+  };
+  /// Refuses what only these numbers show, of what is public in the data.
+  virtual void check(const TrainedNumbers& /*numbers*/) const {}
   /// Whether all that it releases are sums over units of clipped vectors, of which one more moves half of what is charged under replace-one, or of positive
   /// semidefinite matrices and of vectors without negative coordinates, 1/sqrt 2 of it, and how many units are trained on is in nothing else.
   [[nodiscard]] virtual bool adds_up_units() const { return false; }
   /// Where nothing that it releases pays for a score: about how many records, or units, are held out, a public number, and 0 where one is wanted at no price but
   /// by its name.
   [[nodiscard]] virtual std::optional<double> held_out_for_price() const { return std::nullopt; }
-  /// The event, with the count of usable records and a score that is paid for where the training has them.
+  /// \throws Error{unsupported} where ranges are to be released.
+  void require_no_ranges() const;
+  /// Releases the ranges of columns that have none, and maps the rows by them: learn(use) at a door, as `TrainingDoors`.
+  void release_ranges(const TrainingDoors& at);
+  /// The event, with ranges, the count of usable records and a score that is paid for where the training has them.
   [[nodiscard]] Event with_what_is_beside(const Event& training) const;
   [[nodiscard]] const UsableCount& usable_count() const { return count_; }
   /// Releases how many usable records, or units, are trained on, where they are counted: release(query) at a door.
@@ -91,13 +104,14 @@ class FileRun : public TrainingRun {
   [[nodiscard]] const data::FeatureMap& features() const { return found_->features; }
   [[nodiscard]] TrainingUnits units() const;
   [[nodiscard]] TrainingDoors doors(accounting::Reservation* reservation, mechanisms::BitsRef bits) const {
-    return {*team_, reservation, bits, counts_};
+    return {*team_, reservation, bits, counts_, is_pure(plan_)};
   }
 
  private:
   [[nodiscard]] ScoredTraining scored_training(const Event& event) const {
     return {.event = event, .count = count_.event(), .adds_up_units = adds_up_units(), .held_out_for_price = held_out_for_price()};
   }
+  void check_parts() const { check({.records = parts_->training.size(), .features = found_->features.features()}); }
   void read_parts(RunBits& bits, const RunContext& context);
   void read_share();
   void find(const KeptUnits* units);
@@ -114,6 +128,7 @@ class FileRun : public TrainingRun {
   data::SplitOptions how_;
   FileNeeds needs_;
   UsableCount count_;
+  PrivateRanges ranges_;
   PrivateScore score_;
   Team* team_;
   std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
@@ -136,7 +151,10 @@ class LoneRun : public FileRun {
   }
 
  protected:
-  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {}
+  /// \throws Error{unsupported} for private ranges.
+  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {
+    require_no_ranges();
+  }
   [[nodiscard]] virtual std::vector<double> learn(const data::Dataset& data, double noise, accounting::Reservation& reservation,
                                                   mechanisms::BitsRef bits) = 0;
 };
@@ -149,6 +167,7 @@ class RankRun : public FileRun {
   }
   [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
     const auto at = doors(reservation, bits.source());
+    release_ranges(at);
     const auto counted = [&](const CountQuery& query) {
       return at.learn([&](optimizers::Releaser& releaser) { return releaser.release(query.sum, query.sensitivity, query.event); }).front();
     };

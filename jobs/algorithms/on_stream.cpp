@@ -61,6 +61,15 @@ const FeatureMap& BatchRun::read(double /*noise*/, RunBits& /*bits*/, const RunC
   return found_->features;
 }
 
+Count records_of_batches(const std::optional<std::uint64_t>& records) {
+  if (!records) refuse_plan("{} is missing: batches of a file need its public number of records", "records"_field);
+  return Count{*records};
+}
+
+Batches batches_of(const std::optional<std::uint64_t>& batch_size, Count records) {
+  return {records, Count{batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))}};
+}
+
 Radius ball_radius(const TrainPlan& shared) {
   if (!shared.problem.radius) refuse_plan("{} is missing: {} keeps its weights in a ball", "radius"_field, shared.algorithm_name());
   require_fixed_places(shared.target.adjacency);

@@ -107,6 +107,11 @@ class BatchRun : public PassRun {
 /// \throws PlanError without `radius`; Error{unsupported} as `require_fixed_places`.
 [[nodiscard]] Radius ball_radius(const TrainPlan& shared);
 
+/// The public number of records of a whole file in batches. \throws PlanError where it is not given.
+[[nodiscard]] Count records_of_batches(const std::optional<std::uint64_t>& records);
+/// Batches of so many records, by default of a thirtieth of all.
+[[nodiscard]] Batches batches_of(const std::optional<std::uint64_t>& batch_size, Count records);
+
 /// Algorithms whose weights stay in a ball and whose records have public places.
 template <class Own>
 class BallAlgorithm : public AlgorithmOf<Own> {

@@ -58,10 +58,10 @@ class OutputPerturbationRun final : public LoneRun {
     noisy.noise = NoiseMultiplier{noise};
     return output_perturbation(data, loss_, noisy, *releasers().of_vector(reservation, bits));
   }
-  void check(const Dataset& data) const override {
+  void check(const TrainedNumbers& numbers) const override {
     // A private number of records may be 0, which is no Count.
-    const Count count = settings_.public_count ? *settings_.public_count : Count{data.size()};
-    static_cast<void>(minimizer_sensitivity(loss_, settings_, count, data.features()));
+    const Count count = settings_.public_count ? *settings_.public_count : Count{numbers.records};
+    static_cast<void>(minimizer_sensitivity(loss_, settings_, count, numbers.features));
   }
 
  private:
@@ -142,7 +142,9 @@ class ObjectivePerturbationRun final : public LoneRun {
                             mechanisms::BitsRef bits) override {
     return objective_perturbation(data, loss_, settings_, *releasers().perturbing(reservation, bits));
   }
-  void check(const Dataset& data) const override { static_cast<void>(perturbed_minimum_distance(loss_, settings_, data.features())); }
+  void check(const TrainedNumbers& numbers) const override {
+    static_cast<void>(perturbed_minimum_distance(loss_, settings_, numbers.features));
+  }
 
  private:
   AnyConvexObjective loss_;

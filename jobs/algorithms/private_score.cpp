@@ -9,6 +9,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/jobs/doors/releasers.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/optimizers/doors/score_releaser.h>
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/optimizers/streams/noisy_frank_wolfe.h>
 #include <surety/optimizers/streams/noisy_sgd.h>
 #include <surety/optimizers/streams/one_pass_sgd.h>
@@ -51,9 +52,8 @@ void add_batches(FieldTable& table, std::optional<std::uint64_t>& batch_size, st
 
 template <class Own>
 NoisySgdOptions settings_of(const Own& own, const TrainPlan& shared, ObjectiveRef objective, Count records, std::uint64_t passes) {
-  const Count size{own.batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))};
   NoisySgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
-                           .batches = Batches{records, size},
+                           .batches = batches_of(own.batch_size, records),
                            .passes = Count{passes},
                            .adjacency = shared.target.adjacency,
                            .clip = clip_of(shared, objective)};
@@ -137,8 +137,7 @@ class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
     if (own.publish == Publish::last) return last_iterate_of_passes(own, shared, context);
     const AnyObjective objective = objective_of(shared);
     const Radius radius = ball_radius(shared);
-    if (!own.records) refuse_plan("{} is missing: batches of a file need its public number of records", "records"_field);
-    const auto settings = settings_of(own, shared, objective, Count{*own.records}, own.passes);
+    const auto settings = settings_of(own, shared, objective, records_of_batches(own.records), own.passes);
     return std::make_unique<NoisySgdRun>(own, shared, objective, radius, settings);
   }
 };

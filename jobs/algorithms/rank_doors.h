@@ -103,9 +103,10 @@ class RanksSamplingReleaser final : public optimizers::SamplingReleaser {
 /// Where a training asks for its releases: in one process at its reservation, on several ranks at the first one's.
 class TrainingDoors {
  public:
-  /// \param reservation of the first rank, null at the others. \param counts as `counts_of_ranks`
-  TrainingDoors(Team& team, accounting::Reservation* reservation, mechanisms::BitsRef bits, std::vector<std::uint64_t> counts)
-      : team_{team}, reservation_{reservation}, bits_{bits}, counts_{std::move(counts)} {}
+  /// \param reservation of the first rank, null at the others. \param counts as `counts_of_ranks`. \param is_pure whether the training's noise is pure
+  TrainingDoors(Team& team, accounting::Reservation* reservation, mechanisms::BitsRef bits, std::vector<std::uint64_t> counts,
+                bool is_pure = false)
+      : team_{team}, reservation_{reservation}, bits_{bits}, counts_{std::move(counts)}, is_pure_{is_pure} {}
 
   /// In one process, at a door of somebody else's.
   TrainingDoors(Team& team, optimizers::Releaser& releaser, mechanisms::BitsRef bits)
@@ -118,7 +119,9 @@ class TrainingDoors {
   template <class Learn>
   [[nodiscard]] std::vector<double> learn(const Learn& learn) const {
     if (releaser_) return learn(*releaser_);
-    const auto own = reservation_ != nullptr ? releasers().gaussian(*reservation_, bits_) : nullptr;
+    const auto own = reservation_ == nullptr ? nullptr
+                     : is_pure_              ? releasers().of_vector(*reservation_, bits_)
+                                             : releasers().gaussian(*reservation_, bits_);
     if (team_.size() == 1) return learn(*own);
     RanksReleaser releaser{team_, std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}), own.get()};
     return learn(releaser);
@@ -137,6 +140,7 @@ class TrainingDoors {
   accounting::Reservation* reservation_;
   mechanisms::BitsRef bits_;
   std::vector<std::uint64_t> counts_;
+  bool is_pure_ = false;
   optimizers::Releaser* releaser_ = nullptr;
 };
 

@@ -10,6 +10,7 @@
 #include <surety/base/text/safe_text.h>
 #include <surety/data/arrow/arrow_records.h>
 #include <surety/data/csv/libsvm.h>
+#include <surety/data/features/private_ranges.h>
 #include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
 
@@ -17,6 +18,13 @@ namespace surety::jobs {
 
 using namespace data;
 using namespace optimizers;
+
+std::string data_of_learner(std::string path, std::uint64_t learner) {
+  if (const auto place = path.find(learner_word); place != std::string::npos) {
+    path.replace(place, learner_word.size(), std::to_string(learner));
+  }
+  return path;
+}
 
 FeatureMap sparse_map_of(const TrainingSource& source) {
   FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
@@ -35,7 +43,7 @@ OpenStream open_rows(const TrainingSource& source, ArrowStream rows) {
     source.rows->refuse(field_text("must be a file or a sparse matrix for {} libsvm, a file for records", "format"_field));
   ArrowReader reader{std::move(rows), source.policy()};
   FeatureMap features = arrow_features(reader, *source.label, *csv);
-  ArrowRecords records{std::move(reader), features, source.label};
+  ArrowRecords records{std::move(reader), map_before_ranges(features), source.label};
   if (auto& of_units = source.rows->units) {
     of_units->kept = std::make_shared<const KeptRows>(records.keep_units(of_units->which));
   }
@@ -62,7 +70,7 @@ OpenStream open_stream(const TrainingSource& source, const KeptUnits* units) {
     CsvReader reader{source.path, policy};
     if (units != nullptr) units->keep_only(reader);
     FeatureMap features = csv_features(reader, *source.label, *csv);
-    return {RecordStream{CsvRecords{std::move(reader), features, source.label}}, features};
+    return {RecordStream{CsvRecords{std::move(reader), map_before_ranges(features), source.label}}, features};
   }
   if (file != nullptr) return {RecordStream{StoredRecords{*file, policy.form}}, (*file)->description().features};
   const FeatureMap features = sparse_map_of(source);
@@ -97,7 +105,7 @@ ReadRecords read(const TrainPlan& plan, ObjectiveRef objective, const KeptUnits*
     return {.data = std::move(found.data), .features = (*file)->description().features, .damaged = found.damaged};
   }
   auto [records, features] = open_stream(plan.source, units);
-  auto data = read_all(records, objective, features.features(), most_numbers(plan));
+  auto data = read_all(records, objective, map_before_ranges(features).features(), most_numbers(plan), features.features());
   if (units != nullptr) units->file.require_unchanged();
   require_records(plan, data.size());
   return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <surety/data/features/dataset.h>
@@ -13,6 +14,11 @@
 #include <surety/optimizers/problem/record_stream.h>
 
 namespace surety::jobs {
+
+/// In a path of data: the number of a learner, whose own file it is.
+inline constexpr std::string_view learner_word = "{learner}";
+/// The path of a learner's own data; where learners share one file, that one.
+[[nodiscard]] std::string data_of_learner(std::string path, std::uint64_t learner);
 
 /// The map of sparse features. \pre source.inputs holds them
 [[nodiscard]] data::FeatureMap sparse_map_of(const TrainingSource& source);

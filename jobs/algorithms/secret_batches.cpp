@@ -4,6 +4,8 @@
 #include <cmath>
 #include <variant>
 
+#include <surety/jobs/plans/choice_text.h>
+
 namespace surety::jobs {
 
 using mechanisms::Allocation;

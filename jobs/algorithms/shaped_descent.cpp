@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
 
@@ -19,11 +20,40 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
+/// Whether the last feature is an intercept that is the same number in all rows but those of damaged records: not so in rows of unit norm.
+bool has_constant_intercept(const TrainingSource& source) {
+  if (const auto* const csv = std::get_if<CsvOptions>(&source.inputs)) return csv->rows_have_common_scale && csv->intercept;
+  if (const auto* const file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs)) {
+    const auto& map = (*file)->description().features;
+    return map.intercept && !map.unit_norm;
+  }
+  return false;
+}
+
+bool has_intercept(const TrainingSource& source) {
+  if (const auto* const csv = std::get_if<CsvOptions>(&source.inputs)) return csv->intercept;
+  const auto* const file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
+  return file == nullptr || (*file)->description().features.intercept;
+}
+
 /// Labels are the places of classes, as the reader makes them; each model is one of logistic loss.
 struct LossOfClasses : LogisticLoss {
   static constexpr std::string_view label_constraint = "must be one of the classes";
   [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
 };
+
+/// The places of the hat functions of all columns.
+std::vector<std::size_t> hat_features(const FeatureMap& map) {
+  std::vector<std::size_t> places;
+  const auto* const columns = std::get_if<NamedColumns>(&map.inputs);
+  if (columns == nullptr) return places;
+  std::size_t first = 0;
+  for (const auto& column : *columns) {
+    for (std::size_t k = 0; k < column.knots; ++k) places.push_back(first + 1 + k);  // behind the number itself
+    first += column.features();
+  }
+  return places;
+}
 
 class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOptions> {
  public:
@@ -33,10 +63,15 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;
+    if (its.shrinks && !its.class_weights.empty()) its.curves = hat_features(features());  // of two classes it changed nothing
+    if (releases_intercept()) its.residual_clip->intercept = features().row_scale;
     return doors.learn([&](Releaser& releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
   }
-  void check(const Dataset& data) const override { require_shapeable(data.features()); }
+  void check(const TrainedNumbers& numbers) const override { require_shapeable(numbers.features); }
   [[nodiscard]] bool adds_up_units() const override { return true; }
+
+ private:
+  [[nodiscard]] bool releases_intercept() const { return settings().residual_clip && settings().residual_clip->intercept; }
 };
 
 void add_classes(FieldTable& table, Problem& problem) {
@@ -65,6 +100,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
  public:
   ShapedDescent() : FileAlgorithm{"Descent on noisy gradients in coordinates that a release of the features' second moment gives."} {}
 
+  [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] std::vector<std::string> tuned_over() const override { return {"steps=10,20,30", "clip-share=0.3,1"}; }
@@ -72,17 +108,22 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
  protected:
   void fields(FieldTable& table, ShapedDescentPlan& own, TrainPlan& shared) const override {
     add_split(table, own, shared);
-    table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count}).standard("30, with regularization 15");
+    table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count})
+        .standard("30, with regularization 15; with a chosen clip 12");
     add_regularization(table, own.regularization);
     table
         .add("clip", shared.problem.clip,
-             "What the derivative of the loss at one record is thought to be at most; the clip follows from it", AnyNumber{})
-        .standard("the loss's bound for rows of norm 1");
+             "The largest derivative of the loss at one record that is not clipped; the clip of gradients follows from it", AnyNumber{})
+        .standard("the loss's bound for rows of norm 1; of squared loss without radius chosen from released residuals");
     table.add("clip-share", own.clip_share, "Of what a record's gradient is expected to be at most, in the new coordinates", AnyNumber{})
-        .standard("from the size of the noise");
+        .standard("from the size of the noise; with a chosen clip 1");
     add_classes(table, shared.problem);
     table.add("class-weight", own.class_weights, "text=number: what a record of this class weighs; may be repeated").standard("1");
     table.add("shape", own.shape, "The power of the second moment that coordinates are divided by; 0 for none", AnyNumber{});
+    table.add("start", own.start,
+              "Where the descent begins, and a ridge pulls to: zero, or share, the share of the class of two, which is released first");
+    table.add("shrink", own.shrink,
+              "What the end is: none, the weights of the descent, or stein, weights of classes shrunk by an estimate of their risk");
     table.add("matrix-share", own.matrix_share, "Of the budget, for the second moment", AnyNumber{});
     table.add("ridge", own.ridge, "Ridge over the size of the noise", AnyNumber{}).standard("0.03, with regularization 0");
     table.add("damping", own.damping, "Damping of steps over the size of the noise", AnyNumber{}).standard("0.5, with regularization 0");
@@ -95,10 +136,15 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
   }
 
   std::unique_ptr<TrainingRun> run_of(const ShapedDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
-    const AnyObjective objective = shared.problem.classes.empty() ? any_objective_of(shared) : objective_of_classes(shared);
+    const auto labels = shared.problem.loss == Loss::squared ? label_range(shared.problem) : std::nullopt;
+    const bool chooses_clip = labels && !shared.problem.clip && !shared.problem.radius;
+    TrainPlan with_clip = shared;
+    if (chooses_clip) with_clip.problem.clip = labels->bound.value();  // in its place a clip is chosen from released residuals
+    const AnyObjective objective = shared.problem.classes.empty() ? any_objective_of(with_clip) : objective_of_classes(shared);
     static_cast<void>(require_smoothness(objective, 1, name()));
     ShapedDescentOptions settings{.noise_multiplier = NoiseMultiplier{1},
                                   .adjacency = shared.target.adjacency,
+                                  .is_pure = is_pure(shared),
                                   .regularization = Regularization{own.regularization},
                                   .matrix_share = MatrixShare{own.matrix_share},
                                   .shape = ShapeExponent{own.shape}};
@@ -111,6 +157,17 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
     }
     settings.clip_share = own.clip_share;
     if (shared.problem.clip) settings.derivative_bound = ClippingNorm{*shared.problem.clip}.value();
+    if (chooses_clip) {
+      settings.residual_clip = ResidualClip{.label_bound = labels->bound};
+      if (has_constant_intercept(shared.source))
+        settings.residual_clip->intercept = 1;  // times the scale of rows, which follows from the header
+    }
+    settings.starts_at_class_share = own.start == Start::share;
+    if (settings.starts_at_class_share) require_share(own, shared);
+    settings.shrinks = own.shrink == Shrink::stein;
+    if (settings.shrinks && shared.problem.loss != Loss::logistic) {
+      refuse_plan("{} is {}, must be none unless the loss is logistic", "shrink"_field, own.shrink);
+    }
     settings.label_unit = label_unit(shared);
     if (own.ridge) settings.ridge = NoiseFactor{*own.ridge};
     if (own.damping) settings.damping = NoiseFactor{*own.damping};
@@ -122,11 +179,20 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
                                               FileNeeds{.objective = objective,
                                                         .extent = fmt::format("the second moment and {} steps", steps),
                                                         .public_count = own.public_count,
+                                                        .count = {.is_pure = is_pure(shared)},
                                                         .keep = KeepRows::in_their_file},
                                               context.team);
   }
 
  private:
+  static bool is_of_two_classes(const TrainPlan& shared) { return shared.problem.loss == Loss::logistic && shared.problem.classes.empty(); }
+  /// \throws PlanError where there is no share of a class, or no intercept that says it.
+  static void require_share(const ShapedDescentPlan& own, const TrainPlan& shared) {
+    const bool has_share = is_of_two_classes(shared);
+    if (has_share && has_intercept(shared.source)) return;
+    refuse_plan("{} is {}, must be zero {}", "start"_field, own.start,
+                has_share ? "for features without an intercept" : "unless the loss is logistic and the label has two classes");
+  }
   /// In the order of the classes; none where there are none.
   [[nodiscard]] static std::vector<double> class_weights_of(const ShapedDescentPlan& own, const TrainingSource& source) {
     const auto known = source.label ? source.label->classes : std::vector<std::string>{};
@@ -179,6 +245,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
  public:
   Constant() : FileAlgorithm{"The same answer for every record: the share of a class, or the mean label, from one release."} {}
 
+  [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 
@@ -193,7 +260,8 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
   }
 
   std::unique_ptr<TrainingRun> run_of(const ConstantPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
-    ConstantLearnerOptions settings{.noise_multiplier = NoiseMultiplier{1}, .adjacency = shared.target.adjacency};
+    ConstantLearnerOptions settings{
+        .noise_multiplier = NoiseMultiplier{1}, .adjacency = shared.target.adjacency, .is_pure = is_pure(shared)};
     TrainPlan with_clip = shared;
     if (shared.problem.loss == Loss::squared) {
       if (const auto labels = label_range(shared.problem)) {
@@ -210,6 +278,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
                                          FileNeeds{.objective = objective,
                                                    .extent = "one release",
                                                    .public_count = own.public_count,
+                                                   .count = {.is_pure = is_pure(shared)},
                                                    .keep = KeepRows::in_their_file,
                                                    .sees_the_intercept_alone = true},
                                          context.team);

@@ -10,6 +10,7 @@
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/algorithms/on_file.h>
+#include <surety/jobs/plans/choice_text.h>
 
 namespace surety::jobs {
 namespace {
@@ -134,7 +135,7 @@ class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStati
       return ridge_weights(moments);
     });
   }
-  void check(const Dataset& data) const override { require_joint_moments(data.features()); }
+  void check(const TrainedNumbers& numbers) const override { require_joint_moments(numbers.features); }
   [[nodiscard]] bool adds_up_units() const override { return true; }
   void complete(Model& model) const override { model.standard_errors = errors_.value_or(std::vector<double>{}); }
   void tell(TrainingFacts& facts, const Model& model) const override {
@@ -154,6 +155,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
  public:
   SufficientStatistics() : FileAlgorithm{"Least squares from one release of the second moment of features and label together."} {}
 
+  [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include <surety/accounting/events/event.h>
-#include <surety/jobs/plans/field_text.h>
+#include <surety/jobs/plans/field_names.h>
 #include <surety/jobs/run/run_context.h>
 #include <surety/jobs/run/team.h>
 

@@ -13,11 +13,15 @@
 #include <surety/data/reading/text_reader.h>
 #include <surety/data/units/unit_selection.h>
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/private_ranges.h>
 #include <surety/jobs/algorithms/reading.h>
 #include <surety/jobs/automatic/public_form.h>
 #include <surety/jobs/automatic/rules.h>
+#include <surety/jobs/plans/choice_text.h>
+#include <surety/jobs/plans/choices.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/text_lists.h>
+#include <surety/optimizers/doors/pure_noise.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -39,6 +43,9 @@ constexpr const char* ridge = "0.3";
 constexpr std::size_t many_features = 100;
 constexpr double most_noise_of_many = 0.3;
 constexpr int steps_of_many = 30;
+
+// At delta = 0, with the steps and shares of rules.h.
+constexpr const char* pure_ridge = "0.1";
 
 // Of nu with additive terms, fitted likewise: of logistic loss on docs/results/terms.md, of squared loss and of several classes, which have a curve of each
 // column each, on docs/results/other-terms.md. Of owners with several rows one survey alone gained.
@@ -62,10 +69,13 @@ constexpr std::size_t many_features_for_classes = 30;
 constexpr const char* ridge_for_classes = "0.1";
 constexpr const char* ridge_for_classes_of_many = "0.03";
 
-// Curves of few records are learned by heart, once for each class, unless a ridge keeps them small: docs/results/other-terms.md.
+// Curves of few records: docs/results/other-terms.md.
 constexpr double few_records_of_an_additive_feature = 70;
-constexpr const char* ridge_for_classes_of_few_records = "0.3";
 constexpr double most_noise_of_additive_for_classes_of_few_records = 0.2;
+
+// Of the standard deviation of a count, over the number of records: with more noise a range would be that of a few records in the middle.
+// Chosen on the made-up tables of docs/results/ranges.md.
+constexpr double most_range_noise = 0.6;
 
 struct Counted {
   double nu;
@@ -79,76 +89,68 @@ bool has_curves_of_few_records(const Counted& counted) {
          static_cast<double>(counted.records.value()) < few_records_of_an_additive_feature * static_cast<double>(counted.features);
 }
 
+std::pair<std::string, std::string> stein() { return {"shrink", fmt::format("{}", Shrink::stein)}; }
+
 /// \param counted nothing where no number of records is known
 Choice choice_for_classes(std::optional<Counted> counted, std::string why) {
-  double least = least_steps_for_classes;
-  const char* ridge_of_classes = ridge_for_classes;
-  if (counted && has_curves_of_few_records(*counted)) {
-    ridge_of_classes = ridge_for_classes_of_few_records;
-  } else if (counted && counted->features > many_features_for_classes) {
-    least = least_steps_for_classes_of_many;
-    ridge_of_classes = ridge_for_classes_of_many;
-  }
+  const bool has_curves = counted && counted->features > counted->linear_features;
+  const bool has_many = counted && counted->features > many_features_for_classes && !has_curves_of_few_records(*counted);
+  const double least = has_many ? least_steps_for_classes_of_many : least_steps_for_classes;
   const double steps = counted ? std::max<double>(steps_for(counted->nu), least) : least;
-  return {.algorithm = std::string{ShapedDescentPlan::name},
-          .fields = {{"steps", std::to_string(std::lround(steps))},
-                     {"ridge", ridge_of_classes},
-                     {"classes-by", std::string{name(ClassesBy::softmax)}}},
-          .why = std::move(why)};
+  Choice choice{
+      .algorithm = std::string{ShapedDescentPlan::name}, .fields = {{"steps", std::to_string(std::lround(steps))}}, .why = std::move(why)};
+  // Curves are shrunk towards lines as far as an estimate of the risk says, with the descent's own small ridge.
+  choice.fields.push_back(
+      has_curves ? stein() : std::pair<std::string, std::string>{"ridge", has_many ? ridge_for_classes_of_many : ridge_for_classes});
+  choice.fields.emplace_back("classes-by", std::string{name(ClassesBy::softmax)});
+  return choice;
 }
 
 /// In the label's unit: to the last bit, so that a plan for labels of twice the size is twice this one.
 std::string exact_text(double value) { return fmt::format("{}", value); }
 
-// Fitted on the sets of docs/results/regression.md. Noise of second moments multiplies the weights, so one release of them is for few features and
-// next to no noise: above that shaped descent is ahead in nearly every cell of docs/results/other-terms.md. Large derivatives are those of a beginning,
-// and clipping them is what keeps noise small.
+/// \param what is released in the place of a model
+Choice constant(const std::string& facts, std::string_view what) {
+  return {.algorithm = std::string{ConstantPlan::name},
+          .fields = {},
+          .why = fmt::format("{}: noise would drown the features, so {} released", facts, what)};
+}
+constexpr std::string_view share_alone = "the share of the class alone is";
+constexpr std::string_view mean_alone = "the mean label alone is";
+
+// Of squared loss. Noise of second moments multiplies the weights, so one release of them is for few features and next to no noise.
 constexpr std::size_t few_features = 15;
 constexpr double hardly_any_noise = 0.001;
-constexpr double low_noise = 0.02;
-constexpr double high_noise = 0.4;
-
-// Rows of one scale, likewise: many columns make all of them short. Hat functions are no columns: theirs count as one more for each.
-constexpr std::size_t most_scaled_linear_features = 25;
-constexpr double some_noise = 0.04;
+// On the made-up tables of docs/results/squared-loss.md the released mean is better above this.
+constexpr double most_noise_of_squares = 0.5;
 
 std::vector<Choice> choices_for_squares(double nu, const PublicNumbers& numbers, const std::string& facts) {
   std::vector<Choice> found;
-  const double label_bound = numbers.label_bound.value_or(1);
-  const bool are_few = numbers.features <= few_features;
-  const bool may_be_scaled = numbers.rows == RowLength::either;
-  const bool are_scaled = numbers.rows == RowLength::scaled || (may_be_scaled && numbers.linear_features <= most_scaled_linear_features);
-  if (are_few && nu <= hardly_any_noise) found.push_back({.algorithm = "sufficient-statistics", .fields = {}, .why = facts});
-  const auto shaped = [&](const char* steps, double clip) {
-    found.push_back({.algorithm = "shaped-descent",
-                     .fields = {{"steps", steps}, {"clip-share", "1"}, {"clip", exact_text(clip * label_bound)}},
-                     .why = facts});
-  };
-  if (are_scaled) {
-    shaped(nu > some_noise ? "30" : "10", nu <= low_noise ? 0.6 : nu <= some_noise ? 0.3 : 0.1);
-    if (nu > some_noise) found.back().fields.emplace_back("ridge", "0.3");
-  } else if (nu > high_noise) {
-    shaped("10", 0.1);
-  } else if (are_few) {
-    shaped("10", nu <= low_noise ? 0.6 : 0.3);
-  } else {
-    shaped("30", nu <= low_noise ? 0.3 : 0.1);
+  if (nu > most_noise_of_squares) found.push_back(constant(facts, mean_alone));
+  if (numbers.features <= few_features && nu <= hardly_any_noise) {
+    found.push_back({.algorithm = std::string{SufficientStatisticsPlan::name}, .fields = {}, .why = facts});
   }
-  if (are_scaled && may_be_scaled) {
-    for (auto& choice : found) choice.fields.emplace_back("rows", "scaled");
+  found.push_back({.algorithm = std::string{ShapedDescentPlan::name}, .fields = {}, .why = facts});
+  if (numbers.rows == RowLength::either) {
+    for (auto& choice : found) {
+      if (choice.algorithm != ConstantPlan::name) choice.fields.emplace_back("rows", "scaled");
+    }
   }
   return found;
 }
 
-// Of owners' rows, on the panel of docs/results/owners.md and held against the others there: the share of the label bound that derivatives are clipped to.
-constexpr double owners_clip = 0.5;
-
-Choice constant(const std::string& facts, std::string_view what = "the share of the class alone is") {
-  return {.algorithm = "constant", .fields = {}, .why = fmt::format("{}: noise would drown the features, so {} released", facts, what)};
-}
-
 Choice shaped(double nu, const std::string& facts) {
   return {.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, {"ridge", ridge}}, .why = facts};
+}
+/// Of two classes: the descent's own small ridge, and a shrinkage that follows from what it found.
+Choice shrunk(double nu, const std::string& facts) {
+  return {.algorithm = "shaped-descent", .fields = {{"steps", std::to_string(steps_for(nu))}, stein()}, .why = facts};
+}
+
+/// Of two classes: where one is rare, a descent from 0 with noise does not come as far as its share.
+Choice from_the_share(Choice choice) {
+  choice.fields.emplace_back("start", fmt::format("{}", Start::share));
+  return choice;
 }
 
 /// An owner adds a mean of gradients (`mean_gradient_length`): the noise falls with it, and the share of a squared length that is clipped to with its square.
@@ -158,11 +160,26 @@ std::pair<std::string, std::string> owners_clip_share(double nu, Count rows) {
   return {"clip-share", fmt::format("{:.3g}", shaped_clip_share(nu) * length * length)};
 }
 
+// Of owners' labels. With more noise than this the counts of residuals of a few hundred owners show little, and a fixed clip is better on the panels of
+// docs/results/owners.md. It is a share of the label bound.
+constexpr double most_noise_of_owners_residuals = 0.1;
+constexpr double owners_clip = 0.5;
+
 std::vector<Choice> choices_for_owners(double nu, const PublicNumbers& numbers, const std::string& facts) {
-  const double of_owners = owners_nu(nu, *numbers.unit_rows);
   std::vector<Choice> found;
-  if (of_owners > nothing_learned && !numbers.label_bound) found.push_back(constant(facts));
-  found.push_back(shaped(of_owners, facts));
+  // By the number of owners alone: how alike their rows are is private.
+  if (nu > (numbers.label_bound ? most_noise_of_squares : nothing_learned)) {
+    found.push_back(constant(facts, numbers.label_bound ? mean_alone : share_alone));
+  }
+  if (numbers.label_bound && nu <= most_noise_of_owners_residuals) {
+    const double length = mean_gradient_length(*numbers.unit_rows);
+    found.push_back({.algorithm = std::string{ShapedDescentPlan::name},
+                     .fields = {{"clip-share", fmt::format("{:.3g}", length * length)}},
+                     .why = facts});
+    return found;
+  }
+  const Choice of_steps = shaped(owners_nu(nu, *numbers.unit_rows), facts);
+  found.push_back(numbers.label_bound ? of_steps : from_the_share(of_steps));
   found.back().fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
   if (numbers.label_bound) found.back().fields.emplace_back("clip", exact_text(owners_clip * *numbers.label_bound));
   return found;
@@ -177,6 +194,8 @@ struct Noise {
     return static_cast<double>(numbers.features) * unit / (static_cast<double>(numbers.records.value()) * mu);
   }
 };
+
+double unit_of(Adjacency adjacency) { return adjacency == Adjacency::replace_one ? 2 : 1; }
 
 std::string facts_of(const PublicNumbers& numbers, double nu, bool are_additive) {
   return fmt::format("{} {}, {} features{}, nu = {:.3g}", numbers.records.value(), numbers.unit_rows ? "units" : "records",
@@ -201,12 +220,51 @@ std::vector<Choice> shapeable_choices(double nu, const PublicNumbers& numbers, c
   if (numbers.unit_rows) return choices_for_owners(nu, numbers, facts);
   if (numbers.loss == Loss::squared) return choices_for_squares(nu, numbers, facts);
   std::vector<Choice> found;
-  if (nu > nothing_learned) found.push_back(constant(facts));
-  found.push_back(shaped(nu, facts));
+  if (nu > nothing_learned) found.push_back(constant(facts, share_alone));
+  found.push_back(from_the_share(shrunk(nu, facts)));
   if (numbers.features >= many_features && nu <= most_noise_of_many) {
-    found.back().fields = {{"steps", std::to_string(std::max(steps_for(nu), steps_of_many))}};
+    found.back() = from_the_share({.algorithm = std::string{ShapedDescentPlan::name},
+                                   .fields = {{"steps", std::to_string(std::max(steps_for(nu), steps_of_many))}},
+                                   .why = facts});
   }
   return found;
+}
+
+/// nu of a descent with pure noise of as much, whose steps and shares are those of the rule.
+double pure_nu(const PublicNumbers& numbers) {
+  const auto features = static_cast<double>(numbers.features);
+  const double gradient_numbers = features * static_cast<double>(std::max<std::size_t>(1, numbers.classes));
+  const double gradient_share = 1 - pure_matrix_share;
+  const double scale = pure_steps / (numbers.target.epsilon.value() * gradient_share);
+  const double multiplier =
+      PureRelease{.scale = NoiseScale{scale}, .numbers = static_cast<std::size_t>(gradient_numbers)}.multiplier().value();
+  return Noise{.mu = std::sqrt(pure_steps / gradient_share) / multiplier, .unit = unit_of(numbers.target.adjacency)}.nu(numbers);
+}
+
+/// Of delta = 0.
+std::vector<Choice> pure_choices(const PublicNumbers& numbers) {
+  const double nu = pure_nu(numbers);
+  const std::string facts = "delta = 0; " + facts_of(numbers, nu, false);
+  const bool has_classes = numbers.classes > 0;
+  Choice shaped{.algorithm = std::string{ShapedDescentPlan::name},
+                .fields = {{"steps", std::to_string(pure_steps)}, {"matrix-share", fmt::format("{}", pure_matrix_share)}},
+                .why = facts};
+  if (!numbers.unit_rows && !has_classes && numbers.loss == Loss::logistic) {
+    shaped.fields.push_back(stein());
+  } else {
+    shaped.fields.emplace_back("ridge", pure_ridge);
+  }
+  if (has_classes) shaped.fields.emplace_back("classes-by", std::string{name(ClassesBy::softmax)});
+  if (!has_classes && numbers.loss == Loss::logistic) shaped = from_the_share(std::move(shaped));
+  if (numbers.unit_rows && !numbers.label_bound) shaped.fields.push_back(owners_clip_share(nu, *numbers.unit_rows));
+  Choice nothing = constant(facts, has_classes ? "shares of the classes alone are" : numbers.label_bound ? mean_alone : share_alone);
+  if (has_classes) nothing.fields.emplace_back("classes-by", std::string{name(ClassesBy::softmax)});
+  if (numbers.label_bound && numbers.rows == RowLength::either) shaped.fields.emplace_back("rows", "scaled");
+  // The constant answers for a class or a mean label.
+  if (numbers.loss != Loss::logistic && numbers.loss != Loss::squared && !has_classes) return {shaped};
+  if (numbers.features > most_shaped_features) return {nothing};
+  if (nu > (numbers.label_bound ? most_noise_of_squares : nothing_learned)) return {nothing, shaped};
+  return {shaped, nothing};
 }
 
 FieldValues rules_of(const AlgorithmPlan& own, const PublicNumbers& numbers, double mu) {
@@ -251,8 +309,15 @@ std::vector<Choice> additive_choices(const PublicNumbers& numbers, const Noise& 
 }  // namespace
 
 std::vector<Choice> choices(const PublicNumbers& numbers) {
-  const auto adjacency = numbers.target.adjacency;
-  const Noise noise{.mu = mu_of(numbers.target), .unit = adjacency == Adjacency::replace_one ? 2.0 : 1.0};
+  if (numbers.target.delta.value() == 0) {
+    if (numbers.loss == Loss::hinge && numbers.classes == 0) {
+      refuse(ErrorCode::unreachable,
+             "{} auto trains hinge loss with Gaussian noise alone, which keeps no promise at delta = 0; give {} smoothed-hinge",
+             "algorithm"_field, "loss"_field);
+    }
+    return pure_choices(numbers);
+  }
+  const Noise noise{.mu = mu_of(numbers.target), .unit = unit_of(numbers.target.adjacency)};
   const double nu = noise.nu(numbers);
   const std::string facts = facts_of(numbers, nu, false);
 
@@ -262,9 +327,9 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   }
   std::vector<Choice> found = additive_choices(numbers, noise);
   const bool is_shapeable = numbers.features <= most_shaped_features;
-  const bool is_sparse = numbers.loss == Loss::logistic && !numbers.unit_rows && numbers.classes == 0 &&
-                         numbers.features >= many_features && nu > most_noise_of_many;
-  if (is_sparse && (nu <= nothing_learned || !is_shapeable)) found.push_back(in_l1(numbers, noise.mu, facts));
+  const bool takes_l1 = numbers.loss == Loss::logistic && !numbers.unit_rows && numbers.classes == 0 && numbers.features >= many_features &&
+                        nu > most_noise_of_many;
+  if (takes_l1 && (nu <= nothing_learned || !is_shapeable)) found.push_back(in_l1(numbers, noise.mu, facts));
   if (is_shapeable || numbers.classes > 0) {
     auto linear = shapeable_choices(nu, numbers, facts);
     std::move(linear.begin(), linear.end(), std::back_inserter(found));
@@ -309,7 +374,7 @@ RowLength rows_of(const data::FeatureMap& features, bool is_csv, bool said) {
   const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
   // A listed text has length 1, and one that is not listed length 0.
   const auto is_short = [](const data::Column& column) {
-    return std::holds_alternative<data::Bounds>(column.map) || std::holds_alternative<data::Categories>(column.map);
+    return has_bounds(column.map) || std::holds_alternative<data::Categories>(column.map);
   };
   return is_csv && !said && std::all_of(columns->begin(), columns->end(), is_short) ? RowLength::either : RowLength::unit;
 }
@@ -334,6 +399,27 @@ std::optional<double> label_bound_of(const TrainPlan& plan) {
   return labels ? std::optional{labels->bound.value()} : std::nullopt;
 }
 
+/// Columns without bounds as ranges, where the plan leaves that open and the counts that choose them have little noise.
+std::optional<data::FeatureMap> with_private_ranges(const TrainPlan& plan, const data::FeatureMap& features, double records) {
+  const auto* const csv = std::get_if<data::CsvOptions>(&plan.source.inputs);
+  if (csv == nullptr || csv->ranges != data::Ranges::automatic || plan.has_unit() || plan.target.delta.value() == 0) return std::nullopt;
+  data::FeatureMap ranged = features;
+  std::size_t count = 0;
+  for (auto& column : std::get<data::NamedColumns>(ranged.inputs)) {
+    if (!std::holds_alternative<data::SignedLogarithm>(column.map)) continue;
+    column.map = data::PrivateRange{};
+    ++count;
+  }
+  if (count == 0 || share_of_range_noise(plan.target, count, records) > most_range_noise) return std::nullopt;
+  return ranged;
+}
+
+bool uses_ranges(std::string_view name) {
+  const auto all = all_algorithms();
+  const auto is_it = [&](const auto& one) { return one->name() == name; };
+  return name != ConstantPlan::name && (*std::find_if(all.begin(), all.end(), is_it))->takes_private_ranges();
+}
+
 Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>& known) {
   const auto in_order = choices(numbers);
   const auto is_known = [&](const Choice& one) { return std::find(known.begin(), known.end(), one.algorithm) != known.end(); };
@@ -350,7 +436,7 @@ Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>&
 }  // namespace
 
 Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known) {
-  const auto& [held_out, records, says_rows] = own;
+  const auto& [held_out, records, says_rows, searches] = own;
   const bool has_classes = !plan.problem.classes.empty();
   const bool has_one_file = plan.source.path != data::TextReader::standard_input && plan.source.paths_of_ranks.empty();
   const bool may_count = plan.target.adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
@@ -358,11 +444,6 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   const bool knows_classes = std::find(known.begin(), known.end(), ShapedDescentPlan::name) != known.end();
   if (has_classes && knows_classes && !(has_one_file && (records || may_count))) return choice_for_classes(std::nullopt, why);
   if (known.size() == 1 && !(has_classes && knows_classes)) return {.algorithm = known.front(), .fields = {}, .why = why};
-  if (plan.target.delta.value() == 0) {
-    refuse(ErrorCode::unreachable,
-           "epsilon = {} at delta = 0 is out of reach of what {} auto chooses, whose noise is Gaussian; {} gossip knows delta = 0",
-           plan.target.epsilon.value(), "algorithm"_field, "algorithm"_field);
-  }
   if (plan.source.path == data::TextReader::standard_input) {
     refuse_plan("the data file is -, must be a file for {} auto, which reads its header first", "algorithm"_field);
   }
@@ -385,17 +466,28 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
   const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
   const auto& features = opened.features;
   const bool is_csv = std::holds_alternative<data::CsvOptions>(plan.source.inputs);
-  Choice choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
-                               .features = features.features(),
-                               .linear_features = linear_features_of(features),
-                               .target = plan.target,
-                               .loss = plan.problem.loss,
-                               .label_bound = label_bound_of(plan),
-                               .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
-                               .classes = has_classes ? parse_values(plan.problem.classes, "classes").size() : 0,
-                               .rows = rows_of(features, is_csv, says_rows),
-                               .additive_features = additive_features_of(plan.source, features)},
-                              known);
+  const auto choice_of = [&](const data::FeatureMap& map) {
+    return first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
+                        .features = map.features(),
+                        .linear_features = linear_features_of(map),
+                        .target = plan.target,
+                        .loss = plan.problem.loss,
+                        .label_bound = label_bound_of(plan),
+                        .unit_rows = plan.has_unit() ? std::optional{plan.unit.most()} : std::nullopt,
+                        .classes = has_classes ? parse_values(plan.problem.classes, "classes").size() : 0,
+                        .rows = rows_of(map, is_csv, own.says_rows),
+                        .additive_features = additive_features_of(plan.source, map)},
+                       known);
+  };
+  Choice choice = choice_of(features);
+  const auto ranged = searches ? std::nullopt : with_private_ranges(plan, features, static_cast<double>(trained));
+  if (ranged && choice.algorithm != ConstantPlan::name) {
+    if (Choice other = choice_of(*ranged); uses_ranges(other.algorithm)) {
+      choice = std::move(other);
+      choice.fields.emplace_back("ranges", fmt::format("{}", data::Ranges::released));
+    }
+  }
+  if (!features.intercept) std::erase_if(choice.fields, [](const auto& field) { return field.first == "start"; });
   const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;
   const auto is_count = [](const auto& field) { return field.first == "public-count"; };
   const bool has_count = std::any_of(choice.fields.begin(), choice.fields.end(), is_count);
@@ -418,6 +510,8 @@ ChosenPlan chosen_plan(TrainPlan plan, const AutomaticPlan& own) {
   for (const auto& [name, value] : choice.fields) {
     if (name == "rows") {
       std::get<data::CsvOptions>(plan.source.inputs).rows_have_common_scale = true;
+    } else if (name == "ranges") {
+      std::get<data::CsvOptions>(plan.source.inputs).ranges = data::Ranges::released;
     } else if (name == "terms") {
       std::get<data::CsvOptions>(plan.source.inputs).terms = data::parse_terms(value);
     } else {

@@ -5,27 +5,30 @@
 //
 //     additive terms of columns with bounds where, of all features that there are then, nu is at most .1 (logistic), .015 (squared) or .03 (several classes;
 //       .2 with fewer than 70 records of each feature), and there are 12 records of each, and 3 for each class; then all that follows is by that number of features. Never for units of several rows
-//     several classes, nu > 1           constant: their shares; else shaped-descent by softmax, of additive terms with fewer than 70 records of each feature with a larger ridge
+//     delta = 0                         with nu of noise as long as the pure noise of 8 steps with 0.7 of epsilon, of at least one number for each feature and class:
+//                                       constant where nu > 1, of squared loss .5; else shaped-descent of 8 steps with .3 of epsilon for the matrix, and a ridge of .1 or, of two classes, shrinkage
+//     several classes, nu > 1           constant: their shares; else shaped-descent by softmax, of additive terms with shrinkage
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
-//     units of at most K rows           as records of logistic loss, with nu K^(-1/4) in the place of nu and 1 / sqrt(K) of the clip share of records;
-//                                       squared loss likewise, derivatives clipped to half the label bound, and never the constant
+//     units of at most K rows           the constant as for records, by the number of units; else as records of logistic loss, with nu K^(-1/4) in the
+//                                       place of nu and 1 / sqrt(K) of the clip share; squared loss likewise, derivatives clipped to half the label bound
+//       squared, nu <= .1               shaped-descent with the clip that follows from released residuals and a clip share of 1 / sqrt(K)
 //     logistic, 100 features and more, nu > .3 (and at most 1, up to 1,024 features)   mirror-descent in the l1 geometry, with the options of rules.h
 //     more features than a second moment is taken of   accelerated-gradient-descent, of logistic loss with the options of rules.h
 //     logistic, nu > 1                  constant: the share of the class
 //     logistic, 100 features and more   shaped-descent with its own ridge and at least 30 steps
-//     logistic                          shaped-descent with a ridge of .3 and T = 10 (nu / .1)^(-1/2) steps, from 10 to 60
-//     squared, at most 25 linear features, every column with bounds or categories: rows of one scale (`rows` scaled), also of additive terms, and
-//       d <= 15, nu <= .001             sufficient-statistics
-//       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
-//                                       else T = 30, clipped to .1, with a ridge of .3
-//     squared, others:
+//     logistic                          shaped-descent with T = 10 (nu / .1)^(-1/2) steps, from 10 to 60, from the released share of the class, shrunk by an estimate of its
+//                                       risk (owners: with a ridge of .3 instead)
+//     squared, nu > .5                  constant: the mean label
 //     squared, d <= 15, nu <= .001      sufficient-statistics
-//     squared, nu > .4                  shaped-descent, T = 10, derivatives clipped to a tenth of the label bound
-//     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
-//     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
+//     squared                           shaped-descent with the clip that follows from released residuals
+//     squared, every column with bounds or categories: rows of one scale (`rows` scaled), also of additive terms
+//
+// Columns without bounds count as columns with bounds, whose ranges the training releases, where the noise of a count is at most .6 of the records
+// (docs/proofs/ranges.md): not for units, searches and the constant. All numbers of features above are then those of such columns.
 //
 // How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/rule.md, docs/results/terms.md, docs/results/other-terms.md,
-// docs/results/owners.md, docs/results/learners.md, docs/results/regression.md.
+// docs/results/owners.md, docs/results/learners.md, docs/results/regression.md, docs/results/squared-loss.md,
+// docs/results/ranges.md, docs/results/shrinkage.md, docs/results/curve-shrinkage.md, docs/results/pure.md.
 #pragma once
 
 #include <cstddef>
@@ -76,6 +79,7 @@ struct AutomaticPlan {
   double held_out = 0.2;
   std::optional<std::uint64_t> records = {};  ///< counted where it is not said and their number is public
   bool says_rows = false;                     ///< whether it was said how long rows are
+  bool searches = false;                      ///< over candidates, which releases no ranges
 };
 
 /// The first of the rule's choices that is one of `known`, with a public count where the number of records is private. Reads the header, and where

@@ -12,6 +12,7 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/event.h>
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/on_file.h>
 #include <surety/jobs/automatic/public_form.h>
 #include <surety/optimizers/problem/geometry.h>
 #include <surety/optimizers/problem/problem.h>
@@ -165,36 +166,34 @@ std::optional<std::uint64_t> said_records(const TrainPlan& plan) {
       plan.algorithm);
 }
 
-double held_out_of(const TrainPlan& plan) {
+/// How many of the records of a file are trained on, as public as their number. \throws PlanError where none is left
+std::uint64_t trained_on(const TrainPlan& plan, std::uint64_t records) {
   return std::visit(
-      [](const auto& own) {
-        if constexpr (requires { own.held_out; }) return std::clamp(own.held_out, 0.0, 1.0);
-        return 0.0;
+      [&](const auto& own) {
+        if constexpr (std::derived_from<std::remove_cvref_t<decltype(own)>, SplitPlan>) return training_count(own, plan, records).value();
+        return records;
       },
       plan.algorithm);
 }
 
-/// The file whose header says the features: of learners that have one each, the first.
-void take_first_learner(TrainPlan& plan) {
-  constexpr std::string_view learner = "{learner}";
-  if (const auto at = plan.source.path.find(learner); at != std::string::npos) plan.source.path.replace(at, learner.size(), "0");
-}
-
 RuledFields ruled(TrainPlan plan) {
   const bool is_count_public = plan.target.adjacency != Adjacency::add_or_remove_one;
-  if (plan.has_unit() || plan.target.delta.value() == 0 || plan.problem.loss == Loss::squared || !plan.problem.classes.empty()) return {};
+  if (plan.target.delta.value() == 0) {
+    if (!std::holds_alternative<ShapedDescentPlan>(plan.algorithm) || plan.search.tune) return {};
+    return {.fields = {{"steps", std::to_string(pure_steps)}, {"matrix-share", fmt::format("{}", pure_matrix_share)}}, .why = "delta = 0"};
+  }
+  if (plan.has_unit() || plan.problem.loss == Loss::squared || !plan.problem.classes.empty()) return {};
   // What the run refuses.
   if (plan.problem.clip) static_cast<void>(ClippingNorm{*plan.problem.clip});
   if (plan.problem.radius) static_cast<void>(Radius{*plan.problem.radius});
-  take_first_learner(plan);
+  // The header of the first learner's file shows the features.
+  plan.source.path = data_of_learner(plan.source.path, 0);
   if (!plan.source.rows && !std::filesystem::is_regular_file(plan.source.path)) return {};
   auto said = said_records(plan);
   if (!said && (!is_count_public || !plan.source.paths_of_ranks.empty())) return {};
   auto opened = open_stream(form_of(plan.source));
   if (!said) said = count_of(plan.source, opened.records);
-  const double records = std::round((1 - held_out_of(plan)) * static_cast<double>(*said));
-  if (!(records >= 1)) return {};
-  const RuleNumbers numbers{.records = records,
+  const RuleNumbers numbers{.records = static_cast<double>(trained_on(plan, *said)),
                             .features = static_cast<double>(opened.features.features()),
                             .mu = mu_of(plan.target),
                             .adjacency = plan.target.adjacency};
@@ -216,10 +215,12 @@ FieldValues rule_fields(const TrainPlan& plan, const RuleNumbers& numbers) {
 }
 
 RuledFields ruled_fields(const TrainPlan& plan) {
-  // A plan that cannot be read is refused where it is run, with a message that belongs there.
+  // A plan that cannot be read is refused where it is run, with a message that belongs there; but rows that another program gives once were read here.
   try {
     return ruled(plan);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    const bool is_of_reading = error.code() == ErrorCode::bad_data || error.code() == ErrorCode::environment;
+    if (plan.source.rows && is_of_reading) throw;
     return {};
   }
 }

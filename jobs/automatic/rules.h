@@ -20,7 +20,7 @@
 //                                     thirtieth, and nothing else
 //     gossip of L learners            sqrt(N / L) / 2.5 batches for each learner, at most sqrt(n / L), at least 4; step-size 18 / beta, decreasing as ever
 //
-// Each is derived up to its constant in docs/decisions/defaults.md; constants were chosen on five made tables (docs/results/defaults.md).
+// Each is derived up to its constant in docs/reference/default-options.md; constants were chosen on five made tables (docs/results/defaults.md).
 // No guarantee rests on them: noise is calibrated for whatever options there are.
 #pragma once
 
@@ -33,6 +33,11 @@
 #include <surety/jobs/plans/train_plan.h>
 
 namespace surety::jobs {
+
+/// Of shaped-descent at delta = 0, where steps share epsilon itself: few steps, and a larger share for the matrix, whose noise grows with its number of entries.
+/// Chosen on the made tables of docs/results/pure.md.
+inline constexpr int pure_steps = 8;
+inline constexpr double pure_matrix_share = 0.3;
 
 /// Names of fields and their values.
 using FieldValues = std::vector<std::pair<std::string, std::string>>;
@@ -59,8 +64,9 @@ struct RuledFields {
   std::string why = {};  ///< the public numbers
 };
 /// The same from the numbers that are public in a plan: how many records it says; where their number is public, as many as its file has, and of its features the
-/// header says. Nothing where they are not public or cannot be read beforehand (standard input, a pipe), where neighbours differ in units of several rows, at delta = 0,
-/// and for a plan that will be refused: its fixed defaults hold. Never throws PlanError or Error.
+/// header says; at delta = 0 the fields of shaped-descent above. Nothing where they are not public or cannot be read beforehand (standard input, a pipe), where neighbours differ in units of several rows, at delta = 0 of all others,
+/// and for a plan that will be refused: its fixed defaults hold.
+/// \throws Error{bad_data} and Error{environment} of rows in memory, which may come once: what a producer raises belongs to the caller. No other Error.
 [[nodiscard]] RuledFields ruled_fields(const TrainPlan& plan);
 
 }  // namespace surety::jobs

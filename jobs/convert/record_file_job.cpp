@@ -4,12 +4,16 @@
 
 #include <surety/base/system/new_file.h>
 #include <surety/jobs/algorithms/reading.h>
+#include <surety/jobs/plans/plan_error.h>
 #include <surety/optimizers/models/model.h>
 
 namespace surety::jobs {
 
 Converted convert(const TrainingSource& source, const std::string& output, Overwrite overwrite) {
   auto [records, features] = open_stream(source);
+  if (has_private_ranges(features)) {
+    refuse(ErrorCode::unsupported, "private ranges of columns are for a training, which charges them; give {}", "bounds"_field);
+  }
   optimizers::require_writable_names(features, source.label);
   data::RecordFileText text{{.features = features, .label = source.label}};
   NewFile file{Place{output}, 0, NewFile::Method::nameless, NewFile::Readers::owner_alone};

@@ -44,6 +44,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -78,6 +81,11 @@ namespace surety::jobs {
 ///         both, and for a bucket of owners that is in both, which it does not name. \complexity linear in both
 [[nodiscard]] std::string merge_partials(std::string_view a, std::string_view b);
 
+/// The same of any number of partials, from 1 on. Partials of equal bytes count once: a task that was retried made the same part again, and its bytes
+/// are a function of the ticket, the part's number and the part's rows. Partials of one part with different bytes are refused.
+/// \throws as the merge of two; Error{invalid_argument} for no partials. \complexity O(n log k) for k partials of n bytes together
+[[nodiscard]] std::string merge_partials(std::span<const std::string_view> partials);
+
 /// Puts a ticket or a partial into a new file of mode 0600, complete, durable and in one step, or not at all: for tasks that meet on a disk.
 /// \throws Error{invalid_argument} where something has that name already; Error{environment} as `NewFile`.
 void write_private_file(const std::filesystem::path& path, std::string_view bytes);
@@ -88,5 +96,20 @@ void write_private_file(const std::filesystem::path& path, std::string_view byte
 ///         in this ledger, whether that came to its end or not; as `run`. What fails before the charge has cost nothing.
 [[nodiscard]] ReleasedStatistics finish_release(std::string_view ticket, std::string_view partial, accounting::Ledger& ledger,
                                                 const Bits& bits, const RunContext& context = {});
+
+/// Refuses a charge that the ledger would refuse, and writes nothing: `Ledger::check`, of a ledger that need not exist yet.
+using LedgerCheck = std::function<void(const accounting::Plan& charge)>;
+/// Makes a charge durable, unless a run of the ledger has the mark already: `Ledger::reserve_once`, of a ledger that need not exist yet.
+using LedgerCharge = std::function<accounting::Reservation(const accounting::Plan& charge, std::string_view mark)>;
+
+/// `begin_release` of a job that is calibrated, with bits of the operating system, or of the seed. The ticket holds the seed, and its finish replays the bits
+/// behind the key from it: it releases what `run` releases with this seed, in whatever process. \throws as `begin_release`
+[[nodiscard]] std::string begin_release(const ReleaseJob& job, std::uint32_t parts, const std::optional<std::uint64_t>& replay_seed,
+                                        const LedgerCheck& check);
+
+/// `finish_release` with bits of the operating system, or of the ticket's seed. \throws as `finish_release`; Error{bad_data} where the seed does not give the
+/// ticket's key.
+[[nodiscard]] ReleasedStatistics finish_release(std::string_view ticket, std::string_view partial, const LedgerCharge& charge,
+                                                const RunContext& context = {});
 
 }  // namespace surety::jobs

@@ -21,9 +21,9 @@ namespace {
 //     the public number; the number of parts                                  16, 4
 //     the noise: 0 Laplace, 1 Gaussian, 2 pure; the scale, a double                   1, 8
 //     whether there is a key; the key by which rows of owners are kept        1, 16 or 0
-//     whether the key is of a replay                                          1
+//     whether the release is a replay; whether there is a seed; the seed      1, 1, 8 or 0
 //     the plan, its length before                                             4, as many
-constexpr SealedKind ticket_kind{.magic = "SURETYTK", .version = 1, .name = "ticket"};
+constexpr SealedKind ticket_kind{.magic = "SURETYTK", .version = 2, .name = "ticket"};
 constexpr std::string_view version_of_surety = SURETY_VERSION;
 
 template <class Bytes>
@@ -57,6 +57,8 @@ std::string ticket_bytes(const Ticket& ticket) {
   out.put(ticket.key ? 1 : 0, one_byte);
   if (ticket.key) out.put(bytes_of(*ticket.key));
   out.put(ticket.not_private ? 1 : 0, one_byte);
+  out.put(ticket.replay_seed ? 1 : 0, one_byte);
+  if (ticket.replay_seed) out.put(*ticket.replay_seed, eight_bytes);
   const auto plan = plan_text(ticket.plan);
   out.put(plan.size(), four_bytes);
   out.put(plan);
@@ -79,6 +81,9 @@ Ticket read_ticket(std::string_view bytes) {
   std::optional<data::UnitKey> key;
   if (read_flag(in)) key = read_bytes<data::UnitKey>(in);
   const bool not_private = read_flag(in);
+  std::optional<std::uint64_t> replay_seed;
+  if (read_flag(in)) replay_seed = in.number(eight_bytes);
+  in.require(not_private || !replay_seed);
   const auto plan = in.text(static_cast<std::size_t>(in.number(four_bytes)));
   in.finish();
   Ticket ticket{.number = number,
@@ -87,7 +92,8 @@ Ticket read_ticket(std::string_view bytes) {
                 .family = static_cast<statistics::NoiseFamily>(family),
                 .scale = scale,
                 .key = key,
-                .not_private = not_private};
+                .not_private = not_private,
+                .replay_seed = replay_seed};
   in.require(ticket.key.has_value() != ticket.plan.unit.is_row());
   return ticket;
 }

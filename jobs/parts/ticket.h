@@ -23,9 +23,10 @@ struct Ticket {
   std::uint32_t parts;
   ReleasePlan plan;
   statistics::NoiseFamily family;
-  double scale;                      ///< common to all queries
-  std::optional<data::UnitKey> key;  ///< by which rows of a unit are kept; nothing where the unit is one row. Secret
-  bool not_private = false;          ///< the key was of a replay
+  double scale;                                   ///< common to all queries
+  std::optional<data::UnitKey> key;               ///< by which rows of a unit are kept; nothing where the unit is one row. Secret
+  bool not_private = false;                       ///< the key was of a replay, or there is a seed
+  std::optional<std::uint64_t> replay_seed = {};  ///< of the bits of the key and of the noise behind it, where these are replayed
 };
 
 /// \throws Error{unsupported} as `plan_text`; Error{environment} where OpenSSL fails.

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/events/unit.h>
 #include <surety/data/features/features.h>
 
@@ -27,6 +25,9 @@ enum class Score : std::uint8_t { brier, log_loss, error_rate, squared_error, no
 enum class Iterate : std::uint8_t { last, average, random };
 /// Which weights of a run are published: all that it releases, or the last ones alone.
 enum class Publish : std::uint8_t { all, last };
+/// Where a descent begins: at the weights 0, or at the model that says the released share of the class.
+enum class Start : std::uint8_t { zero, share };
+enum class Shrink : std::uint8_t { none, stein };
 enum class Geometry : std::uint8_t { l2, l1, simplex };
 /// What is clipped: the sum of a unit's rows, or each row.
 enum class ClipBy : std::uint8_t { unit, row };
@@ -86,6 +87,14 @@ struct Choices<Publish> {
   static constexpr std::array all{Named{Publish::all, "all"}, Named{Publish::last, "last"}};
 };
 template <>
+struct Choices<Start> {
+  static constexpr std::array all{Named{Start::zero, "zero"}, Named{Start::share, "share"}};
+};
+template <>
+struct Choices<Shrink> {
+  static constexpr std::array all{Named{Shrink::none, "none"}, Named{Shrink::stein, "stein"}};
+};
+template <>
 struct Choices<Geometry> {
   static constexpr std::array all{Named{Geometry::l2, "l2"}, Named{Geometry::l1, "l1"}, Named{Geometry::simplex, "simplex"}};
 };
@@ -130,6 +139,11 @@ struct Choices<EmptyUnit> {
 template <>
 struct Choices<data::Terms> {
   static constexpr std::array all{data::Terms::linear, data::Terms::additive, data::Terms::automatic};
+};
+template <>
+struct Choices<data::Ranges> {
+  static constexpr std::array all{Named{data::Ranges::automatic, "auto"}, Named{data::Ranges::asinh, "asinh"},
+                                  Named{data::Ranges::released, "private"}};
 };
 template <>
 struct Choices<ClassScores> {
@@ -225,12 +239,3 @@ class ChoiceField {
 };
 
 }  // namespace surety::jobs
-
-/// By its name.
-template <surety::jobs::IsChoice Choice>
-struct fmt::formatter<Choice, char> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(Choice choice, Context& context) const {
-    return fmt::formatter<std::string_view>::format(surety::jobs::name_of(choice), context);
-  }
-};

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,7 +12,7 @@
 #include <vector>
 
 #include <surety/jobs/plans/choices.h>
-#include <surety/jobs/plans/field_text.h>
+#include <surety/jobs/plans/field_names.h>
 
 namespace surety::jobs {
 
@@ -66,6 +64,12 @@ class Field {
     is_of_values_ = true;
     return *this;
   }
+  /// Of a text that is one name or a list of names with commas, which a plan may write as a list of texts.
+  Field& is_of_names() {
+    is_of_names_ = true;
+    return *this;
+  }
+  [[nodiscard]] bool takes_names() const noexcept { return is_of_names_; }
 
  private:
   std::string name_;
@@ -74,6 +78,7 @@ class Field {
   Constraint constraint_;
   std::optional<FieldText> standard_;
   bool is_of_values_ = false;
+  bool is_of_names_ = false;
 };
 
 /// What a field holds but for choices.
@@ -85,9 +90,6 @@ struct RefusedField {
   std::string name;
   FieldText reason;
 };
-
-/// Names of fields that were said of a plan.
-using SaidFields = std::set<std::string, std::less<>>;
 
 /// Fields under headings, in the order of the help.
 class FieldTable {

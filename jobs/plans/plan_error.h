@@ -10,7 +10,7 @@
 namespace surety::jobs {
 
 /// Why a plan is refused.
-struct Refusal {
+struct PlanRefusal {
   ErrorCode code;
   /// "steps is 0, must be at least 1": the field, its value, the constraint, and where there is one the fix.
   FieldText text;
@@ -21,13 +21,13 @@ struct Refusal {
 /// A refusal that is thrown. `what()` names fields as plans write them.
 class PlanError : public Error {
  public:
-  explicit PlanError(Refusal refusal)
+  explicit PlanError(PlanRefusal refusal)
       : Error{refusal.code, (refusal.is_of_plan_text ? "options: " : "") + refusal.text.plain()}, refusal_{std::move(refusal)} {}
 
-  [[nodiscard]] const Refusal& refusal() const noexcept { return refusal_; }
+  [[nodiscard]] const PlanRefusal& refusal() const noexcept { return refusal_; }
 
  private:
-  Refusal refusal_;
+  PlanRefusal refusal_;
 };
 
 /// \throws PlanError by a pattern as that of `field_text`.

@@ -13,7 +13,9 @@
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/safe_text.h>
+#include <surety/jobs/plans/other_words.h>
 #include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/plans/unit_fields.h>
 #include <surety/jobs/run/kept_units.h>
 
 namespace surety::jobs {
@@ -55,7 +57,7 @@ std::string command_of(std::string_view plan) {
 }
 
 nlohmann::json parse_plan(std::string_view text, std::string_view command) {
-  const auto json = parse_object(text);
+  auto json = parse_object(text);
   constexpr std::array<std::string_view, 9> known{"version", "command", "options", "adjacency",    "target",
                                                   "unit",    "event",   "noise",   "schema_sha256"};
   for (const auto& [field, value] : json.items()) {
@@ -69,6 +71,8 @@ nlohmann::json parse_plan(std::string_view text, std::string_view command) {
   }
   if (member(json, "command") != command) refuse_text("command is {}, must be \"{}\"", one_line(json["command"].dump()), command);
   if (!member(json, "options").is_object()) refuse_text("options are no object");
+  // A text is one name, whatever characters it has.
+  if (auto unit = json["options"].find("unit"); unit != json["options"].end() && unit->is_string()) *unit = nlohmann::json::array({*unit});
   if (!member(json, "adjacency").is_string()) refuse_text("adjacency is no text");
   if (!member(json, "target").is_object() || json["target"].size() != 2) refuse_text("target is no object with epsilon and delta");
   return json;
@@ -103,7 +107,7 @@ nlohmann::json plan_json(std::string_view command, nlohmann::json options, const
 void require_type(const Field& field, const nlohmann::json& value) {
   const bool is_flag = std::holds_alternative<bool*>(field.value());
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.value());
-  if (value.is_array() && !is_list) refuse_option("{} is a list, must be one value", FieldName{field.name()});
+  if (value.is_array() && !is_list && !field.takes_names()) refuse_option("{} is a list, must be one value", FieldName{field.name()});
   const auto require = [&](const nlohmann::json& one) {
     const bool is_query = one.is_object() && field.name() == "query";
     if (is_flag ? one.is_boolean() : one.is_string() || is_query || (one.is_number() && field.takes_numbers())) return;
@@ -144,6 +148,12 @@ void set_field(const Field& field, const nlohmann::json& value) {
     if (accounting::truth_of(value, field.name())) field.set("");
     return;
   }
+  if (value.is_array() && field.takes_names()) {
+    std::vector<std::string> names;
+    for (const auto& one : value) names.push_back(text_in(field.name(), one));
+    field.set(list_text(names));
+    return;
+  }
   for (const auto& one : value.is_array() ? value : nlohmann::json::array({value})) field.set(text_in(field.name(), one));
 }
 
@@ -152,7 +162,7 @@ void refuse_unknown_field(const std::string& name, const FieldTable& known) {
   for (const auto& group : known.groups()) {
     for (const auto& field : group.fields) names.push_back(field.name());
   }
-  refuse_option("unknown field '{}'{}", one_line(name), did_you_mean(name, names));
+  refuse_option("unknown field '{}'{}", one_line(name), advice_on(name, names));
 }
 
 void write_reading(nlohmann::json& options, const data::DataPolicy& reading) {
@@ -169,12 +179,12 @@ void write_reading(nlohmann::json& options, const data::DataPolicy& reading) {
   if (!(reading.limits == data::DataLimits{})) options["no-limits"] = true;
 }
 
-void write_unit(nlohmann::json& options, const UnitOfPrivacy& unit) {
-  const auto column = column_of(unit);
-  if (!column) return;
-  options["unit"] = *column;
+void write_unit(nlohmann::json& options, const UnitOfPrivacy& unit, const std::optional<std::string>& period) {
+  if (unit.is_row()) return;
+  options["unit"] = unit_json(columns_of(unit));
   options["most"] = unit.most().value();
   options["empty-unit"] = name(unit.rule().empty);
+  if (period) options["unit-period"] = *period;
 }
 
 void has_no_text(std::string_view what) { throw Error{ErrorCode::unsupported, fmt::format("the plan has no text: {}", what)}; }

@@ -61,7 +61,7 @@ void set_field(const Field& field, const nlohmann::json& value);
 /// Adds what is said of how records are read, and of whom they belong to, to the fields of a plan: nothing where it is what holds where nothing is said.
 /// Limits that are neither the usual ones nor none have no words, and count as none.
 void write_reading(nlohmann::json& options, const data::DataPolicy& reading);
-void write_unit(nlohmann::json& options, const UnitOfPrivacy& unit);
+void write_unit(nlohmann::json& options, const UnitOfPrivacy& unit, const std::optional<std::string>& period);
 /// A plan of which no text is made. \throws Error{unsupported}, always.
 [[noreturn]] void has_no_text(std::string_view what);
 

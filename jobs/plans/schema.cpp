@@ -18,6 +18,7 @@
 #include <surety/data/reading/condition.h>
 #include <surety/data/reading/text_reader.h>
 #include <surety/jobs/plans/small_text.h>
+#include <surety/jobs/plans/text_lists.h>
 
 namespace surety::jobs {
 namespace {
@@ -126,6 +127,18 @@ SchemaColumn column_from_json(const nlohmann::json& json) {
   return column;
 }
 
+/// The unit as `parse_unit` reads it. A text is the name of one column; a list names columns whose combination is the owner.
+std::optional<std::string> unit_in(const nlohmann::json& json, const std::string& what) {
+  const auto* const value = said(json, "unit");
+  if (value == nullptr || !value->is_array()) {
+    auto column = text_in(json, "unit", what);
+    return column ? std::optional{columns_text({*column})} : std::nullopt;
+  }
+  const bool are_texts = !value->empty() && std::all_of(value->begin(), value->end(), [](const auto& one) { return one.is_string(); });
+  if (!are_texts) invalid(fmt::format("unit of {} is {}, must be a text, a list of texts, or null", what, one_line(value->dump())));
+  return list_text(texts_of(*value, "unit"));
+}
+
 Schema schema_from_json(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("surety_schema")) invalid("is no schema of surety");
   if (json["surety_schema"] != schema_version) {
@@ -158,7 +171,7 @@ Schema schema_from_json(const nlohmann::json& json) {
     if (schema.find(name) != &schema.columns.back()) invalid(fmt::format("column {} stands twice", data::in_quotes(name)));
   }
   schema.label = text_in(json, "label", what);
-  schema.unit = text_in(json, "unit", what);
+  schema.unit = unit_in(json, what);
   if (const auto* const most = said(json, "most")) {
     if (!most->is_number_unsigned())
       invalid(fmt::format("most of the schema is {}, must be a whole number or null", one_line(most->dump())));

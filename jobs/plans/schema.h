@@ -41,7 +41,7 @@ struct Schema {
   bool has_header = true;
   std::vector<SchemaColumn> columns = {};
   std::optional<std::string> label = {};
-  std::optional<std::string> unit = {};
+  std::optional<std::string> unit = {};  ///< as `parse_unit` reads it
   std::optional<std::uint64_t> most = {};
   std::optional<EmptyUnit> empty_unit = {};
 

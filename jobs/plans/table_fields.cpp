@@ -40,16 +40,25 @@ std::vector<ColumnPair> pairs_of(const std::vector<std::string>& texts) {
 }
 
 CsvOptions csv_options(const TableFields& said, const TableContext& context, const std::string& label) {
-  CsvOptions result{
-      .drop = said.drop, .rows_have_common_scale = said.rows == RowScale::scaled, .terms = said.terms, .pairs = pairs_of(said.pairs)};
+  CsvOptions result{.drop = said.drop,
+                    .rows_have_common_scale = said.rows == RowScale::scaled,
+                    .terms = said.terms,
+                    .pairs = pairs_of(said.pairs),
+                    .ranges = said.ranges};
   for (const auto& text : said.bounds) {
     const auto [column, ends] = parse_list(text, "bounds", false);
-    if (ends.size() != 2) refuse_plan("{} is '{}', must be column=lower,upper", "bounds"_field, one_line(text));
+    if (ends == std::vector<std::string>{"private"}) {
+      if (result.bounds.contains(column) || !result.private_ranges.insert(column).second) {
+        refuse_plan("{} names column '{}' twice", "bounds"_field, one_line(column));
+      }
+      continue;
+    }
+    if (ends.size() != 2) refuse_plan("{} is '{}', must be column=lower,upper or column=private", "bounds"_field, one_line(text));
     const Bounds its{parse_double(ends[0], "bounds"), parse_double(ends[1], "bounds")};
     if (!std::isfinite(its.lower) || !std::isfinite(its.upper) || !(its.lower < its.upper)) {
       refuse_plan("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column), its.lower, its.upper);
     }
-    if (!result.bounds.emplace(column, its).second) {
+    if (result.private_ranges.contains(column) || !result.bounds.emplace(column, its).second) {
       refuse_plan("{} names column '{}' twice", "bounds"_field, one_line(column));
     }
   }
@@ -59,9 +68,13 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
     if (!result.categories.emplace(column, std::move(names)).second)
       refuse_plan("{} names column '{}' twice", "categories"_field, one_line(column));
   }
+  const auto unit_columns = context.said_unit.columns();
+  const auto is_of_unit = [&](const std::string& column) {
+    return std::find(unit_columns.begin(), unit_columns.end(), column) != unit_columns.end();
+  };
   const auto is_named = [&](const std::string& column) {
-    return column == label || result.bounds.contains(column) || result.categories.contains(column) ||
-           std::find(result.drop.begin(), result.drop.end(), column) != result.drop.end();
+    return column == label || result.bounds.contains(column) || result.private_ranges.contains(column) ||
+           result.categories.contains(column) || std::find(result.drop.begin(), result.drop.end(), column) != result.drop.end();
   };
   for (const auto& column : context.reading.schema ? context.reading.schema->columns : std::vector<SchemaColumn>{}) {
     if (is_named(column.name)) continue;
@@ -71,18 +84,19 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
       result.categories.emplace(column.name, *column.categories);
     } else if (column.bounds) {
       result.bounds.emplace(column.name, Bounds{column.bounds->lower, column.bounds->upper});
-    } else if ((column.type == "text" || column.type == "date") && column.name != context.said_unit.column) {
+    } else if ((column.type == "text" || column.type == "date") && !is_of_unit(column.name)) {
       refuse_plan("column {} of {} is a {}, must {}", in_quotes(column.name), "schema"_field, *column.type,
                   column.type == "text" ? "have categories or be dropped" : "be dropped");
     }
   }
-  if (context.said_unit.column == label) {
-    refuse_plan("{} is {}, must be another column than the label's", "unit"_field, in_quotes(label));
-  }
+  if (is_of_unit(label)) refuse_plan("{} is {}, must be another column than the label's", "unit"_field, in_quotes(label));
   // A name is no feature, unless the user says which.
-  if (const auto& unit = context.said_unit.column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
-                                                   std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {
-    result.drop.push_back(*unit);
+  for (const auto& unit : unit_columns) {
+    if (result.bounds.contains(unit) || result.private_ranges.contains(unit) || result.categories.contains(unit) ||
+        std::find(result.drop.begin(), result.drop.end(), unit) != result.drop.end()) {
+      continue;
+    }
+    result.drop.push_back(unit);
   }
   return result;
 }
@@ -120,7 +134,9 @@ void TableFields::add(FieldTable& table, const std::vector<DataFormat>& formats)
             formats);
   table.add("features", features, "LIBSVM: the number of features", WholeNumber{1, max_features});
   table.add("drop", drop, "CSV: a column that is no feature; may be repeated");
-  table.add("bounds", bounds, "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [-1, 1]; may be repeated");
+  table.add(
+      "bounds", bounds,
+      "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [-1, 1]; or column=private: a range that the training releases first; may be repeated");
   table.add(
       "categories", categories,
       "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with a comma stands in quotes");
@@ -132,6 +148,11 @@ void TableFields::add(FieldTable& table, const std::vector<DataFormat>& formats)
       field_text(
           "CSV: what columns with bounds become: linear, the number; additive, and hat functions of it; auto, as {} auto chooses, else linear",
           "algorithm"_field));
+  table.add(
+      "ranges", ranges,
+      field_text(
+          "CSV: what columns without {} and {} become: asinh, the signed logarithm; private, numbers within a range that the training releases first, within its charge; auto, as {} auto chooses, else asinh",
+          "bounds"_field, "categories"_field, "algorithm"_field));
   table.add("pairs", pairs, "CSV: first:second, two columns with bounds whose product is a feature, too; may be repeated");
 }
 
@@ -167,10 +188,12 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
   }
   if (said.format == DataFormat::records) {
     if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
-        said.rows != RowScale::unit || said.terms != Terms::automatic || !said.pairs.empty() || context.reading.is_about_csv()) {
-      refuse_plan("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {} and {} were said when the record file was converted", "label"_field,
-                  "features"_field, "drop"_field, "bounds"_field, "categories"_field, "rows"_field, "terms"_field, "pairs"_field,
-                  "delimiter"_field, "decimal"_field, "thousands"_field, "columns"_field, "missing"_field, "schema"_field);
+        said.rows != RowScale::unit || said.terms != Terms::automatic || said.ranges != Ranges::automatic || !said.pairs.empty() ||
+        context.reading.is_about_csv()) {
+      refuse_plan("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {} and {} were said when the record file was converted",
+                  "label"_field, "features"_field, "drop"_field, "bounds"_field, "categories"_field, "rows"_field, "terms"_field,
+                  "ranges"_field, "pairs"_field, "delimiter"_field, "decimal"_field, "thousands"_field, "columns"_field, "missing"_field,
+                  "schema"_field);
     }
     if (!context.classes.empty()) refuse_plan("{} is for CSV files, whose label is a text", "classes"_field);
     if (said.data == TextReader::standard_input) refuse_plan("the data file is -, must be a file for {} records", "format"_field);
@@ -180,8 +203,9 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
     source.inputs = file;
     return source;
   }
-  if (said.terms == Terms::additive || !said.pairs.empty()) {
-    refuse_plan("{} additive and {} are for CSV files with bounds, a LIBSVM file has no columns", "terms"_field, "pairs"_field);
+  if (said.terms == Terms::additive || !said.pairs.empty() || said.ranges != Ranges::automatic) {
+    refuse_plan("{} additive, {} and {} are for CSV files with bounds, a LIBSVM file has no columns", "terms"_field, "pairs"_field,
+                "ranges"_field);
   }
   if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty()) {
     refuse_plan("{}, {}, {} and {} are for CSV files, a LIBSVM file has its own labels and no columns", "label"_field, "drop"_field,

@@ -24,6 +24,7 @@ struct TableFields {
   std::vector<std::string> categories = {};
   RowScale rows = RowScale::unit;
   data::Terms terms = data::Terms::automatic;
+  data::Ranges ranges = data::Ranges::automatic;
   std::vector<std::string> pairs = {};
   std::optional<std::uint64_t> features = {};
 

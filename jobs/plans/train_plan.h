@@ -21,7 +21,7 @@
 #include <surety/data/reading/data_policy.h>
 #include <surety/data/units/unit_selection.h>
 #include <surety/jobs/plans/choices.h>
-#include <surety/jobs/plans/field_text.h>
+#include <surety/jobs/plans/field_names.h>
 
 namespace surety::mechanisms {
 enum class Factorization;
@@ -76,6 +76,11 @@ struct TrainingSource {
   /// In the place of a CSV file, whose columns and cells an Arrow stream has, or of LIBSVM text. No part of a written plan.
   std::shared_ptr<GivenRows> rows = {};
 
+  /// Whether the training is to release ranges of columns.
+  [[nodiscard]] bool has_private_ranges() const {
+    const auto* const csv = std::get_if<data::CsvOptions>(&inputs);
+    return csv != nullptr && csv->has_private_ranges();
+  }
   [[nodiscard]] data::DataPolicy policy() const {
     auto policy = reading;
     if (form_is_public) policy.form = data::RecordForm::is_public;
@@ -165,6 +170,8 @@ struct ShapedDescentPlan : SplitPlan {
   std::optional<double> clip_share = {};
   std::vector<std::string> class_weights = {};
   double shape = 0.5;
+  Start start = Start::zero;
+  Shrink shrink = Shrink::none;
   double matrix_share = 0.1;
   std::optional<double> ridge = {};
   std::optional<double> damping = {};
@@ -339,6 +346,7 @@ using AlgorithmPlan = std::variant<ShapedDescentPlan, GradientDescentPlan, Accel
 struct TrainPlan {
   Target target;
   UnitOfPrivacy unit = {};
+  std::optional<std::string> period = {};  ///< the column of a combination that holds periods, for `over_periods`
   TrainingSource source;
   Problem problem = {};
   SearchPlan search = {};

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/field_names.h>
 
 namespace surety::jobs {
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -14,6 +16,7 @@
 #include <surety/accounting/events/json.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/report_lines.h>
+#include <surety/optimizers/models/effects.h>
 #include <surety/optimizers/models/linear_map.h>
 #include <surety/optimizers/models/shapes.h>
 #include <surety/optimizers/problem/loss.h>
@@ -28,8 +31,8 @@ std::vector<std::optional<data::Bounds>> bounds_of(const data::FeatureMap& featu
   std::vector<std::optional<data::Bounds>> found;
   if (const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs)) {
     for (const auto& column : *columns) {
-      if (const auto* const categories = std::get_if<data::Categories>(&column.map)) {
-        found.insert(found.end(), categories->names.size(), std::nullopt);
+      if (std::holds_alternative<data::Categories>(column.map)) {
+        found.insert(found.end(), column.features(), std::nullopt);
       } else if (const auto* const bounds = std::get_if<data::Bounds>(&column.map)) {
         found.emplace_back(*bounds);
       } else if (const auto* const older = std::get_if<data::BoundsToUnitInterval>(&column.map)) {
@@ -43,7 +46,7 @@ std::vector<std::optional<data::Bounds>> bounds_of(const data::FeatureMap& featu
   return found;
 }
 
-std::string shown(double number) { return fmt::format("{:.6g}", number); }
+std::string shown(double number) { return fmt::format("{:.6g}", number + 0.0); }  // without the sign of -0
 
 /// "the log-odds of yes", and whatever else a score is.
 std::string score_of(const Model& model) {
@@ -66,12 +69,15 @@ std::string table_of(const Model& model) {
   } else {
     head.emplace_back("coefficient");
   }
+  const bool adds_odds = model.classes() == 1 && optimizers::has_odds(model);
+  if (adds_odds) head.emplace_back("odds");
   table.add(std::move(head));
   for (std::size_t j = 0; j < linear.names.size(); ++j) {
     const auto& [column, category] = linear.names[j];
     std::vector<std::string> row{category ? *column + "=" + *category : *column, bounds[j] ? shown(bounds[j]->lower) : "",
                                  bounds[j] ? shown(bounds[j]->upper) : ""};
     for (std::size_t k = 0; k < model.classes(); ++k) row.push_back(shown(linear.coefficients[k * linear.names.size() + j]));
+    if (adds_odds && !category) row.push_back(fmt::format("x {}", shown(std::exp(linear.coefficients[j]))));
     table.add(std::move(row));
   }
   std::vector<std::string> intercepts{"(intercept)", "", ""};
@@ -90,38 +96,119 @@ constexpr std::string_view needs_of_bands =
 constexpr std::string_view why_no_bands =
     "this model holds no standard errors. sufficient-statistics gives them: squared loss, a public number of records that are rows, and noise that hides no direction of the features";
 
-std::string table_of_terms(const Model& model) {
-  const auto terms = optimizers::additive_terms(model);
+/// Standard errors of values of one column or pair: at each place, and of a missing cell.
+struct Errors {
+  std::vector<double> values = {};
+  double missing = 0;
+};
+
+std::map<std::string, Errors> errors_by_column(const Model& model) {
+  std::map<std::string, Errors> found;
+  if (model.standard_errors.empty()) return found;
+  auto terms = optimizers::additive_terms(model);
+  for (auto& shape : terms.shapes) found[shape.column] = {std::move(shape.errors), shape.missing_error};
+  for (const auto& pair : terms.pairs) found[pair.columns.first + ":" + pair.columns.second] = {{pair.error}};
+  return found;
+}
+
+std::string shown(const optimizers::Interval& interval) {
+  const auto lower = shown(interval.lower);
+  const auto upper = shown(interval.upper);
+  return lower == upper ? lower : fmt::format("{} to {}", lower, upper);
+}
+
+std::string place_of(const optimizers::ColumnEffect& effect, std::size_t place) {
+  if (effect.kind == optimizers::EffectOf::pair) return {};
+  return effect.kind == optimizers::EffectOf::number ? shown(effect.at[place]) : effect.categories[place];
+}
+
+std::string table_of_effects(const Model& model, const std::vector<optimizers::ColumnEffect>& effects) {
   ReportTable table;
-  std::vector<std::string> head{"column", "at"};
+  const bool adds_odds = optimizers::has_odds(model);
+  const bool adds_changes = !adds_odds && model.classes() == 1 && model.features.unit_norm;
+  const auto errors = errors_by_column(model);
+  std::vector<std::string> head{"column", "importance", "at"};
   if (model.classes() > 1) {
     head.insert(head.end(), model.label->classes.begin(), model.label->classes.end());
   } else {
     head.emplace_back("adds");
   }
-  const bool has_errors = !model.standard_errors.empty();
-  if (has_errors) head.emplace_back("+-");
+  if (!errors.empty()) head.emplace_back("+-");
+  if (adds_odds) head.emplace_back("odds");
+  if (adds_changes) head.emplace_back("changes");
   table.add(std::move(head));
-  const auto add = [&](const std::string& column, std::string at, const auto& value_of, double error) {
-    std::vector<std::string> row{column, std::move(at)};
-    for (std::size_t k = 0; k < model.classes(); ++k) row.push_back(shown(value_of(k)));
-    if (has_errors) row.push_back(fmt::format("{:.2g}", normal_quantile * error));
-    table.add(std::move(row));
-  };
-  for (const auto& shape : terms.shapes) {
-    for (std::size_t j = 0; j < shape.at.size(); ++j) {
+  for (const auto& effect : effects) {
+    const auto own = errors.find(effect.column);
+    std::string importance = effect.importance ? fmt::format("{:.3g}", *effect.importance) : "no bounds";
+    const auto add = [&](std::string at, const auto& value_of, std::optional<double> error, std::string against_reference) {
+      std::vector<std::string> row{effect.column, std::exchange(importance, {}), std::move(at)};
+      for (std::size_t k = 0; k < model.classes(); ++k) row.push_back(shown(value_of(k)));
+      if (!errors.empty()) row.push_back(error ? fmt::format("{:.2g}", normal_quantile * *error) : "");
+      row.push_back(std::move(against_reference));
+      table.add(std::move(row));
+    };
+    for (std::size_t place = 0; place < effect.norms.size(); ++place) {
+      std::optional<optimizers::Interval> against;
+      if (adds_odds) against = optimizers::odds(effect, place);
+      if (adds_changes) against = optimizers::change(effect, 0, place);
       add(
-          shape.column, shown(shape.at[j]), [&](std::size_t k) { return shape.values[k][j]; }, has_errors ? shape.errors[j] : 0);
+          place_of(effect, place), [&](std::size_t k) { return effect.values[k][place]; },
+          own == errors.end() ? std::nullopt : std::optional{own->second.values[place]},
+          against ? (adds_odds ? "x " : "") + shown(*against) : std::string{});
     }
-    if (!shape.missing.empty())
-      add(
-          shape.column, "missing", [&](std::size_t k) { return shape.missing[k]; }, shape.missing_error);
-  }
-  for (const auto& pair : terms.pairs) {
-    add(
-        pair.columns.first + ":" + pair.columns.second, "", [&](std::size_t k) { return pair.values[k]; }, pair.error);
+    if (!effect.missing.empty()) {
+      add("missing", [&](std::size_t k) { return effect.missing[k]; },
+          own == errors.end() ? std::nullopt : std::optional{own->second.missing}, {});
+    }
   }
   return table.text();
+}
+
+nlohmann::json json_of(const std::optional<optimizers::Interval>& interval) {
+  return interval ? nlohmann::json{interval->lower, interval->upper} : nlohmann::json{};
+}
+
+std::string_view name_of(optimizers::EffectOf kind) {
+  switch (kind) {
+    case optimizers::EffectOf::number: return "number";
+    case optimizers::EffectOf::categories: return "categories";
+    case optimizers::EffectOf::pair: return "pair";
+  }
+  return {};
+}
+
+nlohmann::json effects_json(const Model& model) {
+  auto list = nlohmann::json::array();
+  const auto optional = [](const auto& value) { return value ? nlohmann::json(*value) : nlohmann::json{}; };
+  const auto unless_empty = [](const auto& values) { return values.empty() ? nlohmann::json{} : nlohmann::json(values); };
+  for (const auto& effect : optimizers::column_effects(model)) {
+    const std::size_t places = effect.norms.size();
+    auto changes = nlohmann::json::array();
+    for (std::size_t k = 0; k < model.classes(); ++k) {
+      auto& of_class = changes.emplace_back(nlohmann::json::array());
+      for (std::size_t place = 0; place < places; ++place) of_class.push_back(json_of(optimizers::change(effect, k, place)));
+    }
+    nlohmann::json factors;
+    nlohmann::json per_unit;
+    if (optimizers::has_odds(model)) {
+      factors = nlohmann::json::array();
+      for (std::size_t place = 0; place < places; ++place) factors.push_back(json_of(optimizers::odds(effect, place)));
+      per_unit = optional(optimizers::odds_per_unit(effect));
+    }
+    list.push_back({{"column", effect.column},
+                    {"kind", name_of(effect.kind)},
+                    {"at", unless_empty(effect.at)},
+                    {"categories", unless_empty(effect.categories)},
+                    {"values", effect.values},
+                    {"missing", unless_empty(effect.missing)},
+                    {"importance", optional(effect.importance)},
+                    {"per_unit", unless_empty(effect.per_unit)},
+                    {"reference", effect.reference},
+                    {"changes", std::move(changes)},
+                    {"odds", std::move(factors)},
+                    {"odds_per_unit", std::move(per_unit)}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -139,17 +226,31 @@ std::string shown_text(const Model& model) {
   add("promise", fmt::format("epsilon = {} at delta = {}", target.epsilon, target.delta));
   add("released", describe(event));
   if (not_private) add("NOT PRIVATE", "the noise was replayed from a known seed");
-  if (const auto why = optimizers::why_not_linear(model)) {
+  const auto why = optimizers::why_not_linear(model);
+  if (why) {
     add("coefficients", "none: " + *why);
-    if (!has_terms(model)) return lines;
-    add("shapes",
-        fmt::format("of {}: what a cell adds{}, linear between these; of a pair, times the product of both cells, each scaled to [-1, 1]",
-                    score_of(model), where_rows_are_divided(model)));
-    if (!model.standard_errors.empty()) add("+-", needs_of_bands);
-    return lines + "\n" + table_of_terms(model);
+  } else {
+    add("coefficients", fmt::format("of {}: what it moves by where a cell between from and to moves by 1", score_of(model)));
   }
-  add("coefficients", fmt::format("of {}: what it moves by where a cell between from and to moves by 1", score_of(model)));
-  return lines + "\n" + table_of(model);
+  const auto effects = optimizers::column_effects(model);
+  if (!effects.empty()) {
+    add("effects",
+        fmt::format("on {}: what a cell adds{}, at these places; of a pair, times the product of both cells, each scaled to [-1, 1]",
+                    score_of(model), where_rows_are_divided(model)));
+    add("importance", "the largest effect of a column less the smallest, within its bounds");
+    const std::string_view which_rows =
+        model.features.unit_norm ? ", over all rows; empty where the norm of the row changes as well, or in a pair" : "";
+    if (optimizers::has_odds(model)) {
+      add("odds", fmt::format("the factor against the column's lower bound, 0 without bounds, or first category, other cells unchanged{}",
+                              which_rows));
+    } else if (model.features.unit_norm && model.classes() == 1) {
+      add("changes", fmt::format("of the score, against the column's lower bound or first category, other cells unchanged{}", which_rows));
+    }
+  }
+  if (!model.standard_errors.empty()) add("+-", needs_of_bands);
+  if (!why) lines += "\n" + table_of(model);
+  if (!effects.empty()) lines += "\n" + table_of_effects(model, effects);
+  return lines;
 }
 
 nlohmann::json shown_json(const Model& model) {
@@ -169,6 +270,7 @@ nlohmann::json shown_json(const Model& model) {
     object["classes_by"] = name(model.classes_by);
   }
   if (model.label_centre != 0) object["label_centre"] = model.label_centre;
+  if (std::holds_alternative<data::NamedColumns>(model.features.inputs)) object["effects"] = effects_json(model);
   if (has_terms(model)) {
     const auto terms = optimizers::additive_terms(model);
     const bool has_errors = !model.standard_errors.empty();

@@ -41,6 +41,8 @@ std::string missing_cells_text(const PartFacts& facts, const Statistic& statisti
   return fmt::format("count as {}{}", one_line(value), is_other ? " (0 where a whole record is damaged)" : "");
 }
 
+}  // namespace
+
 ReleasePlan checked(ReleasePlan plan) {
   if (!(plan.confidence > 0 && plan.confidence < 1)) {
     invalid(fmt::format("confidence is {}, must be greater than 0 and less than 1", plan.confidence));
@@ -61,6 +63,8 @@ ReleasePlan checked(ReleasePlan plan) {
   }
   return plan;
 }
+
+namespace {
 
 CalibratedQueries noise_for(const ReleasePlan& plan, const RunContext& context) {
   context.begin(Phase::calibrating);
@@ -151,7 +155,10 @@ ReadStatistics ReleaseJob::read(data::ArrowStream stream, mechanisms::BitsRef bi
 }
 
 ReadStatistics::ReadStatistics(ReleasePlan plan, CalibratedQueries noise, std::uint64_t records)
-    : plan_{std::move(plan)}, noise_{std::move(noise)}, records_{records} {}
+    : plan_{std::move(plan)},
+      noise_{std::move(noise)},
+      records_{records},
+      over_time_{over_periods(plan_.unit, plan_.period, noise_.cost.event, plan_.target.delta)} {}
 
 std::vector<std::string> ReadStatistics::notes() const {
   return notes_of(plan_.target, has_public_size(plan_.target.adjacency, plan_.unit) ? std::optional{records_} : std::nullopt);
@@ -189,6 +196,7 @@ ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservat
   }
   add_totals(plan_, released.queries, records_);
   released.notes = notes();
+  released.over_time = over_time_;
   return released;
 }
 

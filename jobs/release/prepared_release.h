@@ -12,11 +12,15 @@
 #include <surety/jobs/release/release_plan.h>
 #include <surety/jobs/release/released_statistics.h>
 #include <surety/jobs/release/shared_noise.h>
+#include <surety/jobs/run/released.h>
 #include <surety/jobs/run/run_context.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {
+
+/// The plan. \throws Error{invalid_argument} as `ReleaseJob`.
+[[nodiscard]] ReleasePlan checked(ReleasePlan plan);
 
 /// Records that were read, and nothing released. It can be released once.
 class ReadStatistics {
@@ -37,6 +41,7 @@ class ReadStatistics {
   ReleasePlan plan_;
   CalibratedQueries noise_;
   std::uint64_t records_;
+  std::optional<OverPeriods> over_time_;
 };
 
 /// A plan with its noise. It can be read for once.

@@ -1,12 +1,14 @@
 #include <surety/jobs/release/queries.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -49,6 +51,7 @@ class OptionText {
   void read(const std::optional<Value>& text, std::optional<Value>& option) const {
     option = text;
   }
+  void read(bool text, bool& option) const { option = text; }
   /// Bounds are those of a column, or of all (`SharedBounds`).
   void read(const std::vector<std::string>& /*texts*/, std::optional<Bounds>& /*option*/) const {}
   void read(const std::optional<std::string>& text, std::optional<Bounds>& option) const {
@@ -56,6 +59,11 @@ class OptionText {
   }
   void read(const std::optional<std::string>& text, std::optional<Categories>& option) const {
     if (text) option = Categories{parse_values(*text, option_.name)};
+  }
+  void read(const std::optional<std::string>& text, std::optional<Edges>& option) const {
+    if (!text) return;
+    option.emplace();
+    for (const auto& number : parse_values(*text, option_.name)) option->numbers.push_back(parse_double(number, option_.name));
   }
   void read(const std::optional<std::string>& text, std::vector<std::string>& option) const {
     if (text) option = parse_values(*text, option_.name);
@@ -87,7 +95,7 @@ QueryOptions options_in_words(const QueryFields& fields) {
 std::optional<std::string> bounded_column(const Query& said) {
   const auto function = said.asked.function;
   const bool has_bounds = function == Function::sum || function == Function::mean || function == Function::variance ||
-                          is_quantile(function) || (function == Function::histogram && !said.categories);
+                          is_quantile(function) || (function == Function::histogram && !said.categories && !said.edges);
   return has_bounds && !said.asked.columns.empty() ? std::optional{said.asked.columns.front()} : std::nullopt;
 }
 
@@ -178,64 +186,51 @@ void keep_used_options(Query& query) {
       query);
 }
 
+// What a member of an object is like, behind its name.
+std::string form_of_member(const std::optional<Bounds>& /*bounds*/) { return ": [lower, upper]"; }
+std::string form_of_member(const std::optional<Categories>& /*texts*/) { return ": [...]"; }
+std::string form_of_member(const QueryKeys& /*keys*/) { return ": [...]"; }
+std::string form_of_member(const std::optional<Edges>& /*edges*/) { return ": [...]"; }
+template <class Value>
+std::string form_of_member(const Value& /*value*/) {
+  return "";
+}
+
+/// The options as members of an object: "where", "bounds": [lower, upper], ...
+std::string listed_members() {
+  std::vector<std::string> members;
+  const QueryOptions options;
+  for_each_option(
+      [&](const QueryOption& option, const auto& value) {
+        members.push_back(fmt::format("\"{}\"{}", member_name(std::string{option.field.name}), form_of_member(value)));
+      },
+      options);
+  return fmt::format("{}", fmt::join(members, ", "));
+}
+
 }  // namespace
 
 void QueryFields::add(FieldTable& table) {
   table.add(
       "query", queries,
       field_text(
-          "count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction, ...), histogram(column), keys(column) or, for keys without counts, distinct(column, ...). A name with a comma, a quote or a parenthesis, or with blanks around it, stands in double quotes, each quote inside twice: 'mean(\"age, 0.5\")'. Behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in {}",
-          "queries"_field));
+          "{}. A name with a comma, a quote or a parenthesis, or with blanks around it, stands in double quotes, each quote inside twice: 'mean(\"age, 0.5\")'. Behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in {}",
+          listed_functions(&FunctionForm::text, " or, for keys without counts, "), "queries"_field));
   table.add(
       "queries", file,
       field_text(
-          "A JSON file of queries for one charge: a list of objects with \"function\" (count, count_units, count_distinct, sum, mean, variance, median, quantile, histogram, keys or distinct), \"column\" (of distinct also a list) and \"fractions\" (of quantile a list), or with \"query\", a text as {} has it, and, as needed, \"where\", \"bounds\": [lower, upper], \"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", \"most_per_group\" (of several columns \"by\": [...] and \"keys\": [[...], {{\"bounds\": [lower, upper], \"bins\": 9}}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1",
-          "query"_field));
-  table.add(
-      "where", where,
-      field_text(
-          "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as 'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and present(column) ask for it. A column that {} calls a date is compared with days: 'admission>=2017-06-01'",
-          "schema"_field));
-  table.add(
-      "bounds", bounds,
-      "lower,upper, known without looking at the data: numbers are clamped to them. Where queries clamp several columns, column=lower,upper for each; may be repeated");
-  table.add(
-      "clip-unit-sum", clip_unit_sum,
-      field_text(
-          "Sum, in the place of {}: lower,upper, known without looking at the data, to which what all used rows of a unit add up to is clipped",
-          "bounds"_field));
-  table.add("bins", bins, "Histogram: this many cells of equal width between the bounds", WholeNumber{2, most_cells});
-  table
-      .add(
-          "categories", categories,
-          "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'")
-      .is_of_values();
-  table.add(
-      "candidates", candidates,
-      "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with whole numbers among them where both bounds are",
-      WholeNumber{2, Candidates::most});
-  table.add(
-      "most-keys", most_keys,
-      "Keys, discovered groups and different texts: how many of a unit count, at most; as many as its rows unless given. Keys are texts that nobody listed, each shown where more units hold it than a threshold, at delta > 0",
-      WholeNumber{1, std::uint64_t{1} << 20});
-  table.add(
-      "by", by,
-      field_text(
-          "Each statistic for each group of this column, or of up to three: 'sex,region', where {}, or {} and {} of one, say which there are. A name with a comma stands in quotes",
-          "keys"_field, "key-bounds"_field, "key-bins"_field));
-  table
-      .add(
-          "keys", keys,
-          field_text(
-              "text,text,...: the groups, known without looking at the data and written as {}; others are in none. Of several columns a list each, with ; between: 'f,m; north,south' are four groups. Or, for a mean and count(units), discovered: the groups that nobody listed, each shown where more units are in it than a threshold, at delta > 0; the mean is that of its units' own means. Of a unit {} groups count",
-              "categories"_field, "most-keys"_field))
-      .is_of_values();
-  table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
-  table.add("key-bins", key_bins, field_text("This many groups of equal width between {}", "key-bounds"_field), WholeNumber{2, most_cells});
-  table.add(
-      "most-per-group", most_per_group,
-      "Of a unit at most this many rows count in each listed group, the first of those that are used; as many as are used unless given",
-      WholeNumber{1, std::uint64_t{1} << 53});
+          "A JSON file of queries for one charge: a list of objects with \"function\" ({}), \"column\" (of distinct also a list) and \"fractions\" (of quantile a list), or with \"query\", a text as {} has it, and, as needed, {} (of several columns \"by\": [...] and \"keys\": [[...], {{\"bounds\": [lower, upper], \"bins\": 9}}, {{\"edges\": [0, 18, 65]}}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1",
+          listed_functions(&FunctionForm::name), "query"_field, listed_members()));
+  for_each_option(
+      [&](const QueryOption& option, auto& value) {
+        if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, bool>) {
+          table.add(std::string{option.field.name}, value, help_of(option));
+        } else {
+          auto& field = table.add(std::string{option.field.name}, value, help_of(option), constraint_of(option));
+          if (option.is_of_values) field.is_of_values();
+        }
+      },
+      *this);
 }
 
 void QueryFields::take_file() {
@@ -268,7 +263,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   auto unused = shared;
   SharedBounds bounds{options.bounds};
   unused.bounds = bounds.of_all();
-  OnceForAll columns_of_bounds, columns_of_clip, columns_of_categories;
+  OnceForAll columns_of_bounds, columns_of_clip, columns_of_edges, columns_of_categories;
   std::vector<WeightedStatistic> queries;
   for (std::size_t k = 0; k < list.size(); ++k) {
     const auto place = list.size() == 1 ? field_text("{}: ", "query"_field) : field_text("query {}: ", k + 1);
@@ -296,6 +291,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
     if (bounded && has_shared_bounds) columns_of_bounds.take(*bounded);
     if (!query.asked.columns.empty()) {
       if (query.clip_unit_sum) columns_of_clip.take(query.asked.columns.front());
+      if (query.edges) columns_of_edges.take(query.asked.columns.front());
       if (query.categories) columns_of_categories.take(query.asked.columns.front());
     }
     for_each_option(
@@ -309,6 +305,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   if (!context.shares_among_columns) {
     columns_of_bounds.require_one("bounds");
     columns_of_clip.require_one("clip-unit-sum");
+    columns_of_edges.require_one("edges");
     columns_of_categories.require_one("categories");
   }
   for_each_option(

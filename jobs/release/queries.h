@@ -40,13 +40,17 @@ struct QueryFields {
   std::vector<std::string> bounds = {};  ///< "18,90", or of one column "age=18,90"
   std::optional<std::string> clip_unit_sum = {};
   std::optional<std::uint64_t> bins = {};
+  std::optional<std::string> edges = {};
   std::optional<std::string> categories = {};
+  std::optional<std::uint64_t> top = {};
   std::optional<std::uint64_t> candidates = {};
+  bool interval = false;
   std::optional<std::uint64_t> most_keys = {};
   std::optional<std::string> by = {};
   std::optional<std::string> keys = {};
   std::optional<std::string> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
+  std::optional<std::string> key_edges = {};
   std::optional<std::uint64_t> most_per_group = {};
 
   /// `query` and `queries`, of which one is said, and what goes beside them.

@@ -38,6 +38,7 @@ class KindOfQuery {
     for (const auto fraction : is_median ? std::vector<Fraction>{} : its.fractions.all())
       query_.asked.fractions.push_back(fraction.value());
     query_.candidates = its.candidates;
+    query_.interval = its.has_interval;
   }
   void operator()(const HistogramOf& its) {
     of_column(Function::histogram, its.column);
@@ -45,8 +46,14 @@ class KindOfQuery {
                         [&](const Bins& bins) {
                           query_.bounds = bins.bounds;
                           query_.bins = bins.count;
-                        }},
+                        },
+                        [&](const Edges& edges) { query_.edges = edges; }},
                its.cells);
+  }
+  void operator()(const ModeOf& its) {
+    of_column(Function::mode, its.column);
+    query_.categories = its.categories;
+    if (its.top != 1) query_.top = its.top;
   }
   void operator()(const KeysOf& its) {
     query_.most_keys = its.most_keys.value();
@@ -107,10 +114,14 @@ Query query_of(const WeightedStatistic& weighted) {
   for (const auto& column : statistic.dates) query.types[column] = "date";
   if (statistic.by) {
     query.by = columns_of(*statistic.by);
+    const bool is_of_one = statistic.by->beside.empty();
     const auto* const bins = std::get_if<Bins>(&statistic.by->keys);
-    if (bins != nullptr && statistic.by->beside.empty()) {
+    const auto* const edges = std::get_if<Edges>(&statistic.by->keys);
+    if (bins != nullptr && is_of_one) {
       query.key_bounds = bins->bounds;
       query.key_bins = bins->count;
+    } else if (edges != nullptr && is_of_one) {
+      query.key_edges = *edges;
     } else {
       query.keys.of_columns.push_back(statistic.by->keys);
       for (const auto& more : statistic.by->beside) query.keys.of_columns.push_back(more.keys);

@@ -62,10 +62,15 @@ class Member {
     if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_text)) refuse("a list of texts");
     return {accounting::texts_of(value_, name_)};
   }
+  void read(bool& option) const {
+    if (!value_.is_boolean()) refuse("true or false");
+    option = accounting::truth_of(value_, name_);
+  }
   void read(std::optional<std::string>& option) const { option = text(); }
   void read(std::optional<std::uint64_t>& option) const { option = whole(); }
   void read(std::optional<Bounds>& option) const { option = bounds(); }
   void read(std::optional<Categories>& option) const { option = texts(); }
+  void read(std::optional<Edges>& option) const { option = Edges{numbers()}; }
   void read(std::vector<std::string>& option) const {
     option = names();
     if (option.empty()) said_.refuse("'{}' is an empty list, must name a column", name_);
@@ -82,7 +87,7 @@ class Member {
     if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_number)) refuse("a list of numbers");
     return accounting::numbers_of(value_, name_);
   }
-  /// One list of texts; or, of several columns, such a list or bins for each.
+  /// One list of texts; or, of several columns, such a list, bins or edges for each.
   [[nodiscard]] std::vector<Cells> keys() const {
     const auto is_of_columns = value_.is_array() && !value_.empty() &&
                                std::none_of(value_.begin(), value_.end(), [](const nlohmann::json& one) { return one.is_string(); });
@@ -90,10 +95,14 @@ class Member {
     std::vector<Cells> all;
     for (const auto& one : value_) {
       const bool has_bins = one.is_object() && one.size() == 2 && one.contains("bounds") && one.contains("bins");
-      if (!has_bins && !one.is_array())
-        refuse("a list of texts, or of lists of texts and of {\"bounds\": [lower, upper], \"bins\": count}");
+      const bool has_edges = one.is_object() && one.size() == 1 && one.contains("edges");
+      if (!has_bins && !has_edges && !one.is_array()) {
+        refuse("a list of texts, or of lists of texts, of {\"bounds\": [lower, upper], \"bins\": count} and of {\"edges\": [...]}");
+      }
       if (has_bins) {
         all.emplace_back(Bins{Member{said_, "bounds", one["bounds"]}.bounds(), Member{said_, "bins", one["bins"]}.whole()});
+      } else if (has_edges) {
+        all.emplace_back(Edges{Member{said_, "edges", one["edges"]}.numbers()});
       } else {
         all.emplace_back(Member{said_, name_, one}.texts());
       }
@@ -141,15 +150,14 @@ void read_function(Query& said, const nlohmann::json& object, QueryGrammar gramm
     return read_text(said, false);
   }
   if (!object.contains("function")) said.refuse("field 'function' is missing");
-  const auto known =
-      std::find_if(function_names.begin(), function_names.end(), [&](const auto& one) { return one.first == said.function; });
-  if (known == function_names.end()) {
+  const auto known = std::find_if(function_forms.begin(), function_forms.end(), [&](const auto& one) { return one.name == said.function; });
+  if (known == function_forms.end()) {
     std::vector<std::string_view> names;
-    for (const auto& [name, function] : function_names) names.push_back(name);
+    for (const auto& form : function_forms) names.push_back(form.name);
     said.refuse("'function' is '{}', must be {}{}", one_line(said.function), fmt::format("{}", fmt::join(names, ", ")),
                 did_you_mean(said.function, names));
   }
-  said.asked.function = known->second;
+  said.asked.function = known->function;
   said.text = describe(said.asked);
   const auto& [function, columns, fractions] = said.asked;
   const bool has_column = function != Function::count && function != Function::count_units;
@@ -207,12 +215,17 @@ using nlohmann::json;
 
 json json_of(const std::string& text) { return text; }
 json json_of(std::uint64_t count) { return count; }
+json json_of(bool flag) { return flag; }
 json json_of(const Bounds& bounds) { return {bounds.lower, bounds.upper}; }
 json json_of(const Categories& texts) { return texts.names; }
+json json_of(const Edges& edges) { return edges.numbers; }
 json json_of(const Cells& cells) {
   return std::visit(Overload{[](const Categories& its) { return json_of(its); },
                              [](const Bins& its) {
                                return json{{"bounds", json_of(its.bounds)}, {"bins", its.count}};
+                             },
+                             [](const Edges& its) {
+                               return json{{"edges", json_of(its)}};
                              }},
                     cells);
 }
@@ -234,9 +247,9 @@ json json_of(const QueryKeys& keys) {
 json json_of(const Query& query) {
   json object;
   const auto& [function, columns, fractions] = query.asked;
-  object["function"] = std::find_if(function_names.begin(), function_names.end(), [&, &asked = function](const auto& one) {
-                         return one.second == asked;
-                       })->first;
+  object["function"] = std::find_if(function_forms.begin(), function_forms.end(), [&, &asked = function](const auto& one) {
+                         return one.function == asked;
+                       })->name;
   if (!columns.empty()) object["column"] = json_of(columns);
   if (!fractions.empty()) object["fractions"] = fractions;
   for_each_option(

@@ -39,6 +39,7 @@ std::optional<Groups> groups_of(const Query& said) {
       said.refuse("{} is given without {}, the column of the groups", "keys"_field, "by"_field);
     if (said.key_bounds) said.refuse("{} is given without {}, the column of the groups", "key-bounds"_field, "by"_field);
     if (said.key_bins) said.refuse("{} is given without {}, the column of the groups", "key-bins"_field, "by"_field);
+    if (said.key_edges) said.refuse("{} is given without {}, the column of the groups", "key-edges"_field, "by"_field);
     if (said.most_per_group) said.refuse("{} is given without {}, the column of the groups", "most-per-group"_field, "by"_field);
     return std::nullopt;
   }
@@ -47,6 +48,7 @@ std::optional<Groups> groups_of(const Query& said) {
   if (!said.keys.of_columns.empty() || said.keys.are_discovered) {
     if (said.key_bounds || said.key_bins)
       said.refuse("{} and {} are not for {}, must be left out", "key-bounds"_field, "key-bins"_field, "keys"_field);
+    if (said.key_edges) said.refuse("{} is not for {}, must be left out", "key-edges"_field, "keys"_field);
     if (said.keys.are_discovered) return std::nullopt;
     if (said.keys.of_columns.size() != said.by.size()) {
       said.refuse("{} has {} lists, must have one for each of the {} columns of {}{}", "keys"_field, said.keys.of_columns.size(),
@@ -61,10 +63,20 @@ std::optional<Groups> groups_of(const Query& said) {
       said.refuse("{} and {} are for one column, must be left out (in JSON keys may be bins: {{\"bounds\": [0, 90], \"bins\": 9}})",
                   "key-bounds"_field, "key-bins"_field);
     }
+    if (said.key_edges) {
+      said.refuse("{} is for one column, must be left out (in JSON keys may be edges: {{\"edges\": [0, 18, 65]}})", "key-edges"_field);
+    }
     said.refuse("{} is missing: the groups are public, a list for each of the {} columns of {}", "keys"_field, said.by.size(), "by"_field);
   }
+  if (said.key_edges) {
+    if (said.key_bounds || said.key_bins) {
+      said.refuse("{} and {} are not for {}, must be left out", "key-bounds"_field, "key-bins"_field, "key-edges"_field);
+    }
+    return Groups{said.by.front(), *said.key_edges};
+  }
   if (!said.key_bounds || !said.key_bins) {
-    said.refuse("{} is missing: the groups are public (of numbers, {} and {})", "keys"_field, "key-bounds"_field, "key-bins"_field);
+    said.refuse("{} is missing: the groups are public (of numbers, {} and {}, or {})", "keys"_field, "key-bounds"_field, "key-bins"_field,
+                "key-edges"_field);
   }
   return Groups{said.by.front(), Bins{*said.key_bounds, *said.key_bins}};
 }
@@ -76,11 +88,11 @@ std::vector<std::string> columns_of_numbers(const Statistic& statistic) {
     if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
   };
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
-  const bool is_number = histogram != nullptr ? std::holds_alternative<Bins>(histogram->cells)
+  const bool is_number = histogram != nullptr ? are_of_numbers(histogram->cells)
                                               : bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
   if (is_number) add(*column_of(statistic));
   const auto add_bins = [&](const std::string& column, const Cells& keys) {
-    if (std::holds_alternative<Bins>(keys)) add(column);
+    if (are_of_numbers(keys)) add(column);
   };
   if (statistic.by) {
     add_bins(statistic.by->column, statistic.by->keys);
@@ -105,9 +117,9 @@ ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std
 
 /// Whose rows are whose; nothing where the unit is a row.
 std::optional<RowOwner> owner_of(const UnitOfPrivacy& unit) {
-  const auto column = column_of(unit);
-  if (!column) return std::nullopt;
-  return RowOwner{*column, unit.rule().empty == EmptyUnit::each};
+  const auto columns = columns_of(unit);
+  if (columns.empty()) return std::nullopt;
+  return RowOwner{columns.front(), unit.rule().empty == EmptyUnit::each, {columns.begin() + 1, columns.end()}};
 }
 
 /// The function of a query and its columns, with checked options.
@@ -128,12 +140,13 @@ class AskedStatistic {
         if (said_.keys.are_discovered) return GroupMeansOf{.mean = {column(), bounds()}, .keys = keys_of_by()};
         return MeanOf{column(), bounds()};
       case Function::variance: return VarianceOf{column(), bounds()};
-      case Function::median: return QuantileOf{column(), bounds(), Fraction::median(), said_.candidates};
+      case Function::median: return QuantileOf{column(), bounds(), Fraction::median(), said_.candidates, said_.interval};
       case Function::quantile: {
         const auto fractions = fractions_of(said_);
-        return QuantileOf{column(), bounds(), fractions, said_.candidates};
+        return QuantileOf{column(), bounds(), fractions, said_.candidates, said_.interval};
       }
       case Function::histogram: return histogram();
+      case Function::mode: return mode();
       case Function::keys: return KeysOf{.column = column(), .most_keys = most_keys(), .owner = owner_of(context_.unit)};
       case Function::distinct: break;
     }
@@ -177,11 +190,20 @@ class AskedStatistic {
             .owner = owner_of(context_.unit),
             .beside = {said_.by.begin() + 1, said_.by.end()}};
   }
+  [[nodiscard]] ModeOf mode() const {
+    if (!said_.categories) said_.refuse("{} is missing: the texts of a mode are public", "categories"_field);
+    return {column(), *said_.categories, said_.top.value_or(1)};
+  }
   [[nodiscard]] HistogramOf histogram() const {
     if (said_.categories) {
       return {column(), *said_.categories};
     }
-    if (!said_.bins) said_.refuse("{} or {} is missing: the cells of a histogram are public", "bins"_field, "categories"_field);
+    if (said_.edges) {
+      return {column(), *said_.edges};
+    }
+    if (!said_.bins) {
+      said_.refuse("{}, {} or {} is missing: the cells of a histogram are public", "bins"_field, "edges"_field, "categories"_field);
+    }
     return {column(), Bins{bounds(), *said_.bins}};
   }
 
@@ -247,6 +269,7 @@ void require_possible_texts(const Query& said, const Statistic& statistic, const
     }
   };
   if (const auto* const histogram = std::get_if<HistogramOf>(&statistic.of)) check("categories"_field, histogram->column, histogram->cells);
+  if (const auto* const mode = std::get_if<ModeOf>(&statistic.of)) check("categories"_field, mode->column, mode->categories);
   if (!statistic.by) return;
   check("keys"_field, statistic.by->column, statistic.by->keys);
   for (const auto& more : statistic.by->beside) check("keys"_field, more.column, more.keys);
@@ -269,16 +292,18 @@ Query with_schema(Query said, const Schema* schema) {
   const auto function = said.asked.function;
   const auto* const column = said.asked.columns.empty() ? nullptr : schema->find(said.asked.columns.front());
   const bool is_histogram = function == Function::histogram;
-  if (is_histogram && !said.categories && !said.bins && !said.bounds) said.categories = categories_in(column);
+  if (is_histogram && !said.categories && !said.bins && !said.bounds && !said.edges) said.categories = categories_in(column);
+  if (function == Function::mode && !said.categories) said.categories = categories_in(column);
   const bool needs_bounds = function == Function::sum || function == Function::mean || function == Function::variance ||
                             is_quantile(function) || (is_histogram && said.bins);
-  if (needs_bounds && column != nullptr && (column->type == "text" || column->type == "date")) {
+  const bool has_edges = is_histogram && said.edges.has_value();
+  if ((needs_bounds || has_edges) && column != nullptr && (column->type == "text" || column->type == "date")) {
     said.refuse("{} is '{}', whose column is a {} by {}, must be one of numbers", "query"_field, one_line(said.text), *column->type,
                 "schema"_field);
   }
   if (needs_bounds && !said.bounds && !said.clip_unit_sum) said.bounds = bounds_in(column);
   if (said.by.empty()) return said;
-  if (said.keys.of_columns.empty() && !said.keys.are_discovered && !said.key_bounds && !said.key_bins) {
+  if (said.keys.of_columns.empty() && !said.keys.are_discovered && !said.key_bounds && !said.key_bins && !said.key_edges) {
     for (const auto& by : said.by) {
       if (auto its = categories_in(schema->find(by))) said.keys.of_columns.emplace_back(*std::move(its));
     }

@@ -1,6 +1,7 @@
 #include <surety/jobs/release/query_text.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +19,18 @@ namespace {
 
 using data::trimmed;
 
-constexpr std::array<std::string_view, 9> words{"count", "sum", "mean", "variance", "median", "quantile", "histogram", "keys", "distinct"};
+std::string_view word_of(const FunctionForm& form) { return form.text.substr(0, form.text.find('(')); }
+/// What may stand before the parenthesis, each word once.
+std::vector<std::string_view> known_words() {
+  std::vector<std::string_view> words;
+  for (const auto& form : function_forms) {
+    if (words.empty() || words.back() != word_of(form)) words.push_back(word_of(form));
+  }
+  return words;
+}
+std::string listed(const std::vector<std::string_view>& texts, std::string_view before_last) {
+  return fmt::format("{}{}{}", fmt::join(texts.begin(), texts.end() - 1, ", "), before_last, texts.back());
+}
 constexpr std::string_view before_condition = ") where ";
 
 std::string_view without_blanks_before(std::string_view text) { return text.substr(std::min(text.find_first_not_of(" \t"), text.size())); }
@@ -73,19 +85,25 @@ std::vector<double> take_fractions(std::string_view& text) {
 
 Function function_of(const Head& head) {
   if (head.counts_distinct) return Function::count_distinct;
-  return std::find_if(function_names.begin(), function_names.end(), [&](const auto& one) { return one.first == head.word; })->second;
+  return std::find_if(function_forms.begin(), function_forms.end(), [&](const auto& one) { return word_of(one) == head.word; })->function;
 }
 
 }  // namespace
+
+std::string listed_functions(std::string_view FunctionForm::*member, std::string_view before_last) {
+  std::vector<std::string_view> texts;
+  for (const auto& form : function_forms) texts.push_back(form.*member);
+  return listed(texts, before_last);
+}
 
 QueryText parse_query_text(std::string_view text, bool may_have_condition) {
   const auto is_wrong = [&](const FieldText& constraint) {
     return QueryText{.fault = field_text("{} is '{}', {}", "query"_field, one_line(text), constraint)};
   };
-  constexpr const char* form =
-      "must be count(), count(units), count(distinct column), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column), keys(column) or distinct(column, ...)";
+  const auto is_no_query = [&] { return is_wrong("must be " + listed_functions(&FunctionForm::text)); };
   const auto head = head_of(text);
-  if (!head) return is_wrong(form);
+  if (!head) return is_no_query();
+  const auto words = known_words();
   const bool is_known = std::find(words.begin(), words.end(), head->word) != words.end();
   const bool is_distinct = head->word == "distinct";
   const bool has_name = head->word != "count" || head->counts_distinct;
@@ -98,12 +116,12 @@ QueryText parse_query_text(std::string_view text, bool may_have_condition) {
   }
   auto inside = inside_of(rest, may_have_condition, is_distinct);
   if (!inside) {
-    if (!quoted) return is_wrong(form);
+    if (!quoted) return is_no_query();
     return is_wrong("must have a parenthesis, or of a quantile a comma, behind the quoted name");
   }
   if (!is_known) {
-    return {.fault = field_text("{} has '{}', must be count, sum, mean, variance, median, quantile, histogram, keys or distinct there{}",
-                                "query"_field, one_line(head->word), did_you_mean(head->word, words))};
+    return {.fault = field_text("{} has '{}', must be {} there{}", "query"_field, one_line(head->word), listed(words, " or "),
+                                did_you_mean(head->word, words))};
   }
   QueryText result{.asked = {.function = function_of(*head)}, .where = std::move(inside->where)};
   auto& asked = result.asked;
@@ -149,9 +167,9 @@ std::string query_text_of_version_1(std::string_view text, bool may_have_conditi
 std::string describe(const AskedFunction& asked) {
   if (asked.function == Function::count_units) return "count(units)";
   const auto* const found =
-      std::find_if(function_names.begin(), function_names.end(), [&](const auto& one) { return one.second == asked.function; });
+      std::find_if(function_forms.begin(), function_forms.end(), [&](const auto& one) { return one.function == asked.function; });
   const bool counts_distinct = asked.function == Function::count_distinct;
-  std::string text{counts_distinct ? "count(distinct " : fmt::format("{}(", found->first)};
+  std::string text{counts_distinct ? "count(distinct " : fmt::format("{}(", found->name)};
   for (std::size_t k = 0; k < asked.columns.size(); ++k) text += (k > 0 ? ", " : "") + statistics::query_name(asked.columns[k]);
   for (const double fraction : asked.fractions) text += fmt::format(", {}", fraction);
   return text + ")";

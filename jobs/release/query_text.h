@@ -13,24 +13,45 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace surety::jobs {
 
-enum class Function : std::uint8_t { count, count_units, count_distinct, sum, mean, variance, median, quantile, histogram, keys, distinct };
-/// As JSON and Python write them.
-inline constexpr std::array<std::pair<std::string_view, Function>, 11> function_names{{{"count", Function::count},
-                                                                                       {"count_units", Function::count_units},
-                                                                                       {"count_distinct", Function::count_distinct},
-                                                                                       {"sum", Function::sum},
-                                                                                       {"mean", Function::mean},
-                                                                                       {"variance", Function::variance},
-                                                                                       {"median", Function::median},
-                                                                                       {"quantile", Function::quantile},
-                                                                                       {"histogram", Function::histogram},
-                                                                                       {"keys", Function::keys},
-                                                                                       {"distinct", Function::distinct}}};
+enum class Function : std::uint8_t {
+  count,
+  count_units,
+  count_distinct,
+  sum,
+  mean,
+  variance,
+  median,
+  quantile,
+  histogram,
+  mode,
+  keys,
+  distinct
+};
+struct FunctionForm {
+  std::string_view name;  ///< in JSON and Python
+  Function function;
+  std::string_view text;  ///< at the command
+};
+/// Each function once: parsers, writers, messages, help and the schema of plans are made of this list.
+inline constexpr std::array function_forms{FunctionForm{"count", Function::count, "count()"},
+                                           FunctionForm{"count_units", Function::count_units, "count(units)"},
+                                           FunctionForm{"count_distinct", Function::count_distinct, "count(distinct column)"},
+                                           FunctionForm{"sum", Function::sum, "sum(column)"},
+                                           FunctionForm{"mean", Function::mean, "mean(column)"},
+                                           FunctionForm{"variance", Function::variance, "variance(column)"},
+                                           FunctionForm{"median", Function::median, "median(column)"},
+                                           FunctionForm{"quantile", Function::quantile, "quantile(column, fraction, ...)"},
+                                           FunctionForm{"histogram", Function::histogram, "histogram(column)"},
+                                           FunctionForm{"mode", Function::mode, "mode(column)"},
+                                           FunctionForm{"keys", Function::keys, "keys(column)"},
+                                           FunctionForm{"distinct", Function::distinct, "distinct(column, ...)"}};
+
+/// One member of each form, such as all names, with this text before the last one: "count(), sum(column) or keys(column)".
+[[nodiscard]] std::string listed_functions(std::string_view FunctionForm::*member, std::string_view before_last = " or ");
 
 /// What is asked of which columns.
 struct AskedFunction {

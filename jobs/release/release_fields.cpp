@@ -59,6 +59,7 @@ WrittenRelease ReleaseFields::written(const Target& target) {
                                                              .format = policy.csv,
                                                              .shares_among_columns = queries_.grammar == QueryGrammar::plan_1}),
                          .unit = unit,
+                         .period = period_of(unit_, unit),
                          .noise = words_.noise,
                          .confidence = words_.confidence,
                          .reading = policy,

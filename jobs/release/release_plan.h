@@ -21,6 +21,7 @@ struct ReleasePlan {
   Target target;                                       ///< of all queries together
   std::vector<statistics::WeightedStatistic> queries;  ///< of the target's adjacency and of the unit
   UnitOfPrivacy unit = {};                             ///< `unit_of_column` where it is not one row
+  std::optional<std::string> period = {};              ///< the column of a combination that holds periods, for `over_periods`
   NoiseChoice noise = NoiseChoice::best;
   double confidence = 0.95;       ///< of each interval alone, between 0 and 1
   data::DataPolicy reading = {};  ///< how a file becomes records

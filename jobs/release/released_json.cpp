@@ -24,14 +24,13 @@ nlohmann::json json_of(const PartFacts& facts, double number) {
   return number;
 }
 
-nlohmann::json json_of(const PartFacts& facts, const Estimate& estimate) {
+nlohmann::json json_of(const PartFacts& facts, const Answer& answer) {
   if (!facts.has_values) return nlohmann::json::object();
-  if (facts.rank_error) {
-    nlohmann::json object{{"value", json_of(facts, estimate.value)}, {"rank_error", accounting::json_number(*facts.rank_error)}};
-    if (facts.rank_error_share > 0) object["rank_error_share"] = facts.rank_error_share;
-    return object;
-  }
-  return {{"value", json_of(facts, estimate.value)}, {"interval", {json_of(facts, estimate.lower), json_of(facts, estimate.upper)}}};
+  const auto& estimate = answer.estimate;
+  nlohmann::json object{{"value", json_of(facts, estimate.value)}};
+  if (facts.has_interval) object["interval"] = {json_of(facts, estimate.lower), json_of(facts, estimate.upper)};
+  if (answer.rank_error) object["rank_error"] = accounting::json_number(*answer.rank_error);
+  return object;
 }
 
 nlohmann::json json_of_whole(const Estimate& estimate) {
@@ -65,13 +64,13 @@ void put_text(nlohmann::json& object, const std::string& field, const std::strin
 nlohmann::json json_of_group(const ReleasedQuery& query, const Answer* first, const Answer* last) {
   const auto& facts = query.facts;
   if (!facts.has_cells) {
-    auto object = json_of(facts, first->estimate);
+    auto object = json_of(facts, *first);
     put_used(object, query, *first);
     return object;
   }
   auto cells = nlohmann::json::array();
   for (; first != last; ++first) {
-    auto cell = json_of(facts, first->estimate);
+    auto cell = json_of(facts, *first);
     put_text(cell, "cell", first->cell);
     cells.push_back(std::move(cell));
   }
@@ -112,7 +111,7 @@ nlohmann::json json_of_query(const ReleasedQuery& query) {
 
 }  // namespace
 
-nlohmann::json to_json(const ReleasedStatistics& released) {
+nlohmann::json to_json(const ReleasedStatistics& released, bool always_lists) {
   nlohmann::json object{{"adjacency", name(released.promise.adjacency)},
                         {"promise", {{"epsilon", released.promise.epsilon.value()}, {"delta", released.promise.delta.value()}}},
                         {"event", describe(released.cost.event)},
@@ -125,7 +124,8 @@ nlohmann::json to_json(const ReleasedStatistics& released) {
   if (!released.missing.empty()) object["missing"] = released.missing;
   if (released.records) object["records"] = *released.records;
   if (!released.notes.empty()) object["notes"] = released.notes;
-  if (released.queries.size() == 1) {
+  if (released.over_time) object["over_time"] = to_json(*released.over_time);
+  if (released.queries.size() == 1 && !always_lists) {
     object.update(json_of_query(released.queries.front()));
     return object;
   }

@@ -7,6 +7,7 @@
 
 namespace surety::jobs {
 
-[[nodiscard]] nlohmann::json to_json(const ReleasedStatistics& released);
+/// \param always_lists whether one query is in a list of one, as several are; otherwise its fields are those of the object
+[[nodiscard]] nlohmann::json to_json(const ReleasedStatistics& released, bool always_lists = false);
 
 }  // namespace surety::jobs

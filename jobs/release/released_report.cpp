@@ -49,12 +49,16 @@ std::string shown_used(const UsedRecords& records) {
   return text;
 }
 
-/// Of a quantile, in the place of an interval.
-std::string shown_rank_error(const PartFacts& facts) {
-  const double records = facts.rank_error.value();
-  if (std::isinf(records)) return "not bounded";
-  const std::string share = facts.rank_error_share > 0 ? fmt::format(" and {} of all", rounded_up(facts.rank_error_share)) : "";
-  return fmt::format("fewer than {} records{}", rounded_up(records), share);
+/// Of a quantile.
+std::string shown_rank_error(double records) {
+  return std::isinf(records) ? "not bounded" : fmt::format("fewer than {} records", rounded_up(records));
+}
+
+/// The interval of a number, its rank error, or both.
+std::string shown_bounds(const PartFacts& facts, const Answer& answer) {
+  const auto rank_error = answer.rank_error ? "rank error: " + shown_rank_error(*answer.rank_error) : std::string{};
+  if (!facts.has_interval) return rank_error;
+  return shown_interval(facts, answer.estimate) + (rank_error.empty() ? "" : "; ") + rank_error;
 }
 
 /// One line for each column and what its cells are: "missing cells: left out; numbers are clamped to [0, 20]", with the column where there
@@ -99,7 +103,7 @@ std::string cell_lines(const ReleasedStatistics& released) {
   std::size_t width = 4;
   for (const auto& answer : answers) width = std::max(width, shown_cell(answer.cell).size());
   if (!facts.has_values) {
-    std::string names = "\nkey\n";
+    std::string names = fmt::format("\n{}\n", facts.cell_heading);
     for (const auto& answer : answers) names += shown_cell(answer.cell) + "\n";
     return names;
   }
@@ -141,11 +145,9 @@ std::string number_lines(const ReleasedStatistics& released) {
   for (const auto& query : released.queries) {
     std::string noise = is_single ? "" : shown_noise(query.facts);
     for (const auto& answer : query.answers) {
-      table.add(
-          row(one_line(query.facts.query), shown_cell(answer.group), shown_cell(answer.cell),
-              rest(shown_value(query.facts, answer.estimate.value),
-                   query.facts.rank_error ? "rank error: " + shown_rank_error(query.facts) : shown_interval(query.facts, answer.estimate),
-                   answer.used ? shown_used(*answer.used) : "", std::exchange(noise, {}))));
+      table.add(row(one_line(query.facts.query), shown_cell(answer.group), shown_cell(answer.cell),
+                    rest(shown_value(query.facts, answer.estimate.value), shown_bounds(query.facts, answer),
+                         answer.used ? shown_used(*answer.used) : "", std::exchange(noise, {}))));
     }
   }
   const bool has_values =
@@ -182,7 +184,7 @@ std::string width_warning_of(const ReleasedQuery& query, const Answer& answer) {
 std::string zero_warning_of(const ReleasedQuery& query) {
   const auto& facts = query.facts;
   // A count without noise is exact.
-  if (!facts.has_values || !facts.is_whole || facts.rank_error || facts.standard_deviation.value_or(1) == 0 || query.answers.empty())
+  if (!facts.has_values || !facts.is_whole || facts.has_rank_error || facts.standard_deviation.value_or(1) == 0 || query.answers.empty())
     return {};
   const bool may_be_none = std::all_of(query.answers.begin(), query.answers.end(), [](const Answer& answer) {
     return std::isfinite(answer.estimate.lower) && answer.estimate.lower <= 0 && answer.estimate.upper > answer.estimate.lower;
@@ -237,9 +239,10 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
     if (is_one_number(first.facts)) {
       const auto& estimate = first.answers.front().estimate;
       add("value", shown_value(first.facts, estimate.value));
-      if (first.facts.rank_error) {
-        add("rank error", fmt::format("{} with confidence {}, over the choice alone", shown_rank_error(first.facts), released.confidence));
-      } else {
+      if (const auto& rank_error = first.answers.front().rank_error) {
+        add("rank error", fmt::format("{} with confidence {}, over the choice alone", shown_rank_error(*rank_error), released.confidence));
+      }
+      if (first.facts.has_interval) {
         add("interval",
             fmt::format("{} with confidence {}, over the noise alone", shown_interval(first.facts, estimate), released.confidence));
       }
@@ -257,10 +260,11 @@ std::string report_text(const ReleasedStatistics& released, std::string_view led
   add("promise", fmt::format("epsilon = {} at delta = {}", promise.epsilon, promise.delta));
   add("released", describe(released.cost.event));
   add("epsilon", fmt::format("in {} at delta = {}", text(released.cost.epsilon), promise.delta));
+  if (released.over_time) lines += report_lines(*released.over_time);
   if (is_single) add("noise", shown_noise(first.facts));
   add("ledger", ledger);
   if (released.not_private) add("NOT PRIVATE", "the noise was replayed from a known seed");
-  if (is_single && first.facts.has_cells && !first.facts.has_groups && !first.facts.rank_error) {
+  if (is_single && first.facts.has_cells && !first.facts.has_groups && !first.facts.has_rank_error) {
     lines += cell_lines(released);
   } else if (!is_single || !is_one_number(first.facts)) {
     lines += number_lines(released);
@@ -291,13 +295,13 @@ std::string csv(const ReleasedStatistics& released, const PrintName& print_name)
       const auto used = [&](double Estimate::*end) { return answer.used ? csv_whole(answer.used->used.*end) : std::string{}; };
       lines +=
           safe_format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(facts.query), csv_text(answer.group),
-                      csv_text(answer.cell), csv_number(facts, estimate.value), facts.rank_error ? "" : csv_number(facts, estimate.lower),
-                      facts.rank_error ? "" : csv_number(facts, estimate.upper), released.confidence, facts.noise,
+                      csv_text(answer.cell), csv_number(facts, estimate.value), facts.has_interval ? csv_number(facts, estimate.lower) : "",
+                      facts.has_interval ? csv_number(facts, estimate.upper) : "", released.confidence, facts.noise,
                       facts.standard_deviation ? fmt::format("{}", *facts.standard_deviation) : "", released.not_private,
                       csv_text(query.missing_cells), used(&Estimate::value), used(&Estimate::lower), used(&Estimate::upper),
                       answer.used && answer.used->total ? csv_whole(answer.used->total->value) : "",
-                      csv_text(all_warnings_of(query, answer, print_name)), facts.rank_error ? fmt::format("{}", *facts.rank_error) : "",
-                      facts.rank_error ? fmt::format("{}", facts.rank_error_share) : "");
+                      csv_text(all_warnings_of(query, answer, print_name)), answer.rank_error ? fmt::format("{}", *answer.rank_error) : "",
+                      answer.rank_error ? "0" : "");
     }
   }
   return lines;
@@ -311,14 +315,16 @@ BarPicture picture_of(const ReleasedStatistics& released) {
       .panels = {},
       .note = fmt::format("Lines: intervals with confidence {}, each for itself, over the noise alone.", released.confidence)};
   for (const auto& query : released.queries) {
-    const auto& rank_error = query.facts.rank_error;
-    BarPanel panel{.title = query.facts.query + (rank_error ? ", rank error: " + shown_rank_error(query.facts) : std::string{}),
-                   .across = {query.facts.is_whole ? "records" : query.facts.query},
-                   .bars = {}};
+    double rank_error = 0;
+    for (const auto& answer : query.answers) rank_error = std::max(rank_error, answer.rank_error.value_or(0));
+    BarPanel panel{
+        .title = query.facts.query + (query.facts.has_rank_error ? ", rank error: " + shown_rank_error(rank_error) : std::string{}),
+        .across = {query.facts.is_whole ? "records" : query.facts.query},
+        .bars = {}};
     for (const auto& answer : query.facts.has_values ? query.answers : std::vector<Answer>{}) {
       const char* const between = answer.group.empty() || answer.cell.empty() ? "" : ", ";
       const std::string name = escaped(answer.group) + between + escaped(answer.cell);
-      panel.bars.push_back({name, answer.estimate.value, answer.estimate.lower, answer.estimate.upper, !rank_error.has_value()});
+      panel.bars.push_back({name, answer.estimate.value, answer.estimate.lower, answer.estimate.upper, query.facts.has_interval});
     }
     picture.panels.push_back(std::move(panel));
   }

@@ -12,7 +12,8 @@
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/jobs/plans/field_text.h>
+#include <surety/jobs/plans/field_names.h>
+#include <surety/jobs/run/released.h>
 #include <surety/statistics/parts.h>
 
 namespace surety::jobs {
@@ -50,7 +51,8 @@ struct ReleasedStatistics {
   std::map<std::string, std::string> missing;  ///< of columns, as what value a missing cell counts
   std::optional<std::uint64_t> records;        ///< where their number is public, and the queries are about all of them
   std::vector<ReleasedQuery> queries;
-  std::vector<std::string> notes = {};  ///< about the promise, known before the charge
+  std::vector<std::string> notes = {};                  ///< about the promise, known before the charge
+  std::optional<OverPeriods> over_time = std::nullopt;  ///< where a column of the unit holds periods
 };
 
 /// The one JSON form, that of `surety release --json` but for the ledger's name, as text.

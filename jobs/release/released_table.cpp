@@ -26,7 +26,7 @@ data::ArrowTable table_of(const ReleasedStatistics& released) {
       queries.emplace_back(facts.query);
       groups.push_back(facts.has_groups ? std::optional{answer.group} : std::nullopt);
       cells.push_back(facts.has_cells ? std::optional{answer.cell} : std::nullopt);
-      const bool has_interval = facts.has_values && !facts.rank_error;
+      const bool has_interval = facts.has_values && facts.has_interval;
       values.push_back(facts.has_values ? std::optional{estimate.value} : std::nullopt);
       lowers.push_back(has_interval ? std::optional{estimate.lower} : std::nullopt);
       uppers.push_back(has_interval ? std::optional{estimate.upper} : std::nullopt);
@@ -34,8 +34,8 @@ data::ArrowTable table_of(const ReleasedStatistics& released) {
       used_lowers.push_back(answer.used ? std::optional{answer.used->used.lower} : std::nullopt);
       used_uppers.push_back(answer.used ? std::optional{answer.used->used.upper} : std::nullopt);
       totals.push_back(answer.used && answer.used->total ? std::optional{answer.used->total->value} : std::nullopt);
-      rank_errors.push_back(facts.rank_error);
-      rank_error_shares.push_back(facts.rank_error ? std::optional{facts.rank_error_share} : std::nullopt);
+      rank_errors.push_back(answer.rank_error);
+      rank_error_shares.push_back(answer.rank_error ? std::optional{0.0} : std::nullopt);
     }
   }
   return table;

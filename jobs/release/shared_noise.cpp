@@ -37,22 +37,21 @@ std::optional<Solution> meeting(const EventOfScale& event, double value, const T
 
 /// A scale of Laplace noise that may be the solution: that of one release by its curve 1 - exp((epsilon - 1 / b) / 2), that of several at
 /// delta = 0, where their epsilons add; nothing otherwise.
-std::optional<double> propose_laplace(const std::vector<WeightedStatistic>& queries, const Target& target) {
+std::optional<double> propose_laplace(const std::vector<WeightedStatistic>& queries, NoiseFamily family, const Target& target) {
   if (!(target.epsilon.value() > 0)) return std::nullopt;
-  const bool is_one_sum = queries.size() == 1 && !std::holds_alternative<QuantileOf>(queries.front().statistic.of) &&
-                          keys_of(queries.front().statistic) == nullptr;
+  const bool is_one_sum = queries.size() == 1 && !is_choice(queries.front().statistic) && keys_of(queries.front().statistic) == nullptr;
   if (!is_one_sum && target.delta.value() > 0) return std::nullopt;
   double numerator = 0;
-  for (const auto& query : queries) numerator += static_cast<double>(releases_of(query.statistic)) * std::sqrt(query.weight);
+  for (const auto& query : queries) numerator += added_releases_of(query.statistic, family) * std::sqrt(query.weight);
   const double proposed = numerator / (target.epsilon.value() - 2 * std::log1p(-target.delta.value()));
   return proposed > lowest_scale && proposed < highest_scale ? std::optional{proposed} : std::nullopt;
 }
 
 /// The scale of Laplace noise that meets the target. The accountant decides about what is proposed, which spares a search: all values but a
 /// few are far from the target.
-Solution solve_laplace(const std::vector<WeightedStatistic>& queries, const EventOfScale& event, const Target& target,
+Solution solve_laplace(const std::vector<WeightedStatistic>& queries, NoiseFamily family, const EventOfScale& event, const Target& target,
                        const CostFunctions& cost) {
-  if (const auto proposed = propose_laplace(queries, target)) {
+  if (const auto proposed = propose_laplace(queries, family, target)) {
     for (double margin = 0x1p-52; margin < 0x1p-20; margin *= 2) {
       if (auto found = meeting(event, *proposed * (1 + margin), target, cost)) return *std::move(found);
     }
@@ -60,13 +59,13 @@ Solution solve_laplace(const std::vector<WeightedStatistic>& queries, const Even
   return solve(event, target, {.name = "scale", .lowest = lowest_scale, .highest = highest_scale}, cost);
 }
 
-bool is_choice(const WeightedStatistic& query) { return std::holds_alternative<QuantileOf>(query.statistic.of); }
+bool is_choice_query(const WeightedStatistic& query) { return is_choice(query.statistic); }
 
 /// Several releases with a choice of bounded range among them: each look at what they cost is a game, which takes up to seconds.
 bool is_dear(const std::vector<WeightedStatistic>& queries) {
   std::size_t releases = 0;
   for (const auto& query : queries) releases += releases_of(query.statistic);
-  return releases > 1 && std::any_of(queries.begin(), queries.end(), is_choice);
+  return releases > 1 && std::any_of(queries.begin(), queries.end(), is_choice_query);
 }
 
 /// The noise multiplier of one Gaussian release that meets the target.
@@ -80,8 +79,9 @@ double gaussian_multiplier(const Target& target) {
 double likely_scale(const std::vector<WeightedStatistic>& queries, NoiseFamily family, const Target& target) {
   double variance = 0;
   for (const auto& query : queries) {
-    const double releases = static_cast<double>(releases_of(query.statistic));
-    variance += releases * (is_choice(query) && family == NoiseFamily::laplace ? query.weight / 4 : query.weight);
+    const double times = added_releases_of(query.statistic, family) - static_cast<double>(releases_of(query.statistic));
+    const double releases = static_cast<double>(releases_of(query.statistic)) + times * times;
+    variance += releases * (is_choice_query(query) && family == NoiseFamily::laplace ? query.weight / 4 : query.weight);
   }
   return gaussian_multiplier(target) * std::sqrt(variance);
 }
@@ -122,7 +122,7 @@ std::optional<double> propose_shared(const std::vector<WeightedStatistic>& queri
     return false;
   };
   // Width changes nothing where choices are alone.
-  const bool is_choices = std::all_of(queries.begin(), queries.end(), is_choice);
+  const bool is_choices = std::all_of(queries.begin(), queries.end(), is_choice_query);
   if (!is_choices && !approach(accounting::best_cost(target, roughly))) return std::nullopt;
   if (!approach(cost)) return std::nullopt;
   return std::exp(scale);
@@ -160,7 +160,7 @@ Solution calibrated(const std::vector<WeightedStatistic>& queries, const Target&
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::invalid_argument) throw;
     }
   }
-  if (family != NoiseFamily::gaussian) return solve_laplace(queries, event, target, cost);
+  if (family != NoiseFamily::gaussian) return solve_laplace(queries, family, event, target, cost);
   return solve(event, target, {.name = "noise multiplier", .lowest = lowest_scale, .highest = highest_scale}, cost);
 }
 
@@ -174,8 +174,8 @@ bool gaussian_is_better(const std::vector<WeightedStatistic>& queries, double ga
   double of_laplace = 0;
   for (const auto& query : queries) {
     const auto& statistic = query.statistic;
-    if (std::holds_alternative<QuantileOf>(statistic.of)) {
-      // The rank error is 1 / epsilon times what is the same for both: half of the multiplier, or the scale.
+    if (is_choice(statistic)) {
+      // The rank error, or that of a count, is 1 / epsilon times what is the same for both: half of the multiplier, or the scale.
       of_gaussian += gaussian * gaussian / 4;
       of_laplace += laplace * laplace;
       continue;
@@ -219,8 +219,13 @@ bool is_far_better(const std::vector<WeightedStatistic>& queries, NoiseFamily fa
 }
 
 /// By how much a choice among so many candidates promises with 95 % to miss by permute-and-flip, over what it does by the exponential mechanism at the same
-/// epsilon. \source docs/proofs/quantiles.md#rank-error
+/// epsilon. \source docs/proofs/quantiles.md#rank-error, docs/proofs/statistics.md#mode
 double missed_by_permute_and_flip(const WeightedStatistic& query) {
+  if (const auto* const mode = std::get_if<ModeOf>(&query.statistic.of)) {
+    const auto others = static_cast<double>(mode->categories.names.size() - 1);
+    constexpr double exceeded_by_mode = 0.05;
+    return std::log(others / (2 * exceeded_by_mode)) / std::log(others * (1 - exceeded_by_mode) / exceeded_by_mode);
+  }
   const auto candidates = static_cast<double>(candidates_of(std::get<QuantileOf>(query.statistic.of)).count());
   constexpr double exceeded = 0.05;
   return std::log(candidates / (2 * exceeded)) / std::log((candidates - 1) * (1 - exceeded) / exceeded);
@@ -229,16 +234,16 @@ double missed_by_permute_and_flip(const WeightedStatistic& query) {
 /// Whether choices by permute-and-flip at one scale make up for what sums lose to those by the exponential mechanism at another.
 bool pure_is_better(const std::vector<WeightedStatistic>& queries, double pure, double laplace) {
   double sum = 0;
-  for (const auto& query : queries) sum += is_choice(query) ? std::pow(missed_by_permute_and_flip(query), 2) : 1;
+  for (const auto& query : queries) sum += is_choice_query(query) ? std::pow(missed_by_permute_and_flip(query), 2) : 1;
   return sum * pure * pure < static_cast<double>(queries.size()) * laplace * laplace;
 }
 
 /// Choices by permute-and-flip, where they are better than `found` with its Laplace noise.
 std::optional<Solution> with_pure_choices(const std::vector<WeightedStatistic>& queries, const Solution& found, const Target& target) {
-  if (std::none_of(queries.begin(), queries.end(), is_choice)) return std::nullopt;
+  if (std::none_of(queries.begin(), queries.end(), is_choice_query)) return std::nullopt;
   // Adding epsilons is about as good as it gets where it is good enough, which spares a search where it is not.
   double added = 0;
-  for (const auto& query : queries) added += static_cast<double>(releases_of(query.statistic)) * std::sqrt(query.weight);
+  for (const auto& query : queries) added += added_releases_of(query.statistic, NoiseFamily::pure) * std::sqrt(query.weight);
   if (!pure_is_better(queries, added / target.epsilon.value(), found.value)) return std::nullopt;
   auto pure = calibrated(queries, target, NoiseFamily::pure);
   return pure_is_better(queries, pure.value, found.value) ? std::optional{std::move(pure)} : std::nullopt;
@@ -269,7 +274,7 @@ CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, cons
   const auto is_of_keys = [](const WeightedStatistic& query) { return keys_of(query.statistic) != nullptr; };
   // Where epsilons add, permute-and-flip costs no more.
   if (target.delta.value() == 0) {
-    const auto family = std::any_of(queries.begin(), queries.end(), is_choice) ? NoiseFamily::pure : NoiseFamily::laplace;
+    const auto family = std::any_of(queries.begin(), queries.end(), is_choice_query) ? NoiseFamily::pure : NoiseFamily::laplace;
     return with_parts(calibrated(queries, target, family), family);
   }
   const auto with_laplace_noise = [&](Solution found) {
@@ -277,7 +282,7 @@ CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& asked, cons
     return with_parts(std::move(found), NoiseFamily::laplace);
   };
   // Choices alone are the same beside either.
-  if (noise == NoiseChoice::laplace || std::all_of(queries.begin(), queries.end(), is_choice)) {
+  if (noise == NoiseChoice::laplace || std::all_of(queries.begin(), queries.end(), is_choice_query)) {
     return with_laplace_noise(calibrated(queries, target, NoiseFamily::laplace));
   }
   // Where one family is far better, the other is not calibrated.

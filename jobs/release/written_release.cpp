@@ -53,7 +53,7 @@ using nlohmann::json;
 json options_of(const ReleasePlan& plan) {
   json options{{"query", queries_json(plan.queries)}, {"confidence", plan.confidence}, {"noise", name(plan.noise)}};
   write_reading(options, plan.reading);
-  write_unit(options, plan.unit);
+  write_unit(options, plan.unit, plan.period);
   if (!plan.note.empty()) options["note"] = plan.note;
   return options;
 }

@@ -11,24 +11,10 @@
 #include <surety/base/text/safe_text.h>
 
 namespace surety::jobs {
-namespace {
 
-// "row" is the name of a row itself.
-constexpr std::string_view column_prefix = "column ";
+UnitOfPrivacy unit_of_column(const std::string& column, Count most, const OwnerRule& rule) { return unit_of_columns({column}, most, rule); }
 
-}  // namespace
-
-UnitOfPrivacy unit_of_column(const std::string& column, Count most, const OwnerRule& rule) {
-  const bool is_ambiguous = column == UnitOfPrivacy::row || column.starts_with(column_prefix);
-  return {is_ambiguous ? std::string{column_prefix} + column : column, most, rule};
-}
-
-std::optional<std::string> column_of(const UnitOfPrivacy& unit) {
-  if (unit.is_row()) return std::nullopt;
-  return unit.name().substr(unit.name().starts_with(column_prefix) ? column_prefix.size() : 0);
-}
-
-void KeptUnits::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, column); }
+void KeptUnits::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, columns); }
 
 data::UnitKey draw_unit_key(mechanisms::BitsRef bits) {
   data::UnitKey key;
@@ -37,14 +23,18 @@ data::UnitKey draw_unit_key(mechanisms::BitsRef bits) {
 }
 
 data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key) {
-  auto column = column_of(unit);
-  if (!column) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
-  if (policy.csv.missing.contains(*column)) {
+  auto columns = columns_of(unit);
+  if (columns.empty()) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
+  for (const auto& column : columns) {
+    if (!policy.csv.missing.contains(column)) continue;
     invalid(fmt::format(
         "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
-        one_line(*column)));
+        one_line(column)));
   }
-  return {.rule = {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty}, .key = key, .options = {}};
+  return {
+      .rule = {.column = columns.front(), .most = unit.most(), .empty = unit.rule().empty, .beside = {columns.begin() + 1, columns.end()}},
+      .key = key,
+      .options = {}};
 }
 
 data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits) {
@@ -62,7 +52,7 @@ KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& uni
   data::FileReadTwice file{path};
   auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, units.rule, policy, units.key, selection));
   file.rewind();
-  return {.column = std::move(units.rule.column), .rows = std::move(rows), .file = std::move(file)};
+  return {.columns = units.rule.columns(), .rows = std::move(rows), .file = std::move(file)};
 }
 
 }  // namespace surety::jobs

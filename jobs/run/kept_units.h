@@ -3,8 +3,8 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include <surety/accounting/events/unit.h>
 #include <surety/data/arrow/arrow_units.h>
@@ -17,12 +17,10 @@ namespace surety::jobs {
 
 /// The unit whose owners a column of this name names. \throws Error{invalid_argument} as UnitOfPrivacy.
 [[nodiscard]] UnitOfPrivacy unit_of_column(const std::string& column, Count most, const OwnerRule& rule);
-/// The column by which `unit_of_column` made a unit; nothing of one row.
-[[nodiscard]] std::optional<std::string> column_of(const UnitOfPrivacy& unit);
 
 /// The rows that are kept, for the second pass over a file, which stays open and must stand still.
 struct KeptUnits {
-  std::string column;  ///< that names the owner of a row
+  std::vector<std::string> columns;  ///< that name the owner of a row
   std::shared_ptr<const data::KeptRows> rows;
   data::FileReadTwice file;
 

@@ -26,9 +26,15 @@ void NamedLedger::check(const accounting::Plan& plan) {
   if (const auto* const found = existing()) found->check(plan);
 }
 
-accounting::Reservation NamedLedger::reserve(const accounting::Plan& plan) {
+accounting::Reservation NamedLedger::reserve(const accounting::Plan& plan) { return made_for(plan).reserve(plan); }
+
+accounting::Reservation NamedLedger::reserve_once(const accounting::Plan& plan, std::string_view mark) {
+  return made_for(plan).reserve_once(plan, mark);
+}
+
+Ledger& NamedLedger::made_for(const accounting::Plan& plan) {
   if (!opened_) opened_ = must_exist_ ? Ledger::open(path_) : Ledger::open_or_create(path_, plan.event.adjacency(), plan.unit);
-  return opened_->reserve(plan);
+  return *opened_;
 }
 
 }  // namespace surety::jobs

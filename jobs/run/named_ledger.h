@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include <surety/accounting/ledger/ledger.h>
 
@@ -20,10 +21,14 @@ class NamedLedger {
   void check(const accounting::Plan& plan);
   /// As `Ledger::open_or_create` and `Ledger::reserve`.
   [[nodiscard]] accounting::Reservation reserve(const accounting::Plan& plan);
+  /// As `Ledger::open_or_create` and `Ledger::reserve_once`.
+  [[nodiscard]] accounting::Reservation reserve_once(const accounting::Plan& plan, std::string_view mark);
   /// The ledger that was charged. \pre `reserve` returned
   [[nodiscard]] const accounting::Ledger& charged() const { return opened_.value(); }
 
  private:
+  [[nodiscard]] accounting::Ledger& made_for(const accounting::Plan& plan);
+
   std::filesystem::path path_;
   bool must_exist_;
   std::optional<accounting::Ledger> opened_;

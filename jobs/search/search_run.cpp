@@ -12,6 +12,7 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/runs_law.h>
 #include <surety/data/features/features.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/doors/run_releaser.h>

@@ -85,6 +85,7 @@ ChosenText chosen_text(std::string_view text, std::shared_ptr<GivenRows> rows) {
   RuleFields rule{options};
   const auto known = knowing(options, rule.table);
   const auto plan = plan_but_for_its_algorithm(json, known.front(), rule.table, std::move(rows));
+  rule.plan.searches = plan.search.tune.has_value();
   const auto choice = choose(plan, rule.plan, known);
 
   options["algorithm"] = choice.algorithm;

@@ -33,6 +33,7 @@ WrittenTraining TrainFields::written(const Target& target, NamedRecords named) {
   WrittenTraining result{{}, plan_};
   result.plan.target = target;
   result.plan.unit = unit_of_records(unit_, reading_);
+  result.plan.period = period_of(unit_, result.plan.unit);
   const bool form_is_public = plan_.source.form_is_public;
   result.plan.source =
       source_of(records_, {.reading = reading_, .said_unit = unit_, .has_unit = result.plan.has_unit(), .classes = plan_.problem.classes});

@@ -1,6 +1,7 @@
 #include <surety/jobs/train/train_job.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/data/reading/called_off.h>
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/search/candidates.h>
 
@@ -29,6 +31,20 @@ void require_no_search(const SearchPlan& search, const SaidFields& said) {
   refuse_said("answer-at", search.answer_at != usual.answer_at);
 }
 
+/// \throws PlanError, Error{unsupported} where private ranges cannot be released before such a training.
+void require_ranges(const TrainPlan& plan, const Algorithm& algorithm) {
+  if (!algorithm.takes_private_ranges()) {
+    std::vector<std::string> known;
+    for (const auto& one : all_algorithms()) {
+      if (one->takes_private_ranges()) known.push_back(one->name());
+    }
+    refuse(ErrorCode::unsupported, "{} releases no ranges of columns; give {}, or one of the algorithms {}", algorithm.name(),
+           "bounds"_field, fmt::format("{}", fmt::join(known, ", ")));
+  }
+  if (plan.search.tune)
+    refuse(ErrorCode::unsupported, "cannot combine private ranges of columns with {}; give {}", "tune"_field, "bounds"_field);
+}
+
 std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& context, const SaidFields& said) {
   const auto algorithm = algorithm_of(plan);
   require_lengths_of_a_grid(plan.problem);
@@ -39,6 +55,7 @@ std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& c
       refuse(ErrorCode::unsupported, "{} is not for {}: {}", "unit"_field, algorithm->name(), why);
     }
   }
+  if (plan.source.has_private_ranges()) require_ranges(plan, *algorithm);
   if (!plan.search.tune) require_no_search(plan.search, said);
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
 }
@@ -88,8 +105,9 @@ const CalibratedNoise& TrainJob::calibrate() {
     if (!needs_delta(error, plan_->target)) throw;
     refuse(
         error.code(),
-        "delta is 0, must be greater than 0 for {}, whose noise keeps no promise there; choose less than one over the number of records, such as 1e-6 for 100,000",
-        plan_->algorithm_name());
+        "delta is 0, must be greater than 0 for {}{}, whose noise keeps no promise there; choose less than one over the number of records, such as 1e-6 for 100,000, or {} auto, shaped-descent, constant or gossip{}",
+        plan_->algorithm_name(), plan_->search.tune ? fmt::format(" in a search") : "", "algorithm"_field,
+        plan_->search.tune ? " without a search" : "");
   }
   return *noise_;
 }

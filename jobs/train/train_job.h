@@ -21,7 +21,7 @@
 #include <surety/data/features/sparse_matrix.h>
 #include <surety/jobs/algorithms/noise.h>
 #include <surety/jobs/algorithms/train_context.h>
-#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/field_names.h>
 #include <surety/jobs/plans/train_plan.h>
 #include <surety/jobs/run/released.h>
 #include <surety/jobs/run/run_bits.h>

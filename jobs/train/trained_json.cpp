@@ -4,6 +4,7 @@
 
 #include <surety/accounting/events/json.h>
 #include <surety/jobs/algorithms/algorithm.h>
+#include <surety/jobs/run/released.h>
 
 namespace surety::jobs {
 
@@ -27,6 +28,7 @@ nlohmann::json to_json(const TrainedModel& trained) {
     object["noise_multiplier"] = noise.value;
   }
   object.update(facts->fields);
+  if (const auto over = over_periods(plan.unit, plan.period, noise.event, plan.target.delta)) object["over_time"] = to_json(*over);
   if (!facts->notes.empty()) object["notes"] = facts->notes;
   return object;
 }

@@ -11,7 +11,9 @@
 #include <surety/base/text/report_lines.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/jobs/algorithms/algorithm.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/jobs/plans/reading_fields.h>
+#include <surety/jobs/run/released.h>
 
 namespace surety::jobs {
 namespace {
@@ -77,6 +79,8 @@ std::string report_text(const TrainedModel& trained, const TrainedPlaces& places
   }
   for (const auto& [field, value] : facts.in_place_of) add(field, value);
   add("epsilon", fmt::format("in {} at delta = {}", text(released.epsilon), promise.delta));
+  if (const auto over = over_periods(trained.plan.unit, trained.plan.period, trained.noise.event, promise.delta))
+    lines += report_lines(*over);
   if (trained.noise.sigma) add("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *trained.noise.sigma));
   add("ledger", places.ledger);
   add("model", places.model);

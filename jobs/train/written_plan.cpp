@@ -118,9 +118,11 @@ void write_source(json& options, const TrainingSource& source) {
   for (const auto& [column, its] : inputs.bounds) {
     options["bounds"].push_back(fmt::format("{}={},{}", list_text({column}), its.lower, its.upper));
   }
+  for (const auto& column : inputs.private_ranges) options["bounds"].push_back(list_text({column}) + "=private");
   for (const auto& [column, names] : inputs.categories) options["categories"].push_back(list_text({column}) + "=" + list_text(names));
   if (inputs.rows_have_common_scale) options["rows"] = "scaled";
   if (inputs.terms != data::Terms::automatic) options["terms"] = data::name(inputs.terms);
+  if (inputs.ranges != data::Ranges::automatic) options["ranges"] = fmt::format("{}", inputs.ranges);
   for (const auto& [first, second] : inputs.pairs) options["pairs"].push_back(pair_text(first, second));
 }
 
@@ -142,7 +144,7 @@ json options_of(const TrainPlan& plan) {
   }
   write_source(options, plan.source);
   write_reading(options, plan.source.reading);
-  write_unit(options, plan.unit);
+  write_unit(options, plan.unit, plan.period);
   return options;
 }
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/train_plan.h>
 #include <surety/jobs/plans/written_plan.h>
 #include <surety/jobs/train/train_job.h>

@@ -36,6 +36,8 @@ json value_schema(const Field& field) {
   if (std::holds_alternative<bool*>(field.value())) return {{"type", "boolean"}};
   return std::visit(Overload{[&](const AnyText&) -> json {
                                if (field.takes_numbers()) return {{"type", {"string", "number"}}};
+                               if (field.takes_names())
+                                 return {{"type", {"string", "array"}}, {"items", {{"type", "string"}}}, {"minItems", 1}};
                                return {{"type", "string"}};
                              },
                              [](const AnyNumber&) -> json {
@@ -66,12 +68,16 @@ std::optional<std::string> standard_of(const Field& field) {
                     field.value());
 }
 
+json schema_of(bool /*flag*/) { return {{"type", "boolean"}}; }
 json schema_of(const std::optional<std::string>& /*text*/) { return {{"type", "string"}}; }
 json schema_of(const std::optional<std::uint64_t>& /*count*/) { return {{"type", "integer"}, {"minimum", 1}}; }
 json schema_of(const std::optional<data::Bounds>& /*bounds*/) {
   return {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
 }
 json schema_of(const std::optional<data::Categories>& /*texts*/) { return {{"type", "array"}, {"items", {{"type", "string"}}}}; }
+json schema_of(const std::optional<statistics::Edges>& /*edges*/) {
+  return {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 3}};
+}
 json schema_of(const std::vector<std::string>& /*columns*/) {
   return {{"anyOf", {schema_of(std::optional<std::string>{}), schema_of(std::optional<data::Categories>{})}}};
 }
@@ -82,7 +88,11 @@ json schema_of(const QueryKeys& /*keys*/) {
       {"properties", {{"bounds", schema_of(std::optional<data::Bounds>{})}, {"bins", schema_of(std::optional<std::uint64_t>{})}}},
       {"required", {"bounds", "bins"}},
       {"additionalProperties", false}};
-  return {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins}}}}}, {{"const", discovered}}}}};
+  const json edges{{"type", "object"},
+                   {"properties", {{"edges", schema_of(std::optional<statistics::Edges>{})}}},
+                   {"required", json::array({"edges"})},
+                   {"additionalProperties", false}};
+  return {{"anyOf", {texts, {{"type", "array"}, {"items", {{"anyOf", {texts, bins, edges}}}}}, {{"const", discovered}}}}};
 }
 
 /// A query of a version of plans: as text, or by its function with its column and fractions.
@@ -103,7 +113,7 @@ json query_schema(int version) {
     return schema;
   }
   auto names = json::array();
-  for (const auto& [name, function] : function_names) names.push_back(name);
+  for (const auto& form : function_forms) names.push_back(form.name);
   properties["function"] = {{"enum", std::move(names)}};
   properties["column"] = schema_of(std::vector<std::string>{});
   properties["fractions"] = {{"type", "array"}, {"items", {{"type", "number"}}}};

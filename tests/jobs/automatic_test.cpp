@@ -66,12 +66,12 @@ bool takes_curves(const PublicNumbers& numbers) { return taken(numbers).find("te
 
 TEST(RuleOfAuto, OfLogisticLossTakesStepsByTheNoiseAndTheConstantBeyondOne) {
   EXPECT_EQ(taken(table(1.02, 50)), "constant");
-  EXPECT_EQ(taken(table(0.98, 50)), "shaped-descent steps 10 ridge 0.3");
-  EXPECT_EQ(taken(table(0.1, 50)), "shaped-descent steps 10 ridge 0.3");
-  EXPECT_EQ(taken(table(0.088, 50)), "shaped-descent steps 11 ridge 0.3");
-  EXPECT_EQ(taken(table(0.025, 50)), "shaped-descent steps 20 ridge 0.3");
-  EXPECT_EQ(taken(table(0.00285, 50)), "shaped-descent steps 59 ridge 0.3");
-  EXPECT_EQ(taken(table(0.0027, 50)), "shaped-descent steps 60 ridge 0.3");
+  EXPECT_EQ(taken(table(0.98, 50)), "shaped-descent steps 10 shrink stein start share");
+  EXPECT_EQ(taken(table(0.1, 50)), "shaped-descent steps 10 shrink stein start share");
+  EXPECT_EQ(taken(table(0.088, 50)), "shaped-descent steps 11 shrink stein start share");
+  EXPECT_EQ(taken(table(0.025, 50)), "shaped-descent steps 20 shrink stein start share");
+  EXPECT_EQ(taken(table(0.00285, 50)), "shaped-descent steps 59 shrink stein start share");
+  EXPECT_EQ(taken(table(0.0027, 50)), "shaped-descent steps 60 shrink stein start share");
 }
 
 TEST(RuleOfAuto, OfSeveralClassesTakesStepsAndRidgeByTheirFeatures) {
@@ -103,8 +103,8 @@ std::string taken_of_few(double records_of_each, double nu, std::size_t features
 }
 
 TEST(RuleOfAuto, OfSeveralClassesHasALargerRidgeWhereRecordsOfAFeatureAreFew) {
-  const std::string few = "shaped-descent steps 20 ridge 0.3 classes-by softmax terms additive";
-  const std::string many = "shaped-descent steps 30 ridge 0.03 classes-by softmax terms additive";
+  const std::string few = "shaped-descent steps 20 shrink stein classes-by softmax terms additive";
+  const std::string many = "shaped-descent steps 30 shrink stein classes-by softmax terms additive";
   EXPECT_EQ(taken_of_few(69, 0.0294), few);
   EXPECT_EQ(taken_of_few(71, 0.0294), many);
   // Where it is larger curves begin earlier.
@@ -125,53 +125,54 @@ TEST(RuleOfAuto, WantsRecordsForEachFeatureOfACurve) {
   EXPECT_FALSE(takes(taken_of_few(59.5, 0.1, 80, 10, 20)));
 }
 
-TEST(RuleOfAuto, OfSquaredLossTakesClipAndStepsByTheNoise) {
+TEST(RuleOfAuto, OfSquaredLossLeavesTheClipToReleasedResiduals) {
   EXPECT_EQ(taken(squares(0.00098, 15)), "sufficient-statistics");
-  EXPECT_EQ(taken(squares(0.00102, 15)), "shaped-descent steps 10 clip-share 1 clip 0.6");
-  EXPECT_EQ(taken(squares(0.00098, 16)), "shaped-descent steps 30 clip-share 1 clip 0.3");
-  EXPECT_EQ(taken(squares(0.0196, 15)), "shaped-descent steps 10 clip-share 1 clip 0.6");
-  EXPECT_EQ(taken(squares(0.0204, 15)), "shaped-descent steps 10 clip-share 1 clip 0.3");
-  EXPECT_EQ(taken(squares(0.0196, 16)), "shaped-descent steps 30 clip-share 1 clip 0.3");
-  EXPECT_EQ(taken(squares(0.0204, 16)), "shaped-descent steps 30 clip-share 1 clip 0.1");
-  EXPECT_EQ(taken(squares(0.392, 16)), "shaped-descent steps 30 clip-share 1 clip 0.1");
-  EXPECT_EQ(taken(squares(0.408, 16)), "shaped-descent steps 10 clip-share 1 clip 0.1");
-  EXPECT_EQ(taken(squares(0.408, 15)), "shaped-descent steps 10 clip-share 1 clip 0.1");
+  EXPECT_EQ(taken(squares(0.00102, 15)), "shaped-descent");
+  EXPECT_EQ(taken(squares(0.00098, 16)), "shaped-descent");
+  EXPECT_EQ(taken(squares(0.49, 16)), "shaped-descent");
+  EXPECT_EQ(taken(squares(0.51, 16)), "constant");
 }
 
-TEST(RuleOfAuto, OfSquaredLossHasRowsOfOneScaleWhereLinearFeaturesAreFew) {
-  EXPECT_EQ(taken(squares(0.0196, 25, RowLength::either)), "shaped-descent steps 10 clip-share 1 clip 0.6 rows scaled");
-  EXPECT_EQ(taken(squares(0.0204, 25, RowLength::either)), "shaped-descent steps 10 clip-share 1 clip 0.3 rows scaled");
-  EXPECT_EQ(taken(squares(0.0392, 25, RowLength::either)), "shaped-descent steps 10 clip-share 1 clip 0.3 rows scaled");
-  EXPECT_EQ(taken(squares(0.0408, 25, RowLength::either)), "shaped-descent steps 30 clip-share 1 clip 0.1 ridge 0.3 rows scaled");
-  EXPECT_EQ(taken(squares(0.0196, 26, RowLength::either)), "shaped-descent steps 30 clip-share 1 clip 0.3");
-  EXPECT_EQ(taken(squares(0.0196, 26, RowLength::scaled)), "shaped-descent steps 10 clip-share 1 clip 0.6")
-      << "nobody needs to say so again";
+TEST(RuleOfAuto, OfSquaredLossHasRowsOfOneScaleWhereItMayChoose) {
+  EXPECT_EQ(taken(squares(0.0196, 25, RowLength::either)), "shaped-descent rows scaled");
+  EXPECT_EQ(taken(squares(0.0196, 60, RowLength::either)), "shaped-descent rows scaled");
+  EXPECT_EQ(taken(squares(0.00098, 15, RowLength::either)), "sufficient-statistics rows scaled");
+  EXPECT_EQ(taken(squares(0.0196, 26, RowLength::scaled)), "shaped-descent") << "nobody needs to say so again";
+  EXPECT_EQ(taken(squares(0.0196, 26, RowLength::unit)), "shaped-descent");
 }
 
 TEST(RuleOfAuto, OfOwnersTakesAsManyStepsAsTheNoiseOfTheirMeansAllows) {
   auto owners = table(0.1, 20);
   owners.unit_rows = Count{16};
-  EXPECT_EQ(taken(owners), "shaped-descent steps 14 ridge 0.3 clip-share 0.075") << "of nu / 2, and the share of records over 4";
-  owners.records = records_at(1.96, 20);
-  EXPECT_EQ(taken(owners), "shaped-descent steps 10 ridge 0.3 clip-share 0.075");
-  owners.records = records_at(2.04, 20);
-  EXPECT_EQ(taken(owners), "constant");
+  EXPECT_EQ(taken(owners), "shaped-descent steps 14 ridge 0.3 start share clip-share 0.075")
+      << "of nu / 2, and the share of records over 4";
+  owners.records = records_at(0.98, 20);
+  EXPECT_EQ(taken(owners), "shaped-descent steps 10 ridge 0.3 start share clip-share 0.075");
+  owners.records = records_at(1.02, 20);
+  EXPECT_EQ(taken(owners), "constant") << "by the number of owners, whatever K is";
   owners.loss = jobs::Loss::squared;
   owners.label_bound = 3;
+  owners.records = records_at(0.51, 20);
+  EXPECT_EQ(taken(owners), "constant");
+  owners.records = records_at(0.49, 20);
   EXPECT_EQ(taken(owners), "shaped-descent steps 10 ridge 0.3 clip-share 0.075 clip 1.5");
+  owners.records = records_at(0.102, 20);
+  EXPECT_EQ(taken(owners), "shaped-descent steps 14 ridge 0.3 clip-share 0.075 clip 1.5");
+  owners.records = records_at(0.098, 20);
+  EXPECT_EQ(taken(owners), "shaped-descent clip-share 0.25");
 }
 
 TEST(RuleOfAuto, OfManyFeaturesTakesTheL1GeometryWhereNoiseIsLarge) {
   EXPECT_EQ(taken(table(0.31, 100)), "mirror-descent geometry l1 radius 120 steps 903");
   EXPECT_EQ(taken(table(0.98, 100)).substr(0, 26), "mirror-descent geometry l1");
   EXPECT_EQ(taken(table(1.02, 100)), "constant");
-  EXPECT_EQ(taken(table(0.29, 100)), "shaped-descent steps 30");
-  EXPECT_EQ(taken(table(0.0027, 100)), "shaped-descent steps 60");
-  EXPECT_EQ(taken(table(0.31, 99)), "shaped-descent steps 10 ridge 0.3") << "few features";
+  EXPECT_EQ(taken(table(0.29, 100)), "shaped-descent steps 30 start share");
+  EXPECT_EQ(taken(table(0.0027, 100)), "shaped-descent steps 60 start share");
+  EXPECT_EQ(taken(table(0.31, 99)), "shaped-descent steps 10 shrink stein start share") << "few features";
   EXPECT_EQ(taken(table(0.31, 1025)).substr(0, 26), "mirror-descent geometry l1");
   EXPECT_EQ(taken(table(5, 1025)).substr(0, 26), "mirror-descent geometry l1");
   EXPECT_EQ(taken(table(0.29, 1025)), "accelerated-gradient-descent steps 84 regularization 0");
-  EXPECT_EQ(taken(table(0.29, 1024)), "shaped-descent steps 30");
+  EXPECT_EQ(taken(table(0.29, 1024)), "shaped-descent steps 30 start share");
 }
 
 }  // namespace

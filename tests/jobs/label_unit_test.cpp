@@ -188,11 +188,18 @@ std::set<std::pair<bool, std::size_t>> expect_no_other_choice(const data::CsvOpt
   return tried;
 }
 
-TEST(LabelUnit, ChangesNoChoice) { EXPECT_EQ(expect_no_other_choice({}), (std::set<std::pair<bool, std::size_t>>{{false, 4}})); }
+TEST(LabelUnit, ChangesNoChoice) {
+  const std::set<std::pair<bool, std::size_t>> asinh{{false, 4}};
+  const std::set<std::pair<bool, std::size_t>> asinh_or_ranges{{false, 4}, {true, 4}};
+  EXPECT_EQ(expect_no_other_choice({.ranges = data::Ranges::asinh}), asinh);
+  EXPECT_EQ(expect_no_other_choice({}), asinh_or_ranges);
+}
 
 TEST(LabelUnit, ChangesNoChoiceOfCurves) {
+  constexpr std::size_t all = 3 * (1 + data::standard_knots) + 1;
   const data::CsvOptions curves{.bounds = {{"a", {0, 6}}, {"b", {-1, 1}}, {"c", {0, 10}}}, .terms = data::Terms::additive};
-  EXPECT_EQ(expect_no_other_choice(curves), (std::set<std::pair<bool, std::size_t>>{{true, 3 * (1 + data::standard_knots) + 1}}));
+  EXPECT_EQ(expect_no_other_choice(curves), (std::set<std::pair<bool, std::size_t>>{{false, all}, {true, all}}))
+      << "of the constant, and of a model";
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ bool are_equal(const AskedFunction& one, const AskedFunction& other) {
 TEST(QueryText, InQuotesNamesTheColumnThatItNames) {
   const auto names = hostile_names(many);
   for (std::size_t k = 0; k < names.size(); ++k) {
-    for (const auto& [word, function] : function_names) {
+    for (const auto& [name, function, text_form] : function_forms) {
       AskedFunction asked{.function = function};
       if (function != Function::count && function != Function::count_units) asked.columns = {names[k]};
       if (function == Function::distinct) asked.columns.push_back(names[(k + 1) % names.size()]);
@@ -88,7 +88,7 @@ TEST(QueryText, IsRefusedWhereItIsNone) {
                                  "quantile(\"a\" 0.5)",
                                  "quantile(\"a\", b)",
                                  "quantile(, 0.5)",
-                                 "mode(a)",
+                                 "spread(a)",
                                  "mean(\"a\") where",
                                  "mean(a) b",
                                  "distinct()",
@@ -138,8 +138,8 @@ std::optional<Old> read_by_0_1_0(std::string text, bool may_have_condition) {
     old.column = data::trimmed(column);
     if (old.fractions.empty()) return std::nullopt;
   }
-  const auto is_its_name = [&](const auto& one) { return one.first == old.function; };
-  const bool is_known = std::any_of(function_names.begin(), function_names.end(), is_its_name);
+  const auto is_its_name = [&](const auto& one) { return one.name == old.function; };
+  const bool is_known = std::any_of(function_forms.begin(), function_forms.end(), is_its_name);
   if (!is_known || old.column.empty()) return std::nullopt;
   return old;
 }
@@ -166,9 +166,9 @@ TEST(QueryText, OfVersionOneIsReadAsBefore) {
       ASSERT_EQ(now.fault.empty(), old.has_value()) << text;
       if (!old) continue;
       ++read;
-      const auto function = std::find_if(function_names.begin(), function_names.end(), [&](const auto& one) {
-                              return one.second == now.asked.function;
-                            })->first;
+      const auto function = std::find_if(function_forms.begin(), function_forms.end(), [&](const auto& one) {
+                              return one.function == now.asked.function;
+                            })->name;
       EXPECT_EQ(function, old->function) << text;
       EXPECT_EQ(now.asked.columns.empty() ? "" : now.asked.columns.front(), now.asked.columns.empty() ? "" : old->column) << text;
       EXPECT_EQ(now.asked.fractions, old->fractions) << text;

@@ -438,6 +438,83 @@ TEST_F(ReleaseInParts, RefusesAPartThatIsThereTwiceOrNotAtAllAndCostsNothingThen
   EXPECT_NO_THROW(static_cast<void>(finish(ticket, merged(parts), ledger)));
 }
 
+// A list of partials: what a task that was retried made again counts once, and any other rows under its number are refused.
+TEST_F(ReleaseInParts, MergesAListInWhichEqualBytesCountOnce) {
+  constexpr std::uint32_t parts = 5;
+  for (const auto& unit : {UnitOfPrivacy{}, people()}) {
+    const auto ticket = quick_ticket(unit, parts);
+    const auto names = names_of_bucket(false, parts);
+    std::vector<std::string> partials;
+    for (std::uint32_t part = 0; part < parts; ++part) {
+      partials.push_back(partial(ticket, part, Lines(part, fmt::format("{},{},Rome", names[part], part + 1))));
+    }
+    const auto all = merged(partials);
+    std::vector<std::string_view> list{partials.begin(), partials.end()};
+    std::mt19937 random{9};
+    for (std::size_t count = 1; count <= 12; ++count) {
+      std::shuffle(list.begin(), list.end(), random);
+      EXPECT_EQ(jobs::merge_partials(list), all) << list.size();
+      list.push_back(partials[count % parts]);
+    }
+    for (std::size_t count = 1; count < parts; ++count) {
+      EXPECT_EQ(
+          jobs::merge_partials(std::vector<std::string_view>{partials.begin(), partials.begin() + static_cast<std::ptrdiff_t>(count)}),
+          merged({partials.begin(), partials.begin() + static_cast<std::ptrdiff_t>(count)}));
+    }
+    const auto refused = [&](std::vector<std::string_view> hostile, ErrorCode code, const char* words) {
+      hostile.insert(hostile.end(), partials.begin(), partials.end());
+      std::shuffle(hostile.begin(), hostile.end(), random);
+      return refuses([&] { static_cast<void>(jobs::merge_partials(hostile)); }, code, {words});
+    };
+    const auto fewer = partial(ticket, 4, {fmt::format("{},5,Rome", names[4])});
+    EXPECT_TRUE(refused({fewer}, ErrorCode::invalid_argument, "part 4 is in both partials"));
+    EXPECT_TRUE(refused({all}, ErrorCode::invalid_argument, "is in both partials"));
+    EXPECT_TRUE(refused({std::string_view{all}.substr(0, all.size() - 1)}, ErrorCode::bad_data, "cut short"));
+    EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::merge_partials({})); }, ErrorCode::invalid_argument, {"there are no partials"}));
+  }
+}
+
+// With a seed in the ticket, a release in parts equals a release in one process.
+TEST_F(ReleaseInParts, ReplaysItsSeed) {
+  const auto table = file_of(rows);
+  for (const auto& unit : {UnitOfPrivacy{}, people()}) {
+    const auto plan = plan_of(Queries::one, unit);
+    auto own = ledger(plan);
+    ReplayBits alone{31};
+    const auto expected = json_text(jobs::run(jobs::ReleaseJob{plan}, table, own, {.bits = alone, .not_private = true}));
+    auto ledger = this->ledger(plan);
+    int asked = 0;
+    const auto begun = [&](const std::optional<std::uint64_t>& seed) {
+      return jobs::begin_release(jobs::ReleaseJob{plan}, 1, seed, [&](const accounting::Plan& charge) {
+        EXPECT_EQ(charge.not_private, seed.has_value());
+        ++asked;
+      });
+    };
+    const auto charge = [&](const accounting::Plan& asked_for, std::string_view mark) { return ledger.reserve_once(asked_for, mark); };
+    const auto ticket = begun(31);
+    const auto all = partial(ticket, 0, rows);
+    EXPECT_EQ(json_text(jobs::finish_release(ticket, all, charge)), expected);
+    EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::finish_release(ticket, all, charge)); }, ErrorCode::invalid_argument, {"mark"}));
+    // Without one no two are alike, and none is a replay.
+    const auto secret = begun(std::nullopt);
+    EXPECT_FALSE(jobs::finish_release(secret, partial(secret, 0, rows), charge).not_private);
+    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(ledger.runs().size(), 2U);
+    EXPECT_TRUE(ledger.runs()[0].plan.not_private && !ledger.runs()[1].plan.not_private);
+    // A seed is public: its noise is marked as not private, and `finish` refuses a key that the seed does not draw.
+    auto changed = jobs::read_ticket(ticket);
+    changed.not_private = false;
+    EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::read_ticket(jobs::ticket_bytes(changed))); }, ErrorCode::bad_data, {"ticket"}));
+    if (unit.is_row()) continue;
+    changed = jobs::read_ticket(ticket);
+    changed.replay_seed = 32;
+    changed.number[0] ^= 1;
+    EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::finish_release(jobs::ticket_bytes(changed), all, charge)); }, ErrorCode::bad_data,
+                        {"its key is not that of its seed"}));
+    EXPECT_EQ(ledger.runs().size(), 2U);
+  }
+}
+
 TEST_F(ReleaseInParts, KnowsThatATableIsEmptyWhereThatIsPublic) {
   const auto of_public = plan_of(Queries::one);
   const auto ticket = begin(of_public, 2);
@@ -587,7 +664,7 @@ std::string changed(std::string bytes, std::mt19937& random) {
 std::string with_checksum(const std::string& bytes, std::string_view magic) {
   constexpr std::size_t head = 12;
   constexpr std::size_t tail = 32;
-  jobs::SealedWriter out{{.magic = magic, .version = magic == "SURETYPT" ? 2U : 1U, .name = ""}};
+  jobs::SealedWriter out{{.magic = magic, .version = 2, .name = ""}};
   if (bytes.size() > head + tail) out.put(std::string_view{bytes}.substr(head, bytes.size() - head - tail));
   return std::move(out).sealed();
 }
@@ -650,9 +727,9 @@ TEST_F(ReleaseInParts, RefusesTicketsThatWereChanged) {
   EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::read_partial(ticket)); }, ErrorCode::bad_data, {"partial: is none"}));
   EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::read_partial({})); }, ErrorCode::bad_data, {"partial: is none"}));
   auto later = ticket;
-  later[8] = 2;
+  later[8] = 1;
   EXPECT_TRUE(
-      refuses([&] { static_cast<void>(jobs::read_ticket(later)); }, ErrorCode::bad_data, {"is of version 2, must be of version 1"}));
+      refuses([&] { static_cast<void>(jobs::read_ticket(later)); }, ErrorCode::bad_data, {"is of version 1, must be of version 2"}));
   later = ticket;
   later[13] = '9';
   EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::read_ticket(with_checksum(later, "SURETYTK"))); }, ErrorCode::bad_data,

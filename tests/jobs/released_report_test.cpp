@@ -44,14 +44,15 @@ jobs::ReleasedQuery median(const std::string& column) {
                     .is_whole = false,
                     .has_groups = false,
                     .has_cells = false,
-                    .rank_error = 2.5,
+                    .has_rank_error = true,
+                    .has_interval = false,
                     .column = column,
                     .missing_cells = statistics::MissingCells::left_out,
                     .other_cells = "numbers are clamped to [0, 4]"},
           .missing_cells = "left out",
           .weight = 1,
           .event = pure(Epsilon{1}, Adjacency::replace_one),
-          .answers = {{"", "", {2.25, 0, 0}}}};
+          .answers = {{"", "", {2.25, 0, 0}, {}, std::nullopt, 2.5}}};
 }
 
 jobs::ReleasedStatistics released(std::vector<jobs::ReleasedQuery> queries) {

@@ -25,6 +25,7 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/automatic/automatic.h>
+#include <surety/jobs/plans/choice_text.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/run/kept_units.h>
 #include <surety/jobs/search/candidates.h>

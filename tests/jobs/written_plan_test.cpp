@@ -304,6 +304,8 @@ jobs::TrainPlan random_plan(const jobs::Algorithm& algorithm, std::mt19937_64& r
   if (coin()) inputs.bounds = {{"x, y", {-0.1, 1.0 / 3}}, {"age=", {0x1p-1000, 1e300}}};
   if (coin()) inputs.categories = {{"to=wn", {"Rome", "New \"York\", NY", " ", ""}}};
   inputs.terms = std::array{data::Terms::automatic, data::Terms::linear, data::Terms::additive}.at(random() % 3);
+  inputs.ranges = std::array{data::Ranges::automatic, data::Ranges::asinh, data::Ranges::released}.at(random() % 3);
+  if (coin()) inputs.private_ranges = {"in=come", "a, b"};
   if (coin()) inputs.pairs = {{"x, y", "age="}, {"a:\"b", " c "}};
   auto& csv = source.reading.csv;
   csv.delimiter = std::array{',', ';', '\t', ' '}.at(random() % 4);

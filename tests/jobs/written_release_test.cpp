@@ -54,6 +54,21 @@ TEST(WrittenReleaseText, TakesQueriesInWordsAndAsObjects) {
   EXPECT_EQ(written.plan.unit.most().value(), 3U);
 }
 
+TEST(WrittenReleaseText, TakesATextAsTheNameOfOneColumn) {
+  auto text = plan_of("sum(age)");
+  const auto columns_by = [&](const json& unit) {
+    text["options"].update({{"bounds", "0,1"}, {"unit", unit}, {"most", 3}});
+    const auto plan = jobs::read_release_plan(text.dump()).plan;
+    EXPECT_EQ(jobs::read_release_plan(jobs::plan_text(plan)).plan.unit, plan.unit) << unit;
+    return columns_of(plan.unit);
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(columns_by("last, first"), Names{"last, first"});
+  EXPECT_EQ(columns_by("a|b\"c"), Names{"a|b\"c"});
+  EXPECT_EQ(columns_by({"last, first"}), Names{"last, first"});
+  EXPECT_EQ(columns_by({"user", "day, hour"}), (Names{"user", "day, hour"}));
+}
+
 TEST(WrittenReleaseText, SaysHowRecordsAreReadAndWhereTheRunIsWritten) {
   auto text = plan_of("sum(age)");
   text["options"].update({{"bounds", "0,1"},
@@ -125,6 +140,7 @@ TEST(WrittenReleaseText, DeclaresTheDatesWhoseNumbersAreRead) {
     EXPECT_EQ(dates_of({{"query", of}, {"bounds", bounds}}), Names{}) << of;
   }
   EXPECT_EQ(dates_of({{"query", "histogram(day)"}, {"bounds", bounds}, {"bins", 4}, {"types", declared}}), Names{"day"});
+  EXPECT_EQ(dates_of({{"query", "histogram(day)"}, {"edges", {16000, 17000, 17500}}, {"types", declared}}), Names{"day"});
   EXPECT_EQ(dates_of({{"query", "sum(day)"}, {"clip_unit_sum", bounds}, {"types", declared}}), Names{"day"});
   EXPECT_EQ(dates_of({{"query", "count()"}, {"by", "day"}, {"key_bounds", bounds}, {"key_bins", 4}, {"types", declared}}), Names{"day"});
   EXPECT_EQ(dates_of({{"query", "mean(day)"}, {"bounds", bounds}, {"where", "day>=2017-01-01"}}), Names{"day"}) << "a date in the query";
@@ -160,12 +176,13 @@ TEST(PlanText, IsReadAsThePlanThatItWasMadeOf) {
                                             "missing(x) or x<1e300"};
   std::size_t seen = 0;
   for (const auto& condition : conditions) {
-    for (const auto& statistic :
-         every_statistic(data::parse_condition(condition, "it", kinds), {{-0.1, 0x1p60}, {0, 1e-3}},
-                         {HistogramOf{"x", Bins{{-1, 1.0 / 3}, 7}}, HistogramOf{"x", data::Categories{{"a", " b", "c,\"d\"", ""}}}})) {
-      for (const auto& by : {std::optional<Groups>{}, std::optional{Groups{"group, of", data::Categories{{"f", "m"}}}},
-                             std::optional{Groups{"group", Bins{{0, 0.7}, 3}}},
-                             std::optional{Groups{"group, of", data::Categories{{"f;", "m"}}, {{"\"", Bins{{0, 0.7}, 3}}}}}}) {
+    for (const auto& statistic : every_statistic(data::parse_condition(condition, "it", kinds), {{-0.1, 0x1p60}, {0, 1e-3}},
+                                                 {HistogramOf{"x", Bins{{-1, 1.0 / 3}, 7}}, HistogramOf{"x", Edges{{-0.1, 1.0 / 3, 1e300}}},
+                                                  HistogramOf{"x", data::Categories{{"a", " b", "c,\"d\"", ""}}}})) {
+      for (const auto& by :
+           {std::optional<Groups>{}, std::optional{Groups{"group, of", data::Categories{{"f", "m"}}}},
+            std::optional{Groups{"group", Bins{{0, 0.7}, 3}}}, std::optional{Groups{"group", Edges{{0, 0.1, 0.7}}}},
+            std::optional{Groups{"group, of", data::Categories{{"f;", "m"}}, {{"\"", Bins{{0, 0.7}, 3}}, {"b", Edges{{0, 0.1, 7}}}}}}}) {
         const auto plan = plan_with(statistic, by);
         if (!plan) continue;
         const auto text = jobs::plan_text(*plan);
@@ -214,6 +231,9 @@ TEST(PlanText, HoldsUnitsKeysQuantilesAndHowRecordsAreRead) {
   push(CountOf{});
   plan.queries.back().statistic.by = Groups{"town, of", data::Categories{{"a", "b"}}};
   plan.queries.back().statistic.group_cap = GroupCap{Count{2}, RowOwner{"row", true}};
+  push(ModeOf{"town) of", data::Categories{{"a", "b,c", " d"}}});
+  push(ModeOf{"town, of", data::Categories{{"a", "b", "c"}}, 2});
+  plan.queries.back().statistic.by = Groups{"age", Edges{{0, 18, 65}}};
   push(UnitSumOf{.column = "age, of", .clip = {-1, 90}, .owner = RowOwner{"row", true}});
   EXPECT_EQ(jobs::read_release_plan(jobs::plan_text(plan)).plan, plan);
 
