@@ -8,6 +8,7 @@
 #include <surety/base/text/error.h>
 #include <surety/cli/parser/help.h>
 #include <surety/cli/print/output.h>
+#include <surety/cli/print/terminal.h>
 
 namespace surety::cli {
 namespace {
@@ -26,7 +27,7 @@ Option unread(const Option& option) {
   const jobs::Field::Value nowhere = option.is_flag()         ? jobs::Field::Value{&flag}
                                      : option.is_repeatable() ? jobs::Field::Value{&texts}
                                                               : jobs::Field::Value{&text};
-  return {{option.field().name(), nowhere, "", {}}, option.is_positional()};
+  return {{option.field().name(), nowhere, option.field().help(), {}}, option.is_positional()};
 }
 
 }  // namespace
@@ -100,13 +101,14 @@ int print_algorithms(const std::vector<AlgorithmOptions>& all) {
     }
   }
   const std::size_t left = longest + 2;
+  const std::size_t width = columns_of_output();
   for (const auto& one : all) {
     std::vector<std::string_view> own;
     for (const auto& [text, having] : options) {
       if (having.size() < 3 && std::find(having.begin(), having.end(), one.algorithm) != having.end()) own.emplace_back(text);
     }
-    say_lines(wrapped(fmt::format("{:<{}}", one.algorithm, left), one.summary, left));
-    if (!own.empty()) say_lines(wrapped(std::string(left, ' '), fmt::format("{}", fmt::join(own, ", ")), left));
+    say_lines(wrapped(fmt::format("{:<{}}", one.algorithm, left), one.summary, left, width));
+    if (!own.empty()) say_lines(wrapped(std::string(left, ' '), fmt::format("{}", fmt::join(own, ", ")), left, width));
   }
   std::vector<std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> shared;
   for (const auto& [text, having] : options) {
@@ -118,8 +120,8 @@ int print_algorithms(const std::vector<AlgorithmOptions>& all) {
   }
   say("\nOptions of several:\n");
   for (const auto& [names, texts] : shared) {
-    say_lines(wrapped("", fmt::format("{}", fmt::join(texts, ", ")), 0));
-    say_lines(wrapped("    of", fmt::format("{}", fmt::join(names, ", ")), 7));
+    say_lines(wrapped("", fmt::format("{}", fmt::join(texts, ", ")), 0, width));
+    say_lines(wrapped("    of", fmt::format("{}", fmt::join(names, ", ")), 7, width));
   }
   return 0;
 }

@@ -18,6 +18,7 @@
 #include <surety/accounting/ledger/ledger_report.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/logs.h>
+#include <surety/cli/commands/private_run.h>
 #include <surety/cli/commands/risk.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/parser/event_options.h>
@@ -28,6 +29,7 @@ namespace {
 
 struct AuditOptions {
   std::string ledger;
+  bool is_of_variable = false;  ///< whether SURETY_LEDGER names the ledger
   EventOptions event;
   std::string log;
   std::vector<std::string> readings;
@@ -91,7 +93,7 @@ int audit_risk(const AuditOptions& options) {
     print(object);
     return exit_code::fine;
   }
-  say("{:<14} {}\n", "ledger", shown(options.ledger));
+  say("{:<14} {}\n", "ledger", shown_ledger(options.ledger, options.is_of_variable));
   say_risk(risk, questions);
   say("{:<14} {}\n", "released", describe(*event));
   say("{:<14} {}\n", "adjacency", name(ledger.adjacency()));
@@ -137,7 +139,7 @@ int audit(const AuditOptions& options) {
   const bool kept = accounting::is_kept(report, asked);
   const int code = kept ? exit_code::fine : exit_code::broken;
   if (!options.json) {
-    say_line("ledger", shown(options.ledger));
+    say_line("ledger", shown_ledger(options.ledger, options.is_of_variable));
     say_lines(accounting::report_text(report, asked));
     return code;
   }
@@ -152,7 +154,7 @@ int audit(const AuditOptions& options) {
 
 Command audit_command() {
   const auto describe = [](Command& command, OptionTable& table, AuditOptions& options) {
-    table.add("ledger", options.ledger, "The ledger's file");
+    table.add("ledger", options.ledger, "The ledger's file").or_variable(ledger_variable, options.is_of_variable, {"--event", "--log"});
     options.event.add_optional_to(table).excludes("ledger");
     table.add("--log", options.log, log_option_help);
     table.add("--reading", options.readings, reading_option_help);

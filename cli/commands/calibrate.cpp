@@ -132,7 +132,7 @@ int calibrate_rho(const CalibrateOptions& options) {
   }
   if (!(*options.rho > 0 && is_finite(*options.rho))) invalid(fmt::format("--rho is {}, must be finite and greater than 0", *options.rho));
   const RhoTarget target{Rho{*options.rho}, parse_adjacency(options.event.adjacency)};
-  const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
+  const EventOfNumber event{options.event.text(), target.adjacency, options.unknown};
   const auto parameter = parameter_of(event);
   const auto found = solve(event, target, parameter);
   require_tight(options, found);
@@ -165,7 +165,7 @@ int calibrate_accuracy(const CalibrateOptions& options) {
   };
   Accuracy accuracy{positive("--standard-deviation", *options.standard_deviation), std::nullopt};
   if (options.sensitivity) accuracy.sensitivity = positive("--sensitivity", *options.sensitivity);
-  const EventOfNumber event{options.event.event, parse_adjacency(options.event.adjacency), options.unknown};
+  const EventOfNumber event{options.event.text(), parse_adjacency(options.event.adjacency), options.unknown};
   const auto found = noise_of(event, accuracy);
   const auto best = accounting::best_epsilon(found.event, Delta{*options.delta}, {.width = options.width}, accounting::Bounds::all);
   if (options.json) {
@@ -183,7 +183,7 @@ int calibrate_accuracy(const CalibrateOptions& options) {
 }
 
 int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
-  const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
+  const EventOfNumber event{options.event.text(), target.adjacency, options.unknown};
   const auto parameter = parameter_of(event);
   const auto found = solve(event, target, parameter, accounting::Best{.effort = {.width = options.width}});
   const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
@@ -249,7 +249,7 @@ int calibrate(const CalibrateOptions& options) {
   if (const auto risk = risk_target(options)) return calibrate_risk(options, *risk);
   const Target target{
       .epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
-  const EventOfNumber event{options.event.event, target.adjacency, options.unknown};
+  const EventOfNumber event{options.event.text(), target.adjacency, options.unknown};
   const auto parameter = parameter_of(event);
   accounting::BestCost cost{target, {.width = options.width}};
   const auto found = solve(event, target, parameter, cost.functions());

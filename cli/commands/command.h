@@ -33,5 +33,6 @@ template <class Options, class Describe>
 [[nodiscard]] Command convert_command();
 [[nodiscard]] Command audit_command();
 [[nodiscard]] Command ledger_command();
+[[nodiscard]] Command report_command();
 
 }  // namespace surety::cli

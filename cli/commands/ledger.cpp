@@ -17,6 +17,7 @@
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/private_run.h>
 #include <surety/cli/files/files.h>
+#include <surety/cli/parser/event_options.h>
 #include <surety/cli/print/output.h>
 
 namespace surety::cli {
@@ -26,6 +27,7 @@ using accounting::Ledger;
 
 struct LedgerOptions {
   std::string path;
+  bool is_of_variable = false;  ///< whether SURETY_LEDGER says the path
   std::string adjacency;
   jobs::UnitFields unit;
   jobs::ReadingFields reading;  ///< of the files to come, as far as that finds a unit
@@ -67,7 +69,7 @@ int create(const LedgerOptions& options) {
     if (options.order) budget->order = accounting::RenyiOrder{*options.order};
     if (!options.planned.empty()) {
       if (budget->filter != accounting::FilterKind::renyi) invalid(fmt::format("--planned goes with --filter renyi, not {}", filter));
-      budget->order = accounting::renyi_order(budget->target, parse_event(options.planned, adjacency));
+      budget->order = accounting::renyi_order(budget->target, event_of(options.planned, adjacency));
     }
   } else if (options.order || !options.planned.empty()) {
     invalid("--order and --planned go with a budget: --epsilon and --delta");
@@ -79,12 +81,13 @@ int create(const LedgerOptions& options) {
     if (budget) object["budget"] = accounting::to_json(*budget);
     print(object);
   } else if (budget) {
-    say("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
-        describe(ledger.unit()), budget->target.epsilon, budget->target.delta,
+    say("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown_ledger(options.path, options.is_of_variable),
+        name(adjacency), describe(ledger.unit()), budget->target.epsilon, budget->target.delta,
         options.rho ? fmt::format("{}: what rho = {} costs", accounting::filter_words(*budget), *options.rho)
                     : accounting::filter_words(*budget));
   } else {
-    say("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
+    say("made {} under {} for {} without a budget\n", shown_ledger(options.path, options.is_of_variable), name(adjacency),
+        describe(ledger.unit()));
   }
   return exit_code::fine;
 }
@@ -114,7 +117,7 @@ int show_all(const LedgerOptions& options) {
     print(object);
     return exit_code::fine;
   }
-  say_line("ledger", shown(options.path));
+  say_line("ledger", shown_ledger(options.path, options.is_of_variable));
   say_lines(accounting::report_text(stands));
   return exit_code::fine;
 }
@@ -137,7 +140,7 @@ Command ledger_command() {
   const auto options = std::make_shared<LedgerOptions>();
   const auto add = [&](const char* word, const char* help, int (*action)(const LedgerOptions&)) -> Command& {
     auto& subcommand = command.commands.emplace_back(Command{.name = word, .summary = help});
-    subcommand.options.add("ledger", options->path, "The ledger's file").required();
+    subcommand.options.add("ledger", options->path, "The ledger's file").required().or_variable(ledger_variable, options->is_of_variable);
     subcommand.options.add("--json", options->json, "Print one JSON object");
     subcommand.run = [options, action](const Command&) {
       require_separate({.ledger = NamedFile{"the ledger", options->path}});
@@ -170,7 +173,8 @@ Command ledger_command() {
   create_command.options.add("--order", options->order,
                              "The order of a renyi filter; without it, the one that admits the most Gaussian releases", number());
   create_command.options
-      .add("--planned", options->planned, "An event: take the order of a renyi filter that admits it most often. Others are admitted, too")
+      .add("--planned", options->planned,
+           "An event, @FILE or -: take the order of a renyi filter that admits it most often. Others are admitted, too")
       .excludes("--order");
   create_command.footer =
       "Examples:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5\n"

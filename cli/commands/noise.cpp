@@ -135,6 +135,7 @@ median magnitude, and up to it. t zero: zero, and other values. t sign: negative
 magnitude. |t| of 4.5 or more is a leak: the time of a draw tells something of the noise. A row without a leak holds for this machine and
 for so many draws. Percentiles come from a first batch. Draws that take more than 20 times its median time are trimmed; where their
 shares on two sides differ, that is a leak as well. draw_ahead: single draws of the C++ class DrawAhead.
+scaled_gaussian: of ScaledGaussian. k_norm(l1, 8): a vector of 8 values, compared by its first one.
 A leak is no error: the exit code is 0 without --require-independent. No data are read, and nothing is charged.
 Examples:
   surety noise --check-timing

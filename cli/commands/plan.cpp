@@ -12,12 +12,13 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/json_values.h>
-#include <surety/accounting/events/words.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/escaped_text.h>
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/plans/other_words.h>
 #include <surety/jobs/plans/small_text.h>
 #include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/plans/unit_fields.h>
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/train/train_fields.h>
@@ -29,7 +30,8 @@ constexpr std::string_view plan_option = "--plan";
 /// A plan says these by themselves.
 constexpr std::array target_options{"--epsilon", "--delta", "--adjacency"};
 /// What is asked of a plan, and no part of it. Who writes a plan does not decide that a file may be lost.
-constexpr std::array asking_options{"--plan", "--print-plan", "--json", "--list-algorithms", "--overwrite", "--limit-seconds"};
+constexpr std::array asking_options{"--accuracy",        "--plan",      "--print-plan",    "--json",
+                                    "--list-algorithms", "--overwrite", "--limit-seconds", "--progress"};
 
 nlohmann::json value_of(const Option& option, const std::string& text) {
   if (option.placeholder() == "COUNT") return std::strtoull(text.c_str(), nullptr, 10);
@@ -38,7 +40,7 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
 }
 
 /// Options with which a plan would run nothing, or lose a file: the user of the plan gives them.
-constexpr std::array options_of_users{"overwrite", "print-plan", "list-algorithms"};
+constexpr std::array options_of_users{"overwrite", "print-plan", "list-algorithms", "progress"};
 
 /// Refuses a value of another type than the field has. Unknown fields are refused where options are set.
 void require_type(std::string_view command, const std::string& name, const nlohmann::json& value) {
@@ -95,7 +97,9 @@ std::vector<PlannedOption> planned_options(const nlohmann::json& plan, std::stri
       if (accounting::truth_of(value, field)) planned.push_back({field, {}});
       continue;
     }
-    planned.push_back({field, texts_of(field, value)});
+    auto texts = texts_of(field, value);
+    if (field == "unit") texts = {columns_text(texts)};
+    planned.push_back({field, std::move(texts)});
     if (field == "data" && file == "-" && planned.back().texts == std::vector<std::string>{"-"}) {
       jobs::refuse_text("the plan and its data are both standard input, must be two");
     }
@@ -125,7 +129,7 @@ Option* option_of(Command& command, const std::string& field) {
       for (const auto& option : group.options) known.push_back(option.field().name());
     }
   }
-  jobs::refuse_option("unknown field '{}'{}", one_line(field), did_you_mean(field, known));
+  jobs::refuse_option("unknown field '{}'{}", one_line(field), jobs::advice_on(field, known));
 }
 
 /// `action`, whose refusals name the file.
@@ -159,7 +163,8 @@ nlohmann::json options_json(std::string_view command, const OptionTable& given) 
       } else if (option.is_repeatable()) {
         value = option.given();
       } else {
-        value = value_of(option, option.is_given() ? option.given().front() : option.standard());
+        const auto& text = option.is_given() ? option.given().front() : option.standard();
+        value = is_named("--unit") ? jobs::unit_json(jobs::parse_unit(text)) : value_of(option, text);
       }
     }
   }
@@ -203,7 +208,8 @@ std::optional<std::string> GivenArguments::value_of(const std::string& field) co
 GivenArguments with_plan(const Arguments& words) {
   if (words.empty() || (words.front() != "train" && words.front() != "release")) return {words};
   const auto file = value_in(words, plan_option);
-  if (!file || std::find(words.begin(), words.end(), "--help") != words.end()) return {words};
+  const auto is_given = [&](std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  if (!file || is_given("--help") || is_given("-h")) return {words};
   constexpr std::size_t largest_plan = std::size_t{1} << 20;
   const std::string text = jobs::read_text(*file, largest_plan, "a plan");
   GivenArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};

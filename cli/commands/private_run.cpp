@@ -15,13 +15,19 @@
 #include <surety/cli/commands/command.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>
+#include <surety/cli/print/progress.h>
 #include <surety/data/reading/text_reader.h>
 #include <surety/jobs/run/kept_units.h>
 
 namespace surety::cli {
 
-void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required) {
-  table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
+std::string shown_ledger(const std::string& path, bool is_of_variable) {
+  return shown(path) + (is_of_variable ? fmt::format(" (from {})", ledger_variable) : "");
+}
+
+void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required, const std::string& replacement) {
+  auto& option = table.add("--epsilon", epsilon, "The promise's epsilon", number()).essential();
+  replacement.empty() ? option.required() : option.required_unless(replacement);
   table.add("--delta", delta, "The promise's delta", number()).required(delta_is_required).essential();
   table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out").standard("the ledger's, else replace-one").essential();
 }
@@ -38,17 +44,20 @@ void PrivateRunOptions::take_ledger(const OptionTable& given) {
   const auto& of_ledger = found->unit();
   if (of_ledger.is_row()) return;
   has_unit_of_ledger = !said_unit.column;
-  if (has_unit_of_ledger) said_unit.column = jobs::column_of(of_ledger);
-  if (said_unit.column != jobs::column_of(of_ledger)) return;
+  if (has_unit_of_ledger) said_unit.column = columns_text(columns_of(of_ledger));
+  if (said_unit.columns() != columns_of(of_ledger)) return;
   if (!said_unit.most) said_unit.most = of_ledger.most().value();
   if (!said_unit.empty) said_unit.empty = of_ledger.rule().empty;
 }
 
-void PrivateRunOptions::take_unit(const jobs::ReadingFields& reading) { unit = jobs::unit_of_records(said_unit, reading); }
+void PrivateRunOptions::take_unit(const jobs::ReadingFields& reading) {
+  unit = jobs::unit_of_records(said_unit, reading);
+  period = jobs::period_of(said_unit, unit);
+}
 
 void PrivateRunOptions::add_ledger_to(OptionTable& table) {
   table.add_fields([this](auto& fields) { RunFields::add(fields); });
-  table.find("--ledger")->required().essential();
+  table.find("--ledger")->required().essential().or_variable(ledger_variable, is_ledger_of_variable);
 }
 
 void PrivateRunOptions::add_plan_to(OptionTable& table) {
@@ -58,7 +67,10 @@ void PrivateRunOptions::add_plan_to(OptionTable& table) {
 
 bool PrivateRunOptions::is_only_planned(const PlannedRun& plan) const {
   if (expected) require_as_expected(*expected, plan);
-  if (print_plan) print(to_json(plan));
+  if (print_plan) {
+    const auto printed = to_json(plan);
+    prints_json_version_2() ? print_document("", printed) : print(printed);
+  }
   return print_plan;
 }
 
@@ -87,14 +99,21 @@ jobs::NamedLedger& PrivateRunOptions::named_ledger() const {
 
 void PrivateRunOptions::check(const accounting::Plan& plan) const { named_ledger().check(plan); }
 
-accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const { return named_ledger().reserve(plan); }
+accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const {
+  stop_progress_clock();
+  return named_ledger().reserve(plan);
+}
 
 std::string PrivateRunOptions::ledger_and(accounting::RunId run) const {
-  return fmt::format("{}{}, run {}", shown(ledger_file()), named_ledger().charged().is_new() ? " (new)" : "", run.value);
+  return fmt::format("{}{}, run {}", shown_ledger(ledger_file(), is_ledger_of_variable), named_ledger().charged().is_new() ? " (new)" : "",
+                     run.value);
 }
 
 nlohmann::json PrivateRunOptions::charge_json(accounting::RunId run) const {
-  return {{"ledger", ledger_file()}, {"ledger_is_new", named_ledger().charged().is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
+  nlohmann::json object{
+      {"ledger", ledger_file()}, {"ledger_is_new", named_ledger().charged().is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
+  if (is_ledger_of_variable) object["ledger_from"] = ledger_variable;
+  return object;
 }
 
 namespace {

@@ -22,6 +22,11 @@
 
 namespace surety::cli {
 
+/// The variable of the environment that names the ledger where no option and no plan does.
+inline constexpr const char* ledger_variable = "SURETY_LEDGER";
+/// The path of a ledger in a report, and where it came from.
+[[nodiscard]] std::string shown_ledger(const std::string& path, bool is_of_variable);
+
 /// The options by which a command promises and charges.
 struct PrivateRunOptions : jobs::RunFields {
   double epsilon = 0;
@@ -29,12 +34,15 @@ struct PrivateRunOptions : jobs::RunFields {
   std::string adjacency = "replace-one";
   jobs::UnitFields said_unit;
   UnitOfPrivacy unit = {};                   ///< what `take_unit` made of it
+  std::optional<std::string> period = {};    ///< likewise
   bool has_unit_of_ledger = false;           ///< no option and no schema says one
   std::string plan_file;                     ///< whose options are among the words already
   std::optional<ExpectedRun> expected = {};  ///< by that plan
   bool print_plan = false;
+  bool is_ledger_of_variable = false;  ///< whether SURETY_LEDGER names the ledger, and no option
 
-  void add_promise_to(OptionTable& table, bool delta_is_required);
+  /// \param replacement of --epsilon; empty: there is none
+  void add_promise_to(OptionTable& table, bool delta_is_required, const std::string& replacement = {});
   /// For commands that know units. Whoever runs them calls `take_unit` first.
   void add_unit_to(OptionTable& table);
   /// Where there is a ledger already, its adjacency and its unit hold where nothing else says them. Before `take_unit`, and once it is known that
@@ -46,8 +54,6 @@ struct PrivateRunOptions : jobs::RunFields {
   [[nodiscard]] bool has_unit() const noexcept { return !unit.is_row(); }
   /// "--unit", or "the unit of the ledger" where nothing else says it.
   [[nodiscard]] std::string_view unit_words() const noexcept { return has_unit_of_ledger ? "the unit of the ledger" : "--unit"; }
-  /// Of the owner of a row. \pre has_unit()
-  [[nodiscard]] const std::string& unit_column() const { return said_unit.column.value(); }
   void add_ledger_to(OptionTable& table);
   /// \pre it is given
   [[nodiscard]] const std::string& ledger_file() const { return ledger.value(); }

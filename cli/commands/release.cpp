@@ -10,11 +10,13 @@
 
 #include <surety/base/system/new_file.h>
 #include <surety/base/text/error.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/commands/private_run.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>
 #include <surety/jobs/pictures/bar_picture.h>
+#include <surety/jobs/release/accuracy.h>
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/queries_json.h>
 #include <surety/jobs/release/release_fields.h>
@@ -43,6 +45,7 @@ struct ReleaseOptions {
   jobs::ReleaseWords words;
   jobs::ReadingFields reading;
   PrivateRunOptions run;
+  std::optional<std::string> accuracy;
   bool json = false;
   ReleaseFormat format = ReleaseFormat::table;
   std::optional<std::string> svg;
@@ -51,7 +54,7 @@ struct ReleaseOptions {
 
 void print_report(const ReleaseOptions& options, const jobs::ReleasedStatistics& released) {
   if (options.json || options.format == ReleaseFormat::json) {
-    auto object = jobs::to_json(released);
+    auto object = jobs::to_json(released, prints_json_version_2());
     object.update(options.run.charge_json(released.run));
     if (options.asked.grammar == jobs::QueryGrammar::plan_1) object["notes"].push_back(jobs::note_of_version_1);
     print(object);
@@ -59,6 +62,8 @@ void print_report(const ReleaseOptions& options, const jobs::ReleasedStatistics&
     say_lines(jobs::csv(released, option_name));
   } else {
     if (options.asked.grammar == jobs::QueryGrammar::plan_1) say_line("note", jobs::note_of_version_1);
+    if (options.accuracy)
+      say_line("accuracy", fmt::format("{} takes epsilon = {}", one_line(*options.accuracy), released.promise.epsilon.value()));
     say_lines(jobs::report_text(released, options.run.ledger_and(released.run), option_name));
   }
 }
@@ -94,7 +99,19 @@ class ReleaseCommand final : public CommandSteps {
   std::unique_ptr<NewFile> picture_;
 };
 
-int release(ReleaseOptions& options, const OptionTable& given) {
+/// The epsilon of --accuracy, for this plan. Sets the confidence of its intervals, too. \throws as `jobs::epsilon_for`
+Epsilon take_accuracy(ReleaseOptions& options, jobs::ReleasePlan& plan, OptionTable& given) {
+  const auto accuracy = jobs::parse_accuracy(*options.accuracy);
+  auto& confidence = *given.find("--confidence");
+  if (confidence.is_given() && options.words.confidence != accuracy.confidence) {
+    invalid(fmt::format("--confidence is {}, must be that of --accuracy, {}; remove it", options.words.confidence, accuracy.confidence));
+  }
+  if (options.words.confidence != accuracy.confidence) confidence.set({fmt::format("{}", accuracy.confidence)});
+  plan.confidence = accuracy.confidence;
+  return jobs::epsilon_for(plan, accuracy);
+}
+
+int release(ReleaseOptions& options, OptionTable given) {
   // Parameters, budget and entropy fail here, before private data is read.
   if (!(options.words.confidence > 0 && options.words.confidence < 1)) {
     invalid(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.words.confidence));
@@ -109,7 +126,8 @@ int release(ReleaseOptions& options, const OptionTable& given) {
   require_separate(files);
   options.run.take_ledger(given);
   options.run.take_unit(options.reading);
-  const Target target = options.run.target();
+  if (options.accuracy) options.run.epsilon = 1;  // until it is found
+  Target target = options.run.target();
   const auto policy = options.reading.policy();
   if (options.run.expected) {
     options.asked.grammar = options.run.expected->version == 1 ? jobs::QueryGrammar::plan_1 : jobs::QueryGrammar::plan_2;
@@ -123,6 +141,7 @@ int release(ReleaseOptions& options, const OptionTable& given) {
   jobs::ReleasePlan plan{.target = target,
                          .queries = jobs::parse_queries(options.asked, context),
                          .unit = options.run.unit,
+                         .period = options.run.period,
                          .noise = options.words.noise,
                          .confidence = options.words.confidence,
                          .reading = policy,
@@ -130,6 +149,11 @@ int release(ReleaseOptions& options, const OptionTable& given) {
   // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
   // noise.
   if (!options.run.print_plan && !options.run.expected) jobs::require_columns(plan, options.data);
+  if (options.accuracy) {
+    target.epsilon = take_accuracy(options, plan, given);
+    options.run.epsilon = target.epsilon.value();
+    plan.target = target;
+  }
   auto queries = options.run.print_plan ? jobs::queries_json(plan.queries, context) : nlohmann::json{};
   jobs::ReleaseJob job{std::move(plan)};
   if (options.run.is_only_planned({.command = "release",
@@ -193,10 +217,17 @@ Command release_command(const GivenArguments& given) {
     options->reading.add_limits(fields);
   });
 
-  table.group("Privacy");
-  options->run.add_promise_to(table, false);
+  table.group("Owners");
   options->run.add_unit_to(table);
+  table.group("Promise");
+  options->run.add_promise_to(table, false, "--accuracy");
+  table
+      .add(
+          "--accuracy", options->accuracy,
+          "In the place of --epsilon: the error of each number, such as '+-50 at 95 %'; the run takes the least epsilon that gives it, and --print-plan shows that. For counts, sums, histograms, modes and the rank of one quantile")
+      .excludes("--epsilon");
   table.add_fields([&](auto& fields) { options->words.add_noise(fields); });
+  table.group("Ledger");
   options->run.add_ledger_to(table);
 
   table.group("Output");

@@ -26,8 +26,9 @@ int print_schema(const SchemaOptions& options) {
   const bool has_header = policy.csv.columns.empty();
   // Only the header is read, and where the columns are named not even that.
   const auto columns = has_header ? data::CsvReader{options.data, policy}.header() : policy.csv.columns;
-  say_lines(jobs::schema_text(options.data, policy.csv.delimiter == '\t' ? "tab" : std::string(1, policy.csv.delimiter), policy.csv.decimal,
-                              has_header, columns));
+  const auto text = jobs::schema_text(options.data, policy.csv.delimiter == '\t' ? "tab" : std::string(1, policy.csv.delimiter),
+                                      policy.csv.decimal, has_header, columns);
+  print_document(text, prints_json_version_2() ? nlohmann::json::parse(text) : nlohmann::json{});
   return exit_code::fine;
 }
 

@@ -56,7 +56,7 @@ Command show_command() {
     command.footer =
         R"(Coefficients are in the columns' own units where the score is a linear function of cells within their bounds: rows of one scale
 (--rows scaled), and bounds or categories for every column. Elsewhere it says what is not linear.
-Of additive terms (--terms additive) it says what a cell of each column adds to the score. Models of sufficient-statistics have bands around it, of about 95 % for
+Then it says what a cell of each column adds to the score, with odds for two classes, the most important column first. Models of sufficient-statistics have bands around it, of about 95 % for
 each point alone over noise and sampling, where the release has intervals for the population: independent records that are rows, a public number of them, labels that
 are what such a model says and an error of one variance, and hardly any record clipped. Elsewhere there are none: no covariance is released.
 Nothing but the model is read, and nothing is charged.
@@ -66,7 +66,7 @@ Example:
     --bounds hlthp=0,1 --ledger run.db --model model.json
   surety show model.json)";
   };
-  return make_command("show", "Print what a model promises, and its coefficients in units of the columns", show, describe);
+  return make_command("show", "Print what a model promises, its coefficients, odds and the importance of columns", show, describe);
 }
 
 }  // namespace surety::cli

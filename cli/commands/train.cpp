@@ -1,6 +1,5 @@
 // surety train: a private model, charged to a ledger before the first noise is drawn.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include <surety/cli/commands/train/automatic.h>
 #include <surety/cli/commands/train/train_options.h>
 #include <surety/cli/print/output.h>
+#include <surety/cli/print/progress.h>
 #include <surety/cli/ranks/ranks.h>
 #include <surety/cli/ranks/team.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -31,9 +31,9 @@
 namespace surety::cli {
 namespace {
 
-/// On a terminal; elsewhere nobody is shown it.
-void show_progress(jobs::Phase /*phase*/, std::uint64_t done, std::uint64_t steps) {
-  if (steps == 0) return;
+/// Steps are public; how many records were read is not always, and is not shown.
+void show_progress(jobs::Phase phase, std::uint64_t done, std::uint64_t steps) {
+  if (phase != jobs::Phase::releasing || steps == 0) return;
   const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
   if (done != steps && percent(done) == percent(done - 1)) return;
   say_progress(fmt::format("step {} of {}", done, steps));
@@ -184,9 +184,8 @@ int train(const TrainState& state, const OptionTable& given, Team& team) {
     throw Error{ErrorCode::unsupported,
                 fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), why.printed(option_name))};
   }
-  const bool shows_progress = isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   const jobs::TrainContext context{.team = team,
-                                   .run = {.progress = shows_progress ? show_progress : nullptr},
+                                   .run = {.progress = shows_progress() ? show_progress : nullptr},
                                    .print_name = option_name,
                                    .weights = print_weights,
                                    .budget_knows = [&run = options.run](const Event& event) { return budget_knows(run, event); }};

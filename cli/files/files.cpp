@@ -62,7 +62,13 @@ void require_no_stream(const std::vector<Taken>& taken) {
       // The line that says so must not go there either.
       const int elsewhere = is_output ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
       if (elsewhere >= 0) dup2(elsewhere, STDERR_FILENO);
+      if (is_output && elsewhere >= 0) dup2(elsewhere, STDOUT_FILENO);
       invalid(fmt::format("standard error is a file, must be another than {}", file.words));
+    }
+    if (is_output) {
+      // Nor may the object that says so under --json=2.
+      const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+      if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
     }
     if (is_output) invalid(fmt::format("standard output is a file, must be another than {}", file.words));
   }

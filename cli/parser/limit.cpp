@@ -22,4 +22,14 @@ void add_limit_to(Command& command) {
   };
 }
 
+void add_progress_to(Command& command) {
+  for (auto& one : command.commands) add_progress_to(one);
+  if (!command.run) return;
+  const auto is_asked = std::make_shared<bool>(false);
+  command.options.group("").add(
+      std::string{progress_option}, *is_asked,
+      "Show on standard error how far the command is: on a terminal from its first step, elsewhere until the ledger is charged. Without it a terminal shows it after two seconds");
+  command.run = [is_asked, run = std::move(command.run)](const Command& given) { return run(given); };
+}
+
 }  // namespace surety::cli

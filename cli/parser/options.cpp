@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <type_traits>
 
 #include <surety/base/numbers/overload.h>
@@ -49,6 +51,11 @@ Option& Option::required(bool is_required) {
   return *this;
 }
 
+Option& Option::required_unless(std::string other) {
+  replacement_ = std::move(other);
+  return required();
+}
+
 Option& Option::essential(bool is_essential) {
   is_essential_ = is_essential;
   return *this;
@@ -62,6 +69,28 @@ Option& Option::standard(std::string text) {
 Option& Option::excludes(std::string name) {
   excluded_ = std::move(name);
   return *this;
+}
+
+Option& Option::also(std::string short_name) {
+  short_name_ = std::move(short_name);
+  return *this;
+}
+
+Option& Option::or_variable(std::string name, bool& is_of_variable, std::vector<std::string> unless) {
+  variable_ = std::move(name);
+  is_of_variable_ = &is_of_variable;
+  variable_unless_ = std::move(unless);
+  return *this;
+}
+
+std::string Option::value_of_variable() const {
+  const char* const value = variable_.empty() ? nullptr : std::getenv(variable_.c_str());  // NOLINT(concurrency-mt-unsafe): nothing sets it
+  return value == nullptr ? std::string{} : std::string{value};
+}
+
+void Option::set_by_variable() {
+  set({value_of_variable()});
+  *is_of_variable_ = true;
 }
 
 void Option::set(const std::vector<std::string>& texts) {
@@ -89,6 +118,23 @@ void OptionTable::add(const jobs::FieldTable& fields) {
     if (!its.heading.empty()) group(its.heading);
     for (const auto& field : its.fields) add(Option{field, false});
   }
+}
+
+void OptionTable::regroup(std::string_view heading, const std::vector<std::string_view>& names) {
+  const auto before = current_;
+  group(heading);
+  for (const auto name : names) {
+    for (auto& from : groups_) {
+      const auto found =
+          std::find_if(from.options.begin(), from.options.end(), [&](const Option& option) { return option.name() == name; });
+      if (found == from.options.end()) continue;
+      Option moved = std::move(*found);
+      from.options.erase(found);
+      groups_[current_].options.push_back(std::move(moved));
+      break;
+    }
+  }
+  current_ = before;
 }
 
 const Option* OptionTable::find(std::string_view name) const {

@@ -47,14 +47,31 @@ class Option {
   [[nodiscard]] bool is_repeatable() const noexcept { return std::holds_alternative<std::vector<std::string>*>(field_.value()); }
   /// What stands for its value: NUMBER, COUNT or TEXT.
   [[nodiscard]] std::string_view placeholder() const noexcept;
+  /// A second, short name: "-o". Empty for none.
+  [[nodiscard]] const std::string& short_name() const noexcept { return short_name_; }
+  /// The variable of the environment that stands in for it. Empty for none.
+  [[nodiscard]] const std::string& variable() const noexcept { return variable_; }
+  [[nodiscard]] const std::vector<std::string>& variable_unless() const noexcept { return variable_unless_; }
+  /// The value of the variable; empty where there is none.
+  [[nodiscard]] std::string value_of_variable() const;
+  /// Takes the value of the variable.
+  void set_by_variable();
   /// The option that may not be given beside it.
   [[nodiscard]] const std::string& excluded() const noexcept { return excluded_; }
 
   Option& required(bool is_required = true);
+  /// As `required`, unless that option is given.
+  Option& required_unless(std::string other);
+  [[nodiscard]] const std::string& replacement() const noexcept { return replacement_; }
   Option& essential(bool is_essential = true);
   /// Where the target does not say it.
   Option& standard(std::string text);
   Option& excludes(std::string name);
+  /// Gives it a short name as well.
+  Option& also(std::string short_name);
+  /// Where the option is not given, its value is that of this variable of the environment, if it is not empty. \param is_of_variable set to whether it was
+  /// \param unless options that replace this one: if one of them is given, the variable is not read
+  Option& or_variable(std::string name, bool& is_of_variable, std::vector<std::string> unless = {});
 
   /// Takes its values: one text for each time it was given, none for a flag. \throws PlanError for one that its constraint does not know.
   void set(const std::vector<std::string>& texts);
@@ -69,6 +86,11 @@ class Option {
   bool is_required_ = false;
   bool is_essential_ = false;
   std::string excluded_;
+  std::string replacement_;
+  std::string short_name_;
+  std::string variable_;
+  bool* is_of_variable_ = nullptr;
+  std::vector<std::string> variable_unless_;
   std::vector<std::string> given_;
 };
 
@@ -105,6 +127,9 @@ class OptionTable {
     put(fields);
     add(fields);
   }
+
+  /// Moves these options, of which each is there, to the end of a heading.
+  void regroup(std::string_view heading, const std::vector<std::string_view>& names);
 
   [[nodiscard]] std::vector<Group>& groups() noexcept { return groups_; }
   [[nodiscard]] const std::vector<Group>& groups() const noexcept { return groups_; }

@@ -11,6 +11,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/words.h>
 #include <surety/base/text/error.h>
+#include <surety/jobs/plans/other_words.h>
 
 namespace surety::cli {
 namespace {
@@ -32,7 +33,8 @@ void give(CLI::App& app, Option& option) {
     app.add_flag_callback(option.name(), [&option] { option.set({}); });
     return;
   }
-  auto* given = app.add_option(option.name(), CLI::callback_t{[&option, planned = option.given()](const CLI::results_t& words) {
+  const auto names = option.short_name().empty() ? option.name() : fmt::format("{},{}", option.short_name(), option.name());
+  auto* given = app.add_option(names, CLI::callback_t{[&option, planned = option.given()](const CLI::results_t& words) {
                                  if (!planned.empty() && !option.is_repeatable()) {
                                    invalid(fmt::format("{} is given by the plan, too; remove one of them", option.name()));
                                  }
@@ -45,7 +47,18 @@ void give(CLI::App& app, Option& option) {
   if (option.is_repeatable()) given->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
   given->check(CLI::Validator{[&option](const std::string& word) { return jobs::fault_of(option.field().constraint(), argument_of(word)); },
                               "", ""});
-  given->required(option.is_required() && !option.is_given());
+  given->required(option.is_required() && !option.is_given() && option.value_of_variable().empty());
+}
+
+/// What one of these words replaces is not required.
+void require_no_replaced(Command& command, const Arguments& words) {
+  for (auto& group : command.options.groups()) {
+    for (auto& option : group.options) {
+      const auto& other = option.replacement();
+      const auto replaces = [&](const std::string& word) { return word == other || word.starts_with(other + "="); };
+      if (!other.empty() && std::any_of(words.begin(), words.end(), replaces)) option.required(false);
+    }
+  }
 }
 
 void give(CLI::App& app, OptionTable& table, const std::vector<std::string>& exactly_one_of) {
@@ -92,6 +105,32 @@ void require_compatible(const Command& command) {
   }
 }
 
+/// Takes from the environment what neither the words nor a plan give.
+void take_variables(Command& command) {
+  for (auto& group : command.options.groups()) {
+    for (auto& option : group.options) {
+      if (option.is_given() || option.value_of_variable().empty()) continue;
+      const auto& others = option.variable_unless();
+      const bool is_replaced = std::any_of(others.begin(), others.end(), [&](const std::string& other) {
+        const auto* const found = command.options.find(other);
+        return found != nullptr && found->is_given();
+      });
+      if (!is_replaced) option.set_by_variable();
+    }
+  }
+}
+
+/// The same command where it may be changed.
+Command& changeable(Command& surety, const Command& chosen) {
+  for (auto& one : surety.commands) {
+    if (&one == &chosen) return one;
+    for (auto& inner : one.commands) {
+      if (&inner == &chosen) return inner;
+    }
+  }
+  return surety;
+}
+
 /// The command that was chosen, as far as it was.
 Request chosen_by(const CLI::App& app, const Command& surety) {
   Request request{.command = &surety, .path = surety.name};
@@ -126,10 +165,41 @@ std::vector<std::string_view> known_words(const Command& command, bool is_option
   return known;
 }
 
+/// What a message says of an option or a command that is a word of another tool; empty for others.
+std::string meaning_of_other(const Command& command, const std::string& path, const std::string& word) {
+  if (!word.starts_with(mark_of_options)) {
+    for (const auto& [other, own, says] : jobs::other_commands()) {
+      if (other == word && !command.commands.empty() && path.find(' ') == std::string::npos) {
+        return fmt::format("unknown command {}; Surety calls it '{} {}'", one_line(word), path, own);
+      }
+    }
+    return {};
+  }
+  std::vector<std::string_view> fields;
+  std::vector<std::string_view> positional;
+  for (const auto* table : {&command.options, &command.hidden}) {
+    for (const auto& group : table->groups()) {
+      for (const auto& option : group.options) {
+        fields.push_back(option.field().name());
+        if (option.is_positional()) positional.push_back(option.field().name());
+      }
+    }
+  }
+  const auto meaning =
+      jobs::meaning_of(std::string_view{word}.substr(mark_of_options.size()), fields).printed([&](const std::string& field) {
+        const bool is_positional = std::find(positional.begin(), positional.end(), field) != positional.end();
+        return is_positional ? fmt::format("{} and takes it without an option, after the command", field) : option_name(field);
+      });
+  return meaning.empty() ? std::string{} : fmt::format("unknown option {}; {}", one_line(word), meaning);
+}
+
 std::string unexpected_word(const CLI::App& app, const Command& surety, const std::string& unexpected_argument) {
   const std::string unexpected = argument_of(unexpected_argument);
   const auto request = chosen_by(app, surety);
   const std::string word = unexpected.substr(0, unexpected.find('='));
+  if (auto meaning = meaning_of_other(*request.command, request.path, word); !meaning.empty()) {
+    return fmt::format("{} ('{} --help')", meaning, request.path);
+  }
   return fmt::format("'{}' is not expected, must be what '{} --help' shows{}", one_line(unexpected), request.path,
                      did_you_mean(word, known_words(*request.command, word.starts_with('-'))));
 }
@@ -167,7 +237,10 @@ Request parse(Command& surety, const Arguments& given) {
   CLI::App app{surety.summary, surety.name};
   app.set_version_flag("--version", "");
   app.require_subcommand(1);
-  for (auto& command : surety.commands) give(app, command);
+  for (auto& command : surety.commands) {
+    require_no_replaced(command, words);
+    give(app, command);
+  }
   Request::Wish wish = Request::Wish::run;
   try {
     app.parse(Arguments{words.rbegin(), words.rend()});  // which takes them from the end
@@ -184,7 +257,12 @@ Request parse(Command& surety, const Arguments& given) {
   }
   auto request = chosen_by(app, surety);
   request.wish = wish;
-  if (wish == Request::Wish::run) require_compatible(*request.command);
+  const auto is_given = [&](std::string_view word) { return std::find(given.begin(), given.end(), word) != given.end(); };
+  request.is_help_short = wish == Request::Wish::help && is_given("-h") && !is_given("--help");
+  if (wish == Request::Wish::run) {
+    require_compatible(*request.command);
+    take_variables(changeable(surety, *request.command));
+  }
   return request;
 }
 

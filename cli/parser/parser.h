@@ -12,6 +12,7 @@ struct Request {
   const Command* command = nullptr;  ///< the one that is meant
   std::string path;                  ///< the words that call it: "surety ledger create"
   enum class Wish { run, help, version } wish = Wish::run;
+  bool is_help_short = false;  ///< for -h without --help
 };
 
 /// Sets the options of the command that `words` choose among `commands`, and returns it. An option that is set already, by a plan, is not required; it is refused

@@ -1,6 +1,9 @@
 #include <surety/cli/print/failure.h>
 
+#include <fmt/format.h>
+
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include <surety/accounting/ledger/beyond_reservation.h>
@@ -12,7 +15,7 @@ namespace surety::cli {
 
 namespace {
 
-std::string message_of(const jobs::Refusal& refusal) {
+std::string message_of(const jobs::PlanRefusal& refusal) {
   return (refusal.is_of_plan_text ? "options: " : "") + refusal.text.printed(option_name);
 }
 
@@ -47,13 +50,20 @@ Failure failure_of(const std::exception_ptr& error) {
   } catch (const accounting::BeyondReservation& defect) {  // of a plan that the command itself has made
     return {exit_code::internal, defect.what()};
   } catch (const jobs::PlanError& refusal) {
-    return {exit_code_of(refusal.code()), message_of(refusal.refusal())};
+    return {exit_code_of(refusal.code()), message_of(refusal.refusal()), refusal.code()};
   } catch (const Error& refusal) {
-    return {exit_code_of(refusal.code()), refusal.what()};
+    return {exit_code_of(refusal.code()), refusal.what(), refusal.code()};
   } catch (const std::bad_alloc&) {
-    return {exit_code::environment, "memory is exhausted"};
-  } catch (const std::system_error& refusal) {  // of printing to a full disk
-    return {exit_code::environment, refusal.what()};
+    return {exit_code::environment, "memory is exhausted", ErrorCode::environment};
+  } catch (const std::system_error& refusal) {
+    // Of fmt, which writes to standard output alone.
+    const std::string_view reason{refusal.what()};
+    constexpr std::string_view of_printing = "cannot write to file: ";
+    if (!reason.starts_with(of_printing)) return {exit_code::environment, refusal.what(), ErrorCode::environment};
+    return {
+        exit_code::environment,
+        fmt::format("standard output could not be written ({}), must accept what the command prints", reason.substr(of_printing.size())),
+        ErrorCode::environment};
   } catch (const std::exception& defect) {
     return {exit_code::internal, defect.what()};
   }

@@ -26,6 +26,7 @@ inline constexpr int internal = 70;
 struct Failure {
   int code;
   std::string message;
+  ErrorCode error = ErrorCode::internal;
 };
 [[nodiscard]] Failure failure_of(const std::exception_ptr& error);
 /// Prints one line on standard error, whatever `message` holds, and returns `code`; silent where standard error cannot be written.

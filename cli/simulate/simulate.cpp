@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -139,7 +140,8 @@ void require_fitting_promise(const SimulateOptions& options, const OptionTable& 
     return;
   }
   const auto refuse_for_noise = [&](const char* option) {
-    if (is_given(option)) invalid(fmt::format("{} is for noise, --without-noise draws none", option));
+    const bool is_said = is_given(option) && !(std::string_view{option} == "--ledger" && options.run.is_ledger_of_variable);
+    if (is_said) invalid(fmt::format("{} is for noise, --without-noise draws none", option));
   };
   std::for_each(needed_by_noise.begin(), needed_by_noise.end(), refuse_for_noise);
   std::for_each(known_by_noise.begin(), known_by_noise.end(), refuse_for_noise);

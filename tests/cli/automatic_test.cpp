@@ -1,8 +1,15 @@
 // `--algorithm auto`, the default: what it chooses, that it looks at public numbers alone, and what it refuses.
 #include <support/surety_process.h>
 
+#include <cmath>
+#include <cstddef>
 #include <optional>
+#include <random>
+#include <sstream>
 #include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 namespace surety_test::automatic_test {
 namespace {
@@ -23,9 +30,10 @@ class Automatic : public CommandTest {
     write(file, text);
     return file;
   }
+  /// Columns without bounds enter as asinh(x): for private ranges, whose columns count as ones with bounds, there is ranges_test.
   [[nodiscard]] Words words(const std::string& data, const Words& more = {}, const std::string& epsilon = "1") const {
-    return Words{"train",   data,   "--label",  "label>0",      "--epsilon", epsilon,
-                 "--delta", "1e-5", "--ledger", path("run.db"), "--model",   path("model.json")} +
+    return Words{"train", data,       "--label",      "label>0", "--epsilon",        epsilon,    "--delta",
+                 "1e-5",  "--ledger", path("run.db"), "--model", path("model.json"), "--ranges", "asinh"} +
            more;
   }
   /// The plan that follows, without the name of the data.
@@ -47,11 +55,12 @@ TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
   const auto of_few_features = plan(many);
   EXPECT_EQ(of_few_features["options"]["algorithm"], "shaped-descent");
   EXPECT_EQ(of_few_features["options"]["steps"], 28);  // 10 (.1 / .0124)^(1/2)
-  EXPECT_EQ(of_few_features["options"]["ridge"], 0.3);
+  EXPECT_EQ(of_few_features["options"]["shrink"], "stein");
+  EXPECT_FALSE(of_few_features["options"].contains("ridge"));
   EXPECT_EQ(plan(many, {}, "8")["options"]["steps"], 60);
   const auto wide = data_of(500, 16);
   EXPECT_EQ(plan(wide)["options"]["steps"], 10);
-  EXPECT_EQ(plan(wide)["options"]["ridge"], 0.3);
+  EXPECT_EQ(plan(wide)["options"]["shrink"], "stein");
   EXPECT_EQ(chosen(wide, {}, "0.3"), "shaped-descent");  // nu = .95
   EXPECT_EQ(chosen(wide, {}, "0.2"), "constant");        // nu = 1.4
   // Under zero-out a record moves half as much.
@@ -59,6 +68,35 @@ TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
   EXPECT_EQ(plan(wide_and_long, {}, "0.5")["options"]["steps"], 12);
   EXPECT_EQ(plan(wide_and_long, {"--adjacency", "zero-out"}, "0.5")["options"]["steps"], 16);
   EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
+}
+
+// One label in a hundred, ten columns with bounds. From the weights 0 the model is worse than the constant: `--start zero` fails this.
+TEST_F(Automatic, OfARareClassIsBetterThanTheConstant) {
+  std::mt19937_64 random{3};
+  std::normal_distribution<double> normal;
+  std::string text = "x0,x1,x2,x3,x4,x5,x6,x7,x8,x9,label\n";
+  for (int i = 0; i < 20'000; ++i) {
+    double score = -5.2;
+    for (int j = 0; j < 10; ++j) {
+      const double x = normal(random);
+      score += (j < 5 ? 0.5 : -0.3) * x;
+      text += fmt::format("{:.4f},", x);
+    }
+    text += std::generate_canonical<double, 53>(random) < 1 / (1 + std::exp(-score)) ? "1\n" : "0\n";
+  }
+  write(path("rare.csv"), text);
+  Words bounds;
+  for (int j = 0; j < 10; ++j) bounds = bounds + Words{"--bounds", fmt::format("x{}=-3,3", j)};
+  double model = 0;
+  double constant = 0;
+  for (const char* seed : {"1", "2", "3"}) {
+    const auto trained = surety(words(path("rare.csv"), bounds + Words{"--json", "--replay-seed", seed}));
+    ASSERT_EQ(trained.code, 0) << trained.err;
+    const auto loss = trained.json()["held_out_scores_not_private"]["log_loss"];
+    model += loss["model"].get<double>();
+    constant += loss["constant"].get<double>();
+  }
+  EXPECT_LT(model, constant);
 }
 
 // The same for algorithms that are named: their options follow from n = 2400, d = 4 and mu = .268, and from no record.
@@ -122,17 +160,16 @@ TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
   EXPECT_EQ(curves["terms"], "additive");
   EXPECT_EQ(curves["algorithm"], "shaped-descent");
   EXPECT_EQ(curves["rows"], "scaled") << "4 linear features, which are few, though they are 28";
-  EXPECT_EQ(curves["steps"], 10);
-  EXPECT_EQ(curves["clip"], 1.2);  // nu <= .02
+  EXPECT_FALSE(curves.contains("clip")) << "which released residuals choose";
   EXPECT_FALSE(options_of(squared, "label", "7").contains("terms")) << "nu = .016";
-  EXPECT_EQ(options_of(squared + Words{"--terms", "linear"}, "label", "8")["steps"], 10);
+  EXPECT_EQ(options_of(squared + Words{"--terms", "linear"}, "label", "8")["algorithm"], "shaped-descent");
 
   const Words classes{"--classes", "0,1,2"};
   EXPECT_EQ(options_of(classes, "label", "4")["terms"], "additive") << "nu = .025";
   EXPECT_EQ(options_of(classes, "label", "4")["classes-by"], "softmax");
   EXPECT_FALSE(options_of(classes, "label", "3").contains("terms")) << "nu = .033";
-  // 28 features: 2400 records are more than 70 of each, 1600 are fewer, and a ridge keeps what they learn by heart small.
-  EXPECT_EQ(options_of(classes, "label", "4")["ridge"], 0.1);
+  EXPECT_EQ(options_of(classes, "label", "4")["shrink"], "stein") << "which chooses among ridges";
+  EXPECT_FALSE(options_of(classes, "label", "4").contains("ridge"));
   const auto of_few_records = [&](int rows, int features) {
     Words said{"--classes", "0,1,2", "--terms", "additive", "--print-plan"};
     for (int j = 0; j < features; ++j) said = said + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
@@ -140,14 +177,11 @@ TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
     asked[3] = "label";
     return surety(asked).json()["options"];
   };
-  EXPECT_EQ(of_few_records(2449, 3)["ridge"], 0.3) << "1959 are trained on";
-  EXPECT_EQ(of_few_records(2451, 3)["ridge"], 0.1) << "1961 are";
-  EXPECT_EQ(of_few_records(2000, 4)["ridge"], 0.3) << "37 features";
+  EXPECT_EQ(of_few_records(2449, 3)["shrink"], "stein");
   EXPECT_EQ(of_few_records(2000, 4)["steps"], 20);
-  EXPECT_EQ(of_few_records(4000, 4)["ridge"], 0.03);
   EXPECT_EQ(of_few_records(4000, 4)["steps"], 30);
-  EXPECT_EQ(of_few_records(600, 30)["ridge"], 0.03) << "31 linear features";
-  // With that ridge curves begin earlier.
+  EXPECT_EQ(of_few_records(600, 30)["shrink"], "stein") << "31 linear features";
+  // Where few records had a larger ridge, curves begin earlier.
   const auto terms_of = [&](int rows, const std::string& epsilon) {
     Words said{"--classes", "0,1,2", "--print-plan"};
     for (int j = 0; j < 3; ++j) said = said + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
@@ -159,16 +193,16 @@ TEST_F(Automatic, TakesAdditiveTermsOfOtherLossesWhereNoiseIsSmaller) {
   EXPECT_EQ(terms_of(2449, "0.5"), "linear") << "nu = .201";
   EXPECT_EQ(terms_of(2451, "0.51"), "linear") << "1961 are more than 70 of each feature";
 
-  // Rows have one scale by linear features, of which 25 are few, also where it was said that there are curves.
+  // Rows have one scale however many columns there are, also where curves were asked for by name.
   const auto rows_of = [&](int features) {
-    Words said{"--loss", "squared", "--label-bound", "2", "--terms", "additive", "--print-plan"};
-    for (int j = 0; j < features; ++j) said = said + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
-    auto asked = words(data_of(400, features), said);
-    asked[3] = "label";
-    return surety(asked).json()["options"].value("rows", "unit");
+    Words given{"--loss", "squared", "--label-bound", "2", "--terms", "additive", "--print-plan"};
+    for (int j = 0; j < features; ++j) given = given + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
+    auto command = words(data_of(4000, features), given, "8");
+    command[3] = "label";
+    return surety(command).json()["options"].value("rows", "unit");
   };
-  EXPECT_EQ(rows_of(24), "scaled");
-  EXPECT_EQ(rows_of(25), "unit");
+  EXPECT_EQ(rows_of(3), "scaled");
+  EXPECT_EQ(rows_of(26), "scaled");
 
   const Words owners{"--unit", "x1", "--most", "2", "--records", "3000"};
   EXPECT_FALSE(options_of(owners, "label>0", "8").contains("terms")) << "of owners no gain was seen";
@@ -215,47 +249,29 @@ TEST_F(Automatic, ChoosesForSquaredLossByTheNumbersOfTheRule) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.json()["options"];
   };
-  const auto expect_shaped = [&](const std::string& data, const std::string& epsilon, int steps, double clip) {
-    const auto options = options_of(data, epsilon);
-    EXPECT_EQ(options["algorithm"], "shaped-descent") << epsilon;
-    EXPECT_EQ(options["steps"], steps) << epsilon;
-    EXPECT_EQ(options["clip"], clip) << epsilon;
-  };
   const auto few = data_of(3000, 3);
   EXPECT_EQ(options_of(few, "30")["algorithm"], "sufficient-statistics");  // nu = .0007
-  expect_shaped(few, "8", 10, 1.2);                                        // .002
-  expect_shaped(few, "1", 10, 1.2);                                        // .012
-  expect_shaped(few, "0.5", 10, 0.6);                                      // .023
-  expect_shaped(data_of(500, 3), "0.1", 10, 0.2);
+  const auto shaped = options_of(few, "8");                                // .002
+  EXPECT_EQ(shaped["algorithm"], "shaped-descent");
+  EXPECT_FALSE(shaped.contains("steps") || shaped.contains("clip"));
+  EXPECT_EQ(options_of(data_of(500, 3), "0.5")["algorithm"], "shaped-descent");  // .14
+  EXPECT_EQ(options_of(data_of(500, 3), "0.1")["algorithm"], "constant");        // .6
   const auto many = data_of(4000, 16);
-  expect_shaped(many, "4", 30, 0.6);
-  expect_shaped(many, "1", 30, 0.2);  // .040
-  expect_shaped(data_of(500, 16), "0.5", 10, 0.2);
-  // Where every column has bounds or categories and features are few, rows of one scale.
+  EXPECT_EQ(options_of(many, "4")["algorithm"], "shaped-descent");
+  // Where every column has bounds or categories, rows of one scale.
   const auto bounded = [](int features) {
     Words options{"--terms", "linear"};
     for (int j = 0; j < features; ++j) options = options + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
     return options;
   };
-  const auto expect_scaled = [&](const std::string& data, int features, const std::string& epsilon, int steps, double clip) {
-    const auto options = options_of(data, epsilon, bounded(features));
-    EXPECT_EQ(options["rows"], "scaled") << epsilon;
-    EXPECT_EQ(options["steps"], steps) << epsilon;
-    EXPECT_EQ(options["clip"], clip) << epsilon;
-  };
   EXPECT_EQ(options_of(few, "30", bounded(3))["algorithm"], "sufficient-statistics");
   EXPECT_EQ(options_of(few, "30", bounded(3))["rows"], "scaled");
-  expect_scaled(few, 3, "8", 10, 1.2);
-  expect_scaled(few, 3, "1", 10, 1.2);
-  expect_scaled(few, 3, "0.5", 10, 0.6);
-  expect_scaled(few, 3, "0.1", 30, 0.2);
-  EXPECT_EQ(options_of(few, "0.1", bounded(3))["ridge"], 0.3);
-  expect_scaled(many, 16, "4", 10, 1.2);
+  EXPECT_EQ(options_of(few, "1", bounded(3))["rows"], "scaled");
+  EXPECT_EQ(options_of(many, "4", bounded(16))["rows"], "scaled");
   EXPECT_FALSE(options_of(few, "4", bounded(2)).contains("rows")) << "a column has no bounds";
   EXPECT_EQ(options_of(few, "4", bounded(2) + Words{"--categories", "x2=0,1,2"})["rows"], "scaled");
   EXPECT_EQ(options_of(few, "4", bounded(3) + Words{"--rows", "unit"})["rows"], "unit");
-  EXPECT_FALSE(options_of(data_of(4000, 25), "4", bounded(25)).contains("rows")) << "26 features";
-  EXPECT_EQ(options_of(few, "1", Words{"--rows", "scaled"})["clip"], 1.2) << "also where bounds are not said";
+  EXPECT_EQ(options_of(data_of(4000, 25), "4", bounded(25))["rows"], "scaled") << "26 features";
   // Nothing is divided by their number, so none is said.
   const auto adding = options_of(few, "30", {"--adjacency", "add-or-remove-one", "--records", "3000"});
   EXPECT_EQ(adding["algorithm"], "sufficient-statistics");
@@ -281,7 +297,7 @@ TEST_F(Automatic, SaysItsChoiceAndIsTheRunThatItNames) {
   const auto data = data_of(600, 3);
   const Words replay{"--replay-seed", "4"};
   const auto people = surety(words(data, replay));
-  EXPECT_NE(people.out.find("chosen       shaped-descent --steps 13 --ridge 0.3"), std::string::npos) << people.out;
+  EXPECT_NE(people.out.find("chosen       shaped-descent --steps 13 --shrink stein"), std::string::npos) << people.out;
   EXPECT_NE(people.out.find("480 records, 4 features, nu = 0.0"), std::string::npos) << people.out;
   const auto model = contents(path("model.json"));
   const auto said = plan(data);
@@ -289,10 +305,10 @@ TEST_F(Automatic, SaysItsChoiceAndIsTheRunThatItNames) {
   EXPECT_EQ(json["algorithm"], "shaped-descent");
   EXPECT_EQ(json["chosen"].get<std::string>().substr(0, 24), "shaped-descent steps 13 ");
   EXPECT_EQ(contents(path("model.json")), model);
-  EXPECT_EQ(
-      surety(words(data, replay + Words{"--algorithm", "shaped-descent", "--steps", "13", "--ridge", said["options"]["ridge"].dump()}))
-          .code,
-      0);
+  EXPECT_EQ(surety(words(data, replay + Words{"--algorithm", "shaped-descent", "--steps", "13", "--start", "share", "--shrink",
+                                              said["options"]["shrink"].get<std::string>()}))
+                .code,
+            0);
   EXPECT_EQ(contents(path("model.json")), model);
 }
 
@@ -312,7 +328,6 @@ TEST_F(Automatic, AnOptionThatOneAlgorithmAloneKnowsChoosesIt) {
   const auto shaped = plan(data_of(3000, 3), squared + Words{"--steps", "7"}, "30")["options"];
   EXPECT_EQ(shaped["algorithm"], "shaped-descent");
   EXPECT_EQ(shaped["steps"], 7);
-  EXPECT_EQ(shaped["clip"], 0.6);
   EXPECT_NE(surety(words(data, {"--iterate", "average"})).out.find("; shaped-descent does not know all of the options"), std::string::npos);
   expect_refused_untouched(words(data, {"--epochs", "2", "--records", "600"}), 2,
                            {"--algorithm is missing: auto chose shaped-descent", "dp-sgd"});
@@ -326,7 +341,8 @@ TEST_F(Automatic, RefusesWhereANumberIsNotPublic) {
   expect_refused_untouched(words("-"), 2, {"data file is -", "auto"});
   auto pure = words(data);
   pure[7] = "0";
-  expect_refused_untouched(pure, 6, {"delta = 0 is out of reach of what --algorithm auto chooses", "--algorithm gossip"});
+  expect_refused_untouched(pure + Words{"--loss", "hinge"}, 6,
+                           {"--algorithm auto trains hinge loss with Gaussian noise alone", "--loss smoothed-hinge"});
   expect_refused_untouched(words(data, {"--records", "599"}), 3, {"has 600 records, must have the 599 of --records"});
   expect_refused_untouched(words(data, {"--held-out", "1"}), 2, {"--held-out is 1"});
   expect_refused_untouched(words(data, {"--loss", "squared"}), 2, {"--label-bound is missing"});
@@ -346,8 +362,48 @@ TEST_F(Automatic, OwnersOfSeveralRowsHaveATheorem) {
   EXPECT_EQ(chosen(data, owners, "0.02"), "constant");
   const auto squared = plan(data, owners + Words{"--loss", "squared", "--label-bound", "2"})["options"];
   EXPECT_EQ(squared["algorithm"], "shaped-descent");
-  EXPECT_EQ(squared["clip"], 1);  // in the label's unit
-  EXPECT_EQ(plan(data, owners + Words{"--loss", "squared", "--label-bound", "2"}, "0.02")["options"]["algorithm"], "shaped-descent");
+  EXPECT_EQ(squared["clip-share"], 0.577);  // 1 / sqrt 3
+  EXPECT_EQ(plan(data, owners + Words{"--loss", "squared", "--label-bound", "2"}, "0.02")["options"]["algorithm"], "constant");
+}
+
+// A clip of derivatives that is a fixed part of the label's bound predicts .036 here, the median's side of the mean.
+TEST_F(Automatic, SquaredLossPredictsTheMeanOfRareOnes) {
+  constexpr std::size_t people = 50'000;
+  std::mt19937_64 random{17};
+  std::uniform_real_distribution<double> uniform{-1, 1};
+  std::string text = "a,b,c,d,e,f,y\n";
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < people; ++i) {
+    double share = 0.1;
+    for (int j = 0; j < 6; ++j) {
+      const double x = uniform(random);
+      share += (j < 3 ? 0.03 : -0.02) * x;
+      text += fmt::format("{:.4f},", x);
+    }
+    labels.push_back((1 + uniform(random)) / 2 < share ? 1 : 0);
+    text += labels.back() > 0 ? "1\n" : "0\n";
+  }
+  write(path("rare.csv"), text);
+  Words command{
+      "train", path("rare.csv"), "--label", "y",        "--loss",       "squared", "--label-bounds",   "0,1",           "--epsilon",
+      "4",     "--delta",        "1e-5",    "--ledger", path("run.db"), "--model", path("model.json"), "--replay-seed", "5"};
+  for (const std::string name : {"a", "b", "c", "d", "e", "f"}) command = command + Words{"--bounds", name + "=-1,1"};
+  const auto trained = surety(command);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  std::istringstream predictions{surety({"predict", path("model.json"), path("rare.csv")}).out};
+  double sum = 0;
+  double squares = 0;
+  double ones = 0;
+  for (const double label : labels) {
+    double prediction = 0;
+    ASSERT_TRUE(predictions >> prediction);
+    sum += prediction;
+    squares += (label - prediction) * (label - prediction);
+    ones += label;
+  }
+  const double mean = ones / people;
+  EXPECT_NEAR(sum / people, mean, 0.005);
+  EXPECT_LE(squares / people, 0.995 * mean * (1 - mean));
 }
 
 TEST_F(Automatic, SeveralClassesAreToldBySoftmax) {

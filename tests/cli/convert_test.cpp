@@ -83,7 +83,7 @@ TEST_F(Convert, SaysWhatItWrote) {
   const auto report = surety(Words{"convert", data(), path("a b"), "--json"} + columns_).json();
   EXPECT_EQ(report["records_not_private"], 300);
   EXPECT_EQ(report["damaged_not_private"], 3);
-  EXPECT_EQ(report["features"], 4);
+  EXPECT_EQ(report["features"], 3);
   EXPECT_EQ(report["label"], "label>0");
   // As private as the data, so nobody else may read it.
   EXPECT_EQ(std::filesystem::status(path("a b")).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);

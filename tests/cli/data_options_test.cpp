@@ -207,10 +207,10 @@ TEST_F(DataOptions, RowsOfOneScale) {
   const auto scale = model["features"]["row_scale"].get<double>();
   EXPECT_NEAR(scale, 1 / std::sqrt(3), 1e-15);  // two columns and the constant
   EXPECT_EQ(model["features"]["unit_norm"], false);
-  // Age 30 goes to 0.5, town a to (1, 0).
+  // Age 30 goes to 0.5, town a to -1.
   write(path("new"), "age,town\n30,a\n");
   const auto weights = model["weights"].get<std::vector<double>>();
-  EXPECT_NEAR(std::stod(surety({"predict", path("m"), path("new")}).out), scale * (0.5 * weights[0] + weights[1] + weights[3]), 1e-12);
+  EXPECT_NEAR(std::stod(surety({"predict", path("m"), path("new")}).out), scale * (0.5 * weights[0] - weights[1] + weights[2]), 1e-12);
   ASSERT_EQ(surety(train(text, "y", mapped + Words{"--rows", "unit"})).code, 0);
   EXPECT_FALSE(nlohmann::json::parse(contents(path("m")))["features"].contains("row_scale"));
   // Sparse text, whose numbers of features is said.
@@ -225,6 +225,17 @@ TEST_F(DataOptions, RowsOfOneScale) {
 }
 
 // A model's answer is what its weights say of the number, its hat functions, what is missing and the pair, however the record comes.
+TEST_F(DataOptions, AStartAtTheShareIsOfTwoClasses) {
+  const std::string text = "x,y\n1,0\n2,1\n3,2\n4,0\n5,1\n6,2\n";
+  const Words start{"--algorithm", "shaped-descent", "--start", "share"};
+  const std::string refused = "--start is share, must be zero unless the loss is logistic and the label has two classes";
+  expect_refused(train(text, "y", start + Words{"--classes", "0,1,2"}), 2, {refused});
+  expect_refused(train(text, "y", start + Words{"--loss", "squared", "--label-bound", "2"}), 2, {refused});
+  const Words shrink{"--algorithm", "shaped-descent", "--shrink", "stein"};
+  const std::string of_classes = "--shrink is stein, must be none unless the loss is logistic";
+  expect_refused(train(text, "y", shrink + Words{"--loss", "squared", "--label-bound", "2"}), 2, {of_classes});
+}
+
 TEST_F(DataOptions, AdditiveTermsAndPairs) {
   std::string text = "age,size,y\n";
   for (int k = 0; k < 60; ++k) {
@@ -285,8 +296,9 @@ TEST_F(DataOptions, AdditiveTermsAndPairs) {
   };
   expect_refused(without_columns("records", {"--terms", "additive"}), 2, {"--terms", "when the record file was converted"});
   expect_refused(without_columns("libsvm", {"--features", "3", "--terms", "additive"}), 2,
-                 {"--terms additive and --pairs are for CSV files"});
-  expect_refused(without_columns("libsvm", {"--features", "3", "--pairs", "a:b"}), 2, {"--terms additive and --pairs are for CSV files"});
+                 {"--terms additive, --pairs and --ranges are for CSV files"});
+  expect_refused(without_columns("libsvm", {"--features", "3", "--pairs", "a:b"}), 2,
+                 {"--terms additive, --pairs and --ranges are for CSV files"});
 }
 
 TEST_F(DataOptions, NamesWithEveryCharacter) {

@@ -55,6 +55,8 @@ TEST_F(MpirunSums, GiveTheModelOfOneProcessToTheLastBit) {
                   {3});
   expect_as_alone({"accelerated-gradient-descent", "--adjacency", "zero-out"}, {2});
   expect_as_alone({"mirror-descent", "--radius", "2"}, {3});
+  expect_as_alone({"gradient-descent", "--steps", "20", "--ranges", "private"}, {3});
+  expect_as_alone({"shaped-descent", "--steps", "4", "--start", "share", "--bounds", "x=private"}, {2});
   expect_as_alone({"dp-sgd", "--records", "61", "--batch-size", "5"}, {2, 4});
 }
 

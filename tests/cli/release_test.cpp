@@ -1,5 +1,9 @@
 // surety release: a private statistic of real data, its charge, its interval, and what bad input gets.
+#include <fmt/format.h>
+
 #include <zlib.h>
+
+#include <cmath>
 
 #include <tuple>
 
@@ -99,8 +103,23 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
     EXPECT_EQ(group["cells"][0]["value"], 1);
     EXPECT_LE(group["cells"][0]["value"], group["cells"][1]["value"]);
     EXPECT_LE(group["cells"][1]["value"], group["cells"][2]["value"]);
-    EXPECT_GT(group["cells"][2]["rank_error_share"], 0);
+    // Each has its own bound: the middle one is a choice alone, the others follow its division.
+    EXPECT_LT(group["cells"][1]["rank_error"].get<double>(), group["cells"][2]["rank_error"].get<double>());
+    EXPECT_FALSE(group["cells"][2].contains("rank_error_share"));
   }
+  // With intervals: the levels, the flanks, and the counts at as much epsilon as the two levels.
+  const auto measured =
+      report_of(release(randhie, "quantile(mdvis, 0.4, 0.6, 0.9)", {"--bounds", "0,20", "--candidates", "21", "--interval"}));
+  EXPECT_NE(measured["event"].get<std::string>().find("repeat(3, pure("), std::string::npos) << measured["event"];
+  for (const auto& cell : measured["cells"]) {
+    EXPECT_LE(cell["interval"][0], cell["value"]);
+    EXPECT_GE(cell["interval"][1], cell["value"]);
+    EXPECT_LT(cell["interval"][1].get<double>() - cell["interval"][0].get<double>(), 8);
+    EXPECT_LT(cell["rank_error"].get<double>(), 400);
+  }
+  const auto of_mean = surety(release(randhie, "mean(mdvis)", {"--bounds", "0,20", "--interval"}));
+  EXPECT_NE(of_mean.code, 0);
+  EXPECT_NE(of_mean.err.find("--interval is not for mean()"), std::string::npos) << of_mean.err;
   EXPECT_EQ(report_of(release(randhie, "quantile(mdvis, 0.4)", {"--bounds", "0,20", "--candidates", "21"}))["value"], 1);
   EXPECT_EQ(report_of(release(randhie, "quantile(mdvis, 0.9)", {"--bounds", "0,20", "--candidates", "21"}))["value"], 7);
   const auto variance = report_of(release(randhie, "variance(mdvis)", {"--bounds", "0,20"}));
@@ -110,6 +129,11 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
 
   const auto histogram = report_of(release(randhie, "histogram(hlthg)", {"--categories", "0,1,7"}));
   ASSERT_EQ(histogram["cells"].size(), 3U);
+  const auto mode = report_of(release(randhie, "mode(hlthg)", {"--categories", "0,1,7", "--top", "2"}));
+  const bool is_mostly_good = 2 * truth.in_good_health > truth.records;
+  EXPECT_EQ(mode["cells"],
+            nlohmann::json::parse(is_mostly_good ? R"([{"cell": "1"}, {"cell": "0"}])" : R"([{"cell": "0"}, {"cell": "1"}])"));
+  EXPECT_EQ(mode["noise"], "permute-and-flip");
   expect_near_truth(histogram["cells"][0], truth.records - truth.in_good_health, 88);
   expect_near_truth(histogram["cells"][1], truth.in_good_health, 88);
   expect_near_truth(histogram["cells"][2], 0, 88);
@@ -125,10 +149,10 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
   ASSERT_EQ(audited.code, 0) << audited.err << audited.out;
   const auto audit = audited.json();
   EXPECT_EQ(audit["kept"], true);
-  ASSERT_EQ(audit["runs"].size(), 11U);
+  ASSERT_EQ(audit["runs"].size(), 13U);
   for (const auto& run : audit["runs"]) EXPECT_LE(run["epsilon"]["upper"].get<double>(), 1);
   const auto said = surety({"audit", path("run.db"), "--delta", "1e-6"}).out;
-  EXPECT_NE(said.find("each of 11 promises is kept by itself; together the 11 runs cost epsilon <= "), std::string::npos) << said;
+  EXPECT_NE(said.find("each of 13 promises is kept by itself; together the 13 runs cost epsilon <= "), std::string::npos) << said;
 
   const auto run = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
   EXPECT_EQ(run["state"], "settled");
@@ -355,7 +379,7 @@ TEST_F(Release, SharesTheOptionsOfQueriesInWords) {
   expect_refused_untouched(release(data, "count() where x>", {}), 2, {"--where is 'x>', must"});
   expect_refused_untouched(release(data, "count()", {"--query", "count()", "--bounds", "0,1", "--where", "x>0"}), 2,
                            {"--bounds is for none of the queries"});
-  expect_refused_untouched(release(data, "count()", {"--query", "mode(x)", "--where", "x>0"}), 2, {"query 2: --query has 'mode'"});
+  expect_refused_untouched(release(data, "count()", {"--query", "spread(x)", "--where", "x>0"}), 2, {"query 2: --query has 'spread'"});
 }
 
 // The family with the smaller variance over all queries, whose joint Gaussian is cheaper the more there are.
@@ -555,7 +579,7 @@ class ReleaseRefusal : public Release {
 };
 
 TEST_F(ReleaseRefusal, OfQueries) {
-  for (const char* query : {"", "count", "sum(x", "sum x)", ")(", "mode(x)", "sum(x)+1", "COUNT()"}) {
+  for (const char* query : {"", "count", "sum(x", "sum x)", ")(", "spread(x)", "sum(x)+1", "COUNT()"}) {
     expect_usage(query, {"--where", "x>0", "--bounds", "0,1"}, {"must be"});
   }
   expect_usage("count(x)", {}, {"count()", "count(units)", "count(distinct column)", "--where"});
@@ -579,13 +603,32 @@ TEST_F(ReleaseRefusal, OfQueries) {
                             "quantile(x, 0.5, 0.5)", "quantile(x, 0.9, 0.2)", "quantile(0.2, 0.9, 1.5)"}) {
     expect_usage(query, {"--bounds", "0,1"}, {"quantile"});
   }
-  expect_usage("histogram(x)", {}, {"--bins or --categories is missing"});
+  expect_usage("histogram(x)", {}, {"--bins, --edges or --categories is missing"});
   expect_usage("histogram(x)", {"--bins", "3"}, {"--bounds is missing"});
   expect_usage("count()", {"--where", "x>0", "--bounds", "0,1"}, {"--bounds", "count()"});
   expect_usage("sum(x)", {"--bounds", "0,1", "--bins", "3"}, {"--bins", "sum()"});
   expect_usage("sum(x)", {"--bounds", "0,1", "--categories", "a"}, {"--categories", "sum()"});
   expect_usage("histogram(x)", {"--categories", "a", "--bounds", "0,1"}, {"--bounds beside --categories"});
   expect_usage("histogram(x)", {"--categories", "a", "--bins", "3"}, {"--bins beside --categories"});
+  expect_usage("histogram(x)", {"--categories", "a,b", "--top", "1"}, {"--top is not for histogram()"});
+  expect_usage("mode(x)", {}, {"--categories is missing"});
+  expect_usage("mode(x)", {"--categories", "a"}, {"texts of a mode are 1", "from 2"});
+  expect_usage("mode(x)", {"--categories", "a,b", "--top", "2"}, {"most frequent texts is 2", "from 1 to 1"});
+  expect_usage("mode(x)", {"--categories", "a,b", "--top", "0"}, {"--top is '0'", "whole number from 1"});
+  expect_usage("mode(x)", {"--categories", "a,b", "--bounds", "0,1"}, {"--bounds is not for mode()"});
+  expect_usage("mode(x)", {"--categories", "a,b", "--bins", "2"}, {"--bins is not for mode()"});
+  expect_usage("histogram(x)", {"--edges", "0,1,2", "--categories", "a"}, {"--categories beside --edges"});
+  expect_usage("histogram(x)", {"--edges", "0,1,2", "--bounds", "0,2"}, {"--bounds beside --edges"});
+  expect_usage("histogram(x)", {"--edges", "0,1,2", "--bins", "2"}, {"--bins beside --edges"});
+  expect_usage("histogram(x)", {"--edges", "0,1"}, {"number of edges is 2", "from 3"});
+  expect_usage("histogram(x)", {"--edges", "0,2,1"}, {"the edge 1 follows 2"});
+  expect_usage("histogram(x)", {"--edges", "0,a,1"}, {"--edges has 'a'", "number"});
+  expect_usage("mean(x)", {"--bounds", "0,1", "--edges", "0,1,2"}, {"--edges is not for mean()"});
+  expect_usage("mean(x)", {"--bounds", "0,1", "--key-edges", "0,1,2"}, {"--key-edges is given without --by"});
+  expect_usage("mean(x)", {"--bounds", "0,1", "--by", "y", "--keys", "a", "--key-edges", "0,1,2"}, {"--key-edges is not for --keys"});
+  expect_usage("mean(x)", {"--bounds", "0,1", "--by", "y", "--key-bins", "2", "--key-edges", "0,1,2"},
+               {"--key-bounds and --key-bins are not for --key-edges"});
+  expect_usage("mean(x)", {"--bounds", "0,1", "--by", "y,z", "--key-edges", "0,1,2"}, {"--key-edges is for one column"});
 }
 
 TEST_F(ReleaseRefusal, OfKeys) {
@@ -720,6 +763,107 @@ TEST_F(ReleaseRefusal, OfWhatIsMissing) {
     expect_refused_untouched(words, 2, {option});
   }
   expect_refused_untouched({"release"}, 2, {"data is required"});
+}
+
+// ---- The epsilon of an accuracy ----
+
+class Accuracy : public Release {
+ protected:
+  [[nodiscard]] Words asking(const std::string& accuracy, const Words& more) const {
+    return Words{"release", randhie, "--accuracy", accuracy, "--ledger", path("run.db")} + more;
+  }
+};
+
+TEST_F(Accuracy, IsKeptByTheLeastEpsilon) {
+  struct Asked {
+    Words words;
+    double error;
+  };
+  const std::vector<Asked> all{
+      {Words{"--query", "count()"} + private_count, 50},
+      {{"--query", "count()", "--where", "mdvis>0"}, 50},
+      {{"--query", "sum(mdvis)", "--bounds", "0,20"}, 700},
+      {{"--query", "histogram(hlthg)", "--categories", "0,1", "--delta", "1e-6", "--noise", "gaussian"}, 30},
+      {{"--query", "count()", "--by", "hlthg", "--keys", "0,1", "--where", "mdvis>0", "--delta", "1e-6"}, 25},
+      {Words{"--query", "median(mdvis)", "--bounds", "0,20", "--candidates", "21"} + private_count, 40},
+      {Words{"--query", "count()", "--query", "sum(mdvis)", "--bounds", "0,2"} + private_count, 90},
+  };
+  // The largest error of a number in a report.
+  const auto error_of = [](const nlohmann::json& report) {
+    double largest = 0;
+    for (const auto& query : report.contains("queries") ? report["queries"] : nlohmann::json::array({report})) {
+      for (const auto& group : query.contains("groups") ? query["groups"] : nlohmann::json::array({query})) {
+        for (const auto& one : group.contains("cells") ? group["cells"] : nlohmann::json::array({group})) {
+          const auto& ends = query.contains("rank_error") ? nlohmann::json{0, 2 * query["rank_error"].get<double>()} : one["interval"];
+          largest = std::max(largest, (ends[1].get<double>() - ends[0].get<double>()) / 2);
+        }
+      }
+    }
+    return largest;
+  };
+  for (const auto& [words, error] : all) {
+    std::filesystem::remove(path("run.db"));
+    const auto report = report_of(asking(fmt::format("+-{} at 95 %", error), words));
+    EXPECT_LE(error_of(report), error * (1 + 1e-12)) << joined(words);
+    const double epsilon = report["promise"]["epsilon"].get<double>();
+    const auto with_less =
+        report_of(Words{"release", randhie, "--ledger", path("run.db"), "--epsilon", fmt::format("{}", 0.998 * epsilon)} + words);
+    EXPECT_GT(error_of(with_less), error) << joined(words) << ": a smaller epsilon would do";
+  }
+}
+
+TEST_F(Accuracy, IsThatOfLaplaceNoise) {
+  // Whole numbers are beyond t where Laplace noise is beyond t + 1/2, with probability exp(-(t + 1/2) epsilon).
+  const auto epsilon_of = [&](const std::string& accuracy) {
+    std::filesystem::remove(path("run.db"));
+    return report_of(asking(accuracy, Words{"--query", "count()"} + private_count))["promise"]["epsilon"].get<double>();
+  };
+  EXPECT_NEAR(epsilon_of("+-50 at 95 %"), std::log(20) / 50.5, 2e-5);
+  EXPECT_NEAR(epsilon_of("\xc2\xb1"
+                         "50"),
+              std::log(20) / 50.5, 2e-5)
+      << "95 % is the default";
+  EXPECT_NEAR(epsilon_of("200 at 99.9%"), std::log(1000) / 200.5, 2e-5);
+  // A text with so many records less than the largest has so much more exponential noise: two texts, each with probability exp(-50 epsilon) / 2.
+  std::filesystem::remove(path("run.db"));
+  const auto mode =
+      report_of(asking("+-50 at 95 %", {"--query", "mode(hlthg)", "--categories", "0,1,7", "--adjacency", "add-or-remove-one"}));
+  EXPECT_NEAR(mode["promise"]["epsilon"].get<double>(), std::log(20) / 50, 2e-5);
+}
+
+TEST_F(Accuracy, IsAskedBeforeAnythingIsCharged) {
+  const auto words = asking("+-50 at 90 %", Words{"--query", "count()"} + private_count);
+  const auto plan = surety(words + Words{"--print-plan"});
+  EXPECT_EQ(plan.json()["target"]["epsilon"], 0.0456) << "log(10) / 50.5, rounded up";
+  EXPECT_EQ(plan.json()["options"]["confidence"], 0.9);
+  EXPECT_FALSE(plan.json()["options"].contains("accuracy"));
+  EXPECT_FALSE(std::filesystem::exists(path("run.db")));
+  write(path("plan.json"), plan.out);
+  EXPECT_EQ(report_of({"release", "--plan", path("plan.json")})["promise"]["epsilon"], 0.0456);
+  expect_refused({"release", "--plan", path("plan.json"), "--accuracy", "50"}, 2, {"cannot combine --accuracy with --epsilon"});
+  EXPECT_NE(surety(words).out.find("accuracy     +-50 at 90 % takes epsilon = 0.0456\n"), std::string::npos);
+}
+
+TEST_F(Accuracy, IsRefusedWhereItIsNotKnown) {
+  const auto refused = [&](const std::string& accuracy, const Words& more, const std::string& why) {
+    expect_refused_untouched(asking(accuracy, more), 2, {why});
+  };
+  const Words counted = Words{"--query", "count()"} + private_count;
+  refused("+-1 at 95 %", {"--query", "mean(mdvis)", "--bounds", "0,20"}, "--accuracy is not for mean(mdvis)");
+  refused("+-1 at 95 %", {"--query", "variance(mdvis)", "--bounds", "0,20"}, "--accuracy is not for variance(mdvis)");
+  refused("+-1 at 95 %", {"--query", "keys(hlthg)", "--delta", "1e-6"}, "--accuracy is not for keys(hlthg)");
+  refused("+-50 at 95 %", counted + Words{"--query", "quantile(mdvis, 0.1, 0.5, 0.9)", "--bounds", "0,20"},
+          "--accuracy is not for quantile(mdvis");
+  refused("+-50 at 95 %", {"--query", "count(units)", "--unit", "mdvis", "--most", "2"}, "nothing that is released here misses by more");
+  refused("+-50 at 95 %", counted + Words{"--epsilon", "1"}, "--epsilon excludes --accuracy");
+  refused("+-50 at 95 %", counted + Words{"--confidence", "0.9"}, "--confidence is 0.9, must be that of --accuracy, 0.95");
+  expect_refused_untouched(asking("+-0.001 at 95 %", {"--query", "sum(mdvis)", "--bounds", "0,20"}), 6,
+                           {"--accuracy needs an --epsilon above 1000"});
+  for (const char* const bad :
+       {"", "much", "+-50 at", "+-50 at 95", "+-50 at 0 %", "+-50 at 100 %", "+-0", "-50", "inf", "+-50 at 95 % at 95 %"}) {
+    refused(bad, counted, "--accuracy");
+  }
+  expect_refused_untouched(Words{"release", randhie, "--query", "count()", "--ledger", path("run.db")}, 2, {"--epsilon is required"});
 }
 
 }  // namespace

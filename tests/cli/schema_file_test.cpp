@@ -105,6 +105,12 @@ TEST_F(SchemaFile, SaysTheUnit) {
   EXPECT_EQ(unit["most"], 2);
   std::filesystem::remove(path("run.db"));
   EXPECT_EQ(report(release("sum(age)", {"--schema", file, "--most", "1"}))["unit"]["most"], 1);
+  // A text is one name, whatever it holds, and a list is a combination.
+  std::filesystem::remove(path("run.db"));
+  json["unit"] = "id,age";
+  expect_refused(release("sum(age)", {"--schema", written(json)}), 3, {"column 'id,age' is missing"});
+  json["unit"] = {"id", "smoker"};
+  EXPECT_EQ(report(release("sum(age)", {"--schema", written(json)}))["unit"]["name"], "column id,smoker");
 }
 
 TEST_F(SchemaFile, NamesTheColumnsOfAFileWithoutHeader) {

@@ -178,8 +178,9 @@ TEST_F(Usable, RecordsAreNotCountedWhereThatIsSaidOrCannotBe) {
       << "no number of records is public";
   EXPECT_TRUE(event(steps + Words{"--adjacency", "add-or-remove-one", "--public-count", "9999"}).starts_with("repeat(9, gaussian("))
       << "a number that is a guess stops no run";
-  EXPECT_EQ(event({"--algorithm", "auto", "--adjacency", "add-or-remove-one", "--records", "6000"}).find("gaussian(37."),
-            std::string::npos);
+  EXPECT_EQ(
+      event({"--algorithm", "auto", "--ranges", "asinh", "--adjacency", "add-or-remove-one", "--records", "6000"}).find("gaussian(37."),
+      std::string::npos);
   EXPECT_TRUE(event({"--algorithm", "dp-sgd", "--records", "400", "--noise-multiplier", "9"}).starts_with("repeat("));
   EXPECT_TRUE(event({"--algorithm", "gossip", "--records", "400", "--learners", "4", "--radius", "1"}).starts_with("parallel("))
       << "four times the noise of one count would hide half of them";
@@ -504,7 +505,8 @@ TEST_F(Train, ShowsProgressOnATerminalAndErasesIt) {
   ASSERT_EQ(unlockpt(terminal), 0);
   const std::string name = ptsname(terminal);
   const int kept_open = open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);  // so that what was written stays readable
-  const auto outcome = Process{train(small_data()), {.standard_output = name.c_str(), .standard_error = name.c_str()}}.finish();
+  const auto outcome =
+      Process{train(small_data()) + Words{"--progress"}, {.standard_output = name.c_str(), .standard_error = name.c_str()}}.finish();
   EXPECT_EQ(outcome.code, 0);
   int waiting = 0;
   ASSERT_EQ(ioctl(terminal, FIONREAD, &waiting), 0);
@@ -512,10 +514,10 @@ TEST_F(Train, ShowsProgressOnATerminalAndErasesIt) {
   shown.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(terminal, shown.data(), shown.size()))));
   close(kept_open);
   close(terminal);
-  EXPECT_NE(shown.find("\rstep 1 of 5\rstep 2 of 5"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("\rsurety: step 1 of 5\rsurety: step 2 of 5"), std::string::npos) << shown;
   const auto last = shown.rfind("step 5 of 5");
   ASSERT_NE(last, std::string::npos) << shown;
-  EXPECT_NE(shown.find("\r" + std::string(40, ' ') + "\r", last), std::string::npos);
+  EXPECT_NE(shown.find("\r" + std::string(std::string_view{"surety: step 5 of 5"}.size(), ' ') + "\r", last), std::string::npos);
 }
 
 TEST_F(Predict, NeedsNoLabelColumn) {

@@ -1,6 +1,8 @@
 // --unit: promises to owners of several rows, through the command. What neighbours may see is in neighbour_test.
 #include <support/surety_process.h>
 
+#include <fmt/format.h>
+
 namespace surety_test::unit_test {
 namespace {
 
@@ -174,6 +176,129 @@ TEST_F(Units, AreTrainedOnAndCharged) {
   expect_refused_untouched(Words{"train", data, "--label", "label>0", "--algorithm", "dp-sgd", "--epsilon", "1", "--delta", "1e-5",
                                  "--ledger", path("other.db"), "--model", path("other.json"), "--records", "30", "--clip-by", "row"},
                            2, {"--clip-by is for --unit"});
+}
+
+// ---- Combinations of columns ----
+
+class Combinations : public CommandTest {
+ protected:
+  /// Four users on three days each, with two rows a day; some cells of the combination are missing.
+  [[nodiscard]] std::string visits() const {
+    std::string text = "user,day,\"a,b\",x,label\n";
+    for (int user = 0; user < 4; ++user) {
+      for (int day = 1; day <= 3; ++day) {
+        for (int k = 0; k < 2; ++k) text += fmt::format("u{},2024-01-0{},{},{},{}\n", user, day, k, user + day, (user + k) % 2);
+      }
+    }
+    write(path("visits.csv"), text + "u1,,0,1,1\n,2024-01-01,0,1,0\n");
+    return path("visits.csv");
+  }
+  [[nodiscard]] Words release(const Words& more) const {
+    return Words{"release", visits(), "--query", "count(units)", "--epsilon", "1", "--ledger", path("run.db")} + more;
+  }
+  const Words of_days{"--unit", "user,day", "--most", "2"};
+  const std::string told = "one combination of user,day of at most 2 rows (names byte by byte, rows without one: one unit)";
+};
+
+TEST_F(Combinations, AreUnits) {
+  const auto outcome = surety(release(of_days));
+  EXPECT_NE(outcome.out.find("\nvalue        13\n"), std::string::npos) << "twelve days, and rows without one: " << outcome.out;
+  EXPECT_NE(outcome.out.find("\nunit         " + told + "\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(surety({"audit", path("run.db"), "--delta", "0"}).out.find(told), std::string::npos);
+  // The ledger's, where nothing is said; in another order they are another unit.
+  EXPECT_EQ(surety(release({"--json"})).json()["unit"]["name"], "column user,day");
+  expect_refused(release({"--unit", "day,user", "--most", "2"}), 2, {"must be the ledger's, " + told});
+  expect_refused(release({"--unit", "user", "--most", "2"}), 2, {"must be the ledger's, " + told});
+}
+
+TEST_F(Combinations, AreCreatedWithLedgersAndPlans) {
+  EXPECT_NE(surety(Words{"ledger", "create", path("run.db"), "--adjacency", "replace-one"} + of_days).out.find(told), std::string::npos);
+  const auto plan = surety(release(of_days + Words{"--unit-period", "day", "--print-plan"})).json();
+  EXPECT_EQ(plan["options"]["unit"], (Words{"user", "day"}));
+  EXPECT_EQ(plan["options"]["unit-period"], "day");
+  write(path("plan.json"), plan.dump());
+  EXPECT_EQ(surety({"release", "--plan", path("plan.json"), "--json"}).json()["unit"], plan["unit"]);
+  auto as_text = plan;
+  as_text["options"]["unit"] = "user,day";
+  as_text["options"]["ledger"] = path("other.db");
+  as_text["options"].erase("unit-period");
+  as_text.erase("unit");
+  write(path("plan.json"), as_text.dump());
+  expect_refused({"release", "--plan", path("plan.json")}, 3, {"column 'user,day' is missing"});
+  write(path("schema.json"), R"({"surety_schema": 1, "columns": [{"name": "user"}], "unit": ["user", "day"], "most": 2})");
+  EXPECT_EQ(surety(release({"--schema", path("schema.json"), "--json"})).json()["unit"], plan["unit"]);
+}
+
+TEST_F(Combinations, QuoteNamesWithCommasAndBars) {
+  const auto name_of = [&](const std::string& unit) {
+    std::filesystem::remove(path("run.db"));
+    return surety(release({"--unit", unit, "--most", "9", "--json"})).json()["unit"]["name"];
+  };
+  EXPECT_EQ(name_of("\"a,b\""), "a,b");
+  EXPECT_EQ(name_of("user, \"a,b\""), "column user,\"a,b\"");
+  EXPECT_EQ(name_of("user,day,\"a,b\""), "column user,day,\"a,b\"");
+  for (const std::string period : {"a,b", "\"a,b\""}) {
+    std::filesystem::remove(path("run.db"));
+    const auto outcome = surety(release({"--unit", "user,\"a,b\"", "--most", "9", "--unit-period", period}));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  }
+}
+
+TEST_F(Combinations, AreRefusedWhereTheyAreNone) {
+  const auto refused = [&](const std::string& unit, const std::string& why) {
+    expect_refused_untouched(release({"--unit", unit, "--most", "2"}), unit.find("whose") == std::string::npos ? 2 : 3, {why});
+  };
+  refused("a,b,c,d,e,f,g,h,i,j", "--unit names 10 columns, must name at most 3");
+  refused("user,user", "--unit names column 'user' twice");
+  refused("user,", "must name a column on both sides of each comma");
+  refused("user,whose", "column 'whose' is missing");
+  refused("user|day", "must name one owner of a row");
+  refused("user,\"day", "must close each quote");
+  expect_refused_untouched(release(of_days + Words{"--missing", "day=2024-01-01"}), 2, {"column 'day'", "--empty-unit says it"});
+  expect_refused_untouched(release(of_days + Words{"--unit-period", "x"}), 2,
+                           {"--unit-period is 'x', must be one of the columns user,day"});
+  expect_refused_untouched(release({"--unit", "user", "--most", "2", "--unit-period", "user"}), 2,
+                           {"--unit-period is 'user', must be left out"});
+}
+
+TEST_F(Combinations, SayWhatAUserHasOverTime) {
+  const auto words = release(of_days + Words{"--unit-period", "day", "--where", "x>2"});
+  const auto outcome = surety(words);
+  EXPECT_NE(
+      outcome.out.find(
+          "\nover time    one user with 7 values of day: epsilon <= 7 by this run; epsilon <= 7 by 7 such runs that read one value each\n"),
+      std::string::npos)
+      << outcome.out;
+  const auto over = surety(words + Words{"--json"}).json()["over_time"];
+  EXPECT_EQ(over["user"], nlohmann::json{"user"});
+  EXPECT_EQ(over["bounds"][2]["periods"], 365);
+  EXPECT_NEAR(over["bounds"][2]["of_one_run"].get<double>(), 365, 1e-3);
+  EXPECT_FALSE(surety(release(of_days + Words{"--json"})).json().contains("over_time"));
+}
+
+// Without a header the place of each column is part of the unit.
+TEST_F(Combinations, AreFoundByTheirPlaces) {
+  write(path("bare.csv"), "u,1,5\nu,2,5\nv,1,5\nu,1,6\n");
+  const auto release_of = [&](const std::string& columns) {
+    return Words{"release",  path("bare.csv"), "--query",   "count(units)", "--epsilon", "1",
+                 "--ledger", path("run.db"),   "--columns", columns,        "--json"};
+  };
+  const auto report = surety(release_of("who,day,x") + Words{"--unit", "who,day", "--most", "2"}).json();
+  EXPECT_EQ(report["value"], 3);
+  EXPECT_EQ(report["unit"]["place"], (nlohmann::json{{"column", 1}, {"columns", 3}, {"further", {2}}}));
+  expect_refused(release_of("who,x,day") + Words{"--unit", "who,day", "--most", "2"}, 2, {"they differ in the place of the column"});
+}
+
+TEST_F(Combinations, AreTrainedOn) {
+  const Words words{"train",      visits(), "--label",  "label>0",      "--algorithm", "gradient-descent", "--epsilon",     "1",
+                    "--delta",    "1e-5",   "--ledger", path("run.db"), "--model",     path("model.json"), "--unit-period", "day",
+                    "--held-out", "0"};
+  const auto report = surety(words + of_days + Words{"--json"}).json();
+  EXPECT_EQ(report["units"], 13) << report;
+  EXPECT_EQ(report["over_time"]["period"], "day");
+  const auto model = nlohmann::json::parse(contents(path("model.json")));
+  EXPECT_EQ(model["guarantee"]["unit"]["name"], "column user,day");
+  EXPECT_EQ(model["features"].dump().find("\"day\""), std::string::npos) << "what names a unit is no feature";
 }
 
 }  // namespace

@@ -28,13 +28,15 @@ std::vector<std::string> knowing(const std::vector<AlgorithmOptions>& all, const
 }
 
 /// Each rank chooses for itself: from equal public numbers, which the ranks compare before anything is released.
-jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const OptionTable& given, const std::vector<std::string>& known) {
+jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const Command& said, const std::vector<std::string>& known) {
   try {
     // Where one alone knows what was asked for, it says itself what it needs.
     if (known.size() == 1 && options.plan.problem.classes.empty()) return jobs::choose(options.plan, own, known);
     const auto launch = launched_by_mpirun();
     options.table.take_rank(launch ? launch->rank : 0, launch ? launch->size : 1);
-    own.says_rows = given.find("--rows")->is_given();
+    own.says_rows = said.options.find("--rows")->is_given();
+    const auto* const tune = said.hidden.find("--tune");
+    own.searches = tune != nullptr && tune->is_given();
     return jobs::choose(plan_of(options, {}), own, known);
   } catch (...) {
     let_the_first_speak();
@@ -50,7 +52,7 @@ OptionTable as_chosen(TrainState& state, const Command& said) {
     options.plan.problem.classes = classes->given().back();  // a part of what is read
   }
   const auto known = knowing(state.tables, said.hidden);
-  const auto choice = choice_for(options, state.automatic, said.options, known);
+  const auto choice = choice_for(options, state.automatic, said, known);
 
   OptionTable given;
   const auto& own = options_named(state.tables, automatic_name).options;

@@ -50,26 +50,34 @@ void add_data_options(OptionTable& table, TrainOptions& options, const std::vect
       .required()
       .essential();
   table.add_fields([&](auto& fields) { options.table.add(fields, formats); });
-  for (const char* name : {"--label", "--format", "--features"}) table.find(name)->essential();
+  for (const char* name : {"--label", "--format", "--features", "--drop", "--bounds", "--categories"}) table.find(name)->essential();
   table.add_fields([&](auto& fields) {
     options.reading.add_missing(fields);
     options.reading.add_schema(fields);
     options.reading.add_csv(fields);
     options.reading.add_limits(fields);
   });
+  for (const char* name : {"--missing", "--schema"}) table.find(name)->essential();
 }
 
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
+  for (const char* heading : {"Data", "Columns"}) table.group(heading);  // in this order
   add_data_options(table, options, {jobs::DataFormat::csv, jobs::DataFormat::libsvm, jobs::DataFormat::records});
+  table.regroup("Columns",
+                {"--features", "--drop", "--bounds", "--categories", "--rows", "--terms", "--ranges", "--pairs", "--missing", "--schema"});
   table.group("Problem and algorithm");
   table.add_fields([&](auto& fields) { jobs::add_problem(fields, options.plan.problem); });
   for (const char* name : {"--loss", "--label-bound"}) table.find(name)->essential();
   table.add("--algorithm", options.algorithm, fmt::format("{}", fmt::join(algorithms, ", ")), one_of(algorithms)).essential();
 
   table.group("Secret batches");  // here, before the others, where an algorithm has them
-  table.group("Privacy");
-  options.run.add_promise_to(table, true);
+  table.group("Owners");
   options.run.add_unit_to(table);
+  for (const char* name : {"--unit", "--most"}) table.find(name)->essential();
+  table.group("Promise");
+  options.run.add_promise_to(table, true);
+  table.group("Privacy");  // what algorithms have of their own
+  table.group("Ledger");
   options.run.add_ledger_to(table);
 
   table.group("Output");
@@ -100,6 +108,7 @@ jobs::TrainPlan plan_of(const TrainOptions& options, const jobs::AlgorithmPlan& 
   auto plan = options.plan;
   plan.target = options.run.target();
   plan.unit = options.run.unit;
+  plan.period = options.run.period;
   plan.source = source_of(options);
   plan.algorithm = own;
   plan.problem.has_number_of_class = options.run.expected && options.run.expected->version == 1 && jobs::has_number_for_two_classes(plan);
