@@ -24,6 +24,7 @@ namespace {
 
 constinit thread_local QuestionLimit limit_of_thread;
 constinit thread_local const ReserveWatch* watch_of_call = nullptr;
+constinit thread_local bool runs_callback = false;
 
 }  // namespace
 
@@ -34,6 +35,10 @@ std::string_view text_of(const char* text, std::size_t length, const char* name)
   const auto letters = given_all(text, length, name);
   return {letters.empty() ? "" : letters.data(), letters.size()};
 }
+
+CallbackScope::CallbackScope() noexcept : outer_{std::exchange(runs_callback, true)} {}
+CallbackScope::~CallbackScope() { runs_callback = outer_; }
+bool is_in_callback() noexcept { return runs_callback; }
 
 WatchedCall::WatchedCall() noexcept : outer_{std::exchange(watch_of_call, &watch_)} {}
 WatchedCall::~WatchedCall() { watch_of_call = outer_; }

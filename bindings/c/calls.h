@@ -93,10 +93,33 @@ template <class T>
   return own.release();
 }
 
-/// Runs `work`, and turns what it throws into a code.
+/// A function of the caller is running on this thread, and must not call back: a question within a question would ask it again, without end.
+class CallbackScope {
+ public:
+  CallbackScope() noexcept;
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+ private:
+  bool outer_;
+};
+[[nodiscard]] bool is_in_callback() noexcept;
+
+/// What a function of the caller returns.
+template <class Function, class... Arguments>
+auto called_back(Function* function, Arguments... arguments) {
+  const CallbackScope scope;
+  return function(arguments...);
+}
+
+/// Runs `work`, and turns what it throws into a code. Within a callback it does nothing, and refuses.
 template <class Work>
 surety_code guarded(surety_failure** failure, const Work& work) noexcept {
   if (failure != nullptr) *failure = nullptr;
+  if (is_in_callback()) {
+    return leave(failure, SURETY_INVALID_ARGUMENT, "a callback must not call this function of surety; return from the callback first");
+  }
   const WatchedCall watched;
   try {
     const StandardFloatingPoint environment;
@@ -136,7 +159,7 @@ surety_code asked(surety_failure** failure, const Work& work) noexcept {
     if (said.seconds == 0 && said.is_called_off == nullptr) return work();
     Limit::Rules rules;
     if (said.seconds != 0) rules.seconds = said.seconds;
-    if (said.is_called_off != nullptr) rules.is_called_off = [said] { return said.is_called_off(said.context) != 0; };
+    if (said.is_called_off != nullptr) rules.is_called_off = [said] { return called_back(said.is_called_off, said.context) != 0; };
     const Limit limit{std::move(rules)};
     work();
   });

@@ -188,7 +188,7 @@ class Teller {
 
   void operator()(std::span<const double> scores) const {
     const auto numbers = scores.empty() ? nothing_ : jobs::predictions(model_, scores);
-    if (say_(context_, numbers.data(), numbers.size()) != 0) throw Error{ErrorCode::stopped, "predictions were called off"};
+    if (called_back(say_, context_, numbers.data(), numbers.size()) != 0) throw Error{ErrorCode::stopped, "predictions were called off"};
   }
 
  private:

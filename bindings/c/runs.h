@@ -23,7 +23,7 @@ namespace surety::c {
 /// What a run tells its caller. It lies still while jobs refer to it.
 struct Listener {
   void tell(const char* phase, std::uint64_t done, std::uint64_t all) const {
-    if (options.progress != nullptr) options.progress(options.context, phase, done, all);
+    if (options.progress != nullptr) called_back(options.progress, options.context, phase, done, all);
   }
 
   /// What a job asks of it. `*this` outlives the job.
@@ -33,7 +33,7 @@ struct Listener {
                   const std::string word{jobs::name(phase)};
                   tell(word.c_str(), done, all);
                 },
-            .should_stop = [this] { return options.should_stop != nullptr && options.should_stop(options.context) != 0; }};
+            .should_stop = [this] { return options.should_stop != nullptr && called_back(options.should_stop, options.context) != 0; }};
   }
 
   surety_run_options options{};

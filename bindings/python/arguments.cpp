@@ -28,7 +28,20 @@ accounting::Effort effort_of(std::optional<double> width) {
 
 Block::Block(nb::handle array, const char* name, Use use) {
   const int writable = use == Use::change ? PyBUF_WRITABLE : 0;
-  if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | writable) != 0) python_error();
+  if (PyObject_CheckBuffer(array.ptr()) == 0) {
+    PyErr_Format(PyExc_TypeError, "%s is of type %.100s, must be an array of float64, float32 or int64", name,
+                 Py_TYPE(array.ptr())->tp_name);
+    python_error();
+  }
+  if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | writable) != 0) {
+    // In whatever words its package has for it.
+    nb::python_error refused;
+    const nb::object reason = nb::str(refused.value());
+    PyErr_Format(refused.type().ptr(),
+                 "%s cannot be used as it lies in memory (%U), must be %sone block in C order of float64, float32 or int64", name,
+                 reason.ptr(), use == Use::change ? "writable and " : "");
+    python_error();
+  }
   std::string_view format = view_.format == nullptr ? "B" : view_.format;
   if (!format.empty() && (format.front() == '@' || format.front() == '=')) format.remove_prefix(1);
   kind_ = format.size() == 1 ? format.front() : '?';

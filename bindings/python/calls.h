@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -85,6 +86,8 @@ class Signals {
   [[nodiscard]] bool are_raised();
   /// Throws what was raised, if anything was. \pre with the lock
   void rethrow();
+  /// Ends the call with an error of a function that the call runs. \pre with the lock
+  void raise(nb::python_error&& error);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -110,6 +113,22 @@ auto with_signals(Signals& signals, const Work& work) {
     throw;
   }
 }
+
+/// Passes the phases of a run, and within a phase public counts, to the `progress` of a caller.
+class Progress {
+ public:
+  /// \param callable None or a callable of (phase, done, all); alive as long as this object. An exception of it ends the call like one of a signal handler.
+  Progress(nb::handle callable, Signals& signals) : callable_{callable}, signals_{signals} {}
+
+  [[nodiscard]] bool is_wanted() const noexcept { return !callable_.is_none(); }
+  /// Calls at 0 of 0, at `all`, and where the whole percentage changes: which calls are made depends on the counts alone, not on the time.
+  /// \pre without the lock
+  void tell(std::string_view phase, std::uint64_t done, std::uint64_t all);
+
+ private:
+  nb::handle callable_;
+  Signals& signals_;
+};
 
 /// The seconds that a question may take.
 using LimitSeconds = std::optional<double>;

@@ -25,7 +25,7 @@ void raise(int code, std::string_view text) {
   nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   if (!message.is_valid()) return;
   try {
-    const auto made = nb::module_::import_("surety._errors").attr("error_of")(code, message);
+    const auto made = nb::module_::import_("surety_dp._errors").attr("error_of")(code, message);
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
   } catch (nb::python_error& own) {
     own.restore();
@@ -62,6 +62,7 @@ NB_MODULE(_library, module) {
   add_noises(module);
   add_ledgers(module);
   add_releases(module);
+  add_parts(module);
   add_models(module);
   add_trainings(module);
 }

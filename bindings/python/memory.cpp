@@ -29,7 +29,7 @@ bool is_own(const void* address) {
   static const char here = 0;
   const auto own = folder_of(&here);
   const auto other = folder_of(address);
-  return own && other && (*other == *own || *other == own->parent_path() / "surety.libs");
+  return own && other && (*other == *own || *other == own->parent_path() / "surety_dp.libs");
 }
 
 /// What a walk through the calls of a thread has seen, the innermost first.

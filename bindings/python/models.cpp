@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/predict/predictions.h>
+#include <surety/jobs/predict/shown_model.h>
 #include <surety/optimizers/models/linear_map.h>
 #include <surety/optimizers/models/model.h>
 
@@ -86,8 +88,9 @@ void append(std::vector<double>& all, const Model& model, std::span<const double
   }
 }
 
-/// \param said "scores", "predictions" (probabilities or values) or "places" of classes. \return doubles, as bytes
-nb::bytes predict(const Model& model, Source& source, const std::string& said, const std::string& options) {
+/// \param said "scores", "predictions" (probabilities or values) or "places" of classes. \param keeps_damaged whether numbers of a damaged record are NaN; else
+/// one damaged record is an error \return doubles, as bytes
+nb::bytes predict(const Model& model, Source& source, const std::string& said, const std::string& options, bool keeps_damaged) {
   const auto what = said == "scores" ? Said::scores : said == "places" ? Said::places : Said::predictions;
   std::vector<double> all;
   Signals signals;
@@ -99,7 +102,11 @@ nb::bytes predict(const Model& model, Source& source, const std::string& said, c
         const data::CalledOff may_be_called_off{is_called_off};
         const auto tell = [&](std::span<const double> scores) {
           data::require_not_called_off();
-          if (!scores.empty()) append(all, model, scores, what);
+          if (!scores.empty()) {
+            append(all, model, scores, what);
+          } else {
+            all.insert(all.end(), what == Said::places ? 1 : model.classes(), std::numeric_limits<double>::quiet_NaN());
+          }
         };
         auto records = source.take();
         const auto* const path = std::get_if<std::filesystem::path>(&records);
@@ -107,7 +114,7 @@ nb::bytes predict(const Model& model, Source& source, const std::string& said, c
                                : std::holds_alternative<data::SparseMatrix>(records)
                                    ? jobs::predict_each(model, std::get<data::SparseMatrix>(std::move(records)), tell)
                                    : jobs::predict_each(model, std::get<data::ArrowStream>(std::move(records)), tell);
-        predicted.require_undamaged("nothing is said of any");
+        if (!keeps_damaged) predicted.require_undamaged("nothing is said of any");
       });
     });
   } catch (const Error&) {
@@ -155,6 +162,13 @@ void add_models(nb::module_& module) {
       .def("names", [](const Model& model) { return pairs_of(data::feature_names(model.features)); })
       .def("weights", [](const Model& model) { return model.weights; })
       .def("linear_map", [](const Model& model) { return unlocked([&] { return parts_of_linear_map(model); }); })
+      .def("effects",
+           [](const Model& model) {
+             return unlocked([&] {
+               const auto shown = jobs::shown_json(model);
+               return shown.contains("effects") ? std::optional{shown["effects"].dump()} : std::nullopt;
+             });
+           })
       .def("event", [](const Model& model) { return model.guarantee.event; })
       .def("promise",
            [](const Model& model) {
@@ -163,7 +177,7 @@ void add_models(nb::module_& module) {
            })
       .def("unit", [](const Model& model) { return describe(model.guarantee.unit); })
       .def("not_private", [](const Model& model) { return model.guarantee.not_private; })
-      .def("predict", &predict, "source"_a, "said"_a, "options"_a);
+      .def("predict", &predict, "source"_a, "said"_a, "options"_a, "keeps_damaged"_a);
   module.def(
       "load_model", [](const std::filesystem::path& path) { return unlocked([&] { return optimizers::read_model(path); }); }, "path"_a);
   module.def(

@@ -10,6 +10,7 @@
 #include <surety/accounting/events/json_values.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/escaped_text.h>
+#include <surety/jobs/plans/other_words.h>
 #include <surety/jobs/plans/plan_json.h>
 
 namespace surety::python {
@@ -41,6 +42,11 @@ std::string keyword(std::string field) {
   return field;
 }
 
+std::string meaning_of(const std::string& word, std::vector<std::string> keywords) {
+  for (auto& known : keywords) std::replace(known.begin(), known.end(), '_', '-');
+  return jobs::meaning_of(word, std::vector<std::string_view>{keywords.begin(), keywords.end()}).printed(keyword);
+}
+
 FieldRow row_of(const jobs::Field& field) {
   std::optional<std::string> standard;
   if (field.standard()) {
@@ -59,7 +65,7 @@ std::vector<FieldRow> rows_of(const jobs::FieldTable& table) {
   return rows;
 }
 
-Error in_keywords(const jobs::Refusal& refusal) {
+Error in_keywords(const jobs::PlanRefusal& refusal) {
   // The text of the plan was made of arguments.
   return {refusal.is_of_plan_text ? ErrorCode::invalid_argument : refusal.code, refusal.text.printed(keyword)};
 }
@@ -97,6 +103,13 @@ void ChargedLedger::ask(const accounting::Plan& charge) {
 accounting::Reservation ChargedLedger::reserve(const accounting::Plan& charge) {
   if (!named_) used_ = handle_->open_for(charge.event.adjacency(), charge.unit);
   auto reservation = named_ ? named_->reserve(charge) : used_->reserve(charge);
+  charged_ = reservation.id().value;
+  return reservation;
+}
+
+accounting::Reservation ChargedLedger::reserve_once(const accounting::Plan& charge, std::string_view mark) {
+  if (!named_) used_ = handle_->open_for(charge.event.adjacency(), charge.unit);
+  auto reservation = named_ ? named_->reserve_once(charge, mark) : used_->reserve_once(charge, mark);
   charged_ = reservation.id().value;
   return reservation;
 }

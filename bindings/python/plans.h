@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -37,8 +38,10 @@ using FieldRow = std::tuple<std::string, std::string, std::optional<std::string>
 
 /// A field as a keyword of Python: "empty_unit".
 [[nodiscard]] std::string keyword(std::string field);
+/// The keyword of Surety for a word of another tool, as "Surety calls it step_size"; empty where the word is no such word for one of the keywords.
+[[nodiscard]] std::string meaning_of(const std::string& word, std::vector<std::string> keywords);
 /// What is wrong with a plan, with its fields as keywords.
-[[nodiscard]] Error in_keywords(const jobs::Refusal& refusal);
+[[nodiscard]] Error in_keywords(const jobs::PlanRefusal& refusal);
 
 /// `work` as the library does all of its work, with refusals in words of Python.
 template <class Work>
@@ -68,6 +71,8 @@ class ChargedLedger {
   /// Refuses what it would refuse. Writes nothing.
   void ask(const accounting::Plan& charge);
   [[nodiscard]] accounting::Reservation reserve(const accounting::Plan& charge);
+  /// Unless a run has the mark already, as `Ledger::reserve_once`.
+  [[nodiscard]] accounting::Reservation reserve_once(const accounting::Plan& charge, std::string_view mark);
   /// The run's number, once it is charged.
   [[nodiscard]] std::optional<std::uint64_t> charged() const noexcept { return charged_; }
   /// Its path, as it was said, and whether it was made now. \pre it was charged

@@ -23,6 +23,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/base/text/error.h>
+#include <surety/jobs/release/accuracy.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/release/release_steps.h>
@@ -47,82 +48,51 @@ std::vector<FieldRow> release_fields() {
   return rows_of(fields.table());
 }
 
-/// Does `work` with the records of a path or a stream. \throws Error{invalid_argument} for a sparse matrix
-template <class Records, class Work>
-auto of_table(Records&& records, const Work& work) {
-  return std::visit(
-      [&]<class Its>(Its&& its) -> decltype(work(std::declval<data::ArrowStream&&>())) {
-        if constexpr (std::is_same_v<std::decay_t<Its>, data::SparseMatrix>) {
-          invalid("data is a sparse matrix, must be a table");
-        } else {
-          return work(std::forward<Its>(its));
-        }
-      },
-      std::forward<Records>(records));
+}  // namespace
+
+PlannedRelease::PlannedRelease(std::string_view text, double epsilon, double delta, const std::string& adjacency) {
+  static_cast<void>(Target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)});
+  written_ = jobs::read_release_plan(text);
+  require_said_unit(*written_, written_->plan.unit);
 }
 
-/// A plan that was prepared, and can run again and again.
-class PlannedRelease {
- public:
-  /// Reads the plan; `calibrate` makes the rest of it.
-  PlannedRelease(std::string_view text, double epsilon, double delta, const std::string& adjacency) {
-    static_cast<void>(Target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)});
-    written_ = jobs::read_release_plan(text);
-    require_said_unit(*written_, written_->plan.unit);
-  }
-  PlannedRelease(PlannedRelease&& other) = default;
-  PlannedRelease(const PlannedRelease&) = delete;
-
-  void calibrate(const jobs::RunContext& context) {
-    job_.emplace(written_->plan, context);
-    cost_ = job_->cost();
-    jobs::require_follows(*written_, *cost_);
-  }
-
-  [[nodiscard]] const jobs::WrittenRelease& written() const { return *written_; }
-  [[nodiscard]] const Solution& cost() const { return cost_.value(); }
-  /// What runs next: the same again. \pre with the interpreter's lock, which keeps threads apart
-  [[nodiscard]] jobs::ReleaseJob next() {
-    if (job_) return *std::exchange(job_, std::nullopt);
-    return unlocked([this] { return in_order([this] { return jobs::ReleaseJob{written_->plan}; }); });
-  }
-  [[nodiscard]] std::string text() const { return text_with(*written_, written_->plan.unit, cost().event, cost().value); }
-
- private:
-  std::optional<jobs::WrittenRelease> written_;
-  std::optional<jobs::ReleaseJob> job_;  ///< of the run to come
-  std::optional<Solution> cost_;
-};
-
-/// Does `work(context)` without the interpreter's lock, which signals call off.
-template <class Work>
-auto called_off_by_signals(const Work& work) {
-  Signals signals;
-  return with_signals(signals, [&] {
-    jobs::RunContext context;
-    if (signals.is_of_main_thread()) context.should_stop = [&signals] { return signals.are_raised(); };
-    return in_order([&] { return work(context); });
-  });
+void PlannedRelease::calibrate(const jobs::RunContext& context) {
+  job_.emplace(written_->plan, context);
+  cost_ = job_->cost();
+  jobs::require_follows(*written_, *cost_);
 }
+
+jobs::ReleaseJob PlannedRelease::next() {
+  if (job_) return *std::exchange(job_, std::nullopt);
+  return unlocked([this] { return in_order([this] { return jobs::ReleaseJob{written_->plan}; }); });
+}
+
+namespace {
 
 /// \param source what it will read, if it is known: whether its columns are there is said before seconds of calibration
-PlannedRelease plan_release(const std::string& text, double epsilon, double delta, const std::string& adjacency, const Source* source) {
-  return called_off_by_signals([&](const jobs::RunContext& context) {
+/// \param progress None or a callable
+PlannedRelease plan_release(const std::string& text, double epsilon, double delta, const std::string& adjacency, const Source* source,
+                            nb::handle progress) {
+  const auto planned = [&](const jobs::RunContext& context) {
     PlannedRelease plan{text, epsilon, delta, adjacency};
     if (source != nullptr) {
       of_table(source->records(), [&](const auto& records) { jobs::require_columns(plan.written().plan, records); });
     }
     plan.calibrate(context);
     return plan;
-  });
+  };
+  return called_off_by_signals(planned, progress);
 }
 
-/// What came of a run, and where it was charged.
-struct ResultOfRelease {
-  jobs::ReleasedStatistics released;
-  std::string ledger;
-  bool ledger_is_new;
-};
+/// The epsilon of the plan in this text, whose epsilon is not read. \throws as `jobs::epsilon_for`
+double epsilon_for(const std::string& text, double error) {
+  return called_off_by_signals([&](const jobs::RunContext& context) {
+    const auto written = jobs::read_release_plan(text);
+    require_said_unit(written, written.plan.unit);
+    if (!(error > 0)) invalid(fmt::format("error is {}, must be greater than 0", error));
+    return jobs::epsilon_for(written.plan, {.error = error, .confidence = written.plan.confidence}, context).value();
+  });
+}
 
 /// One run of a plan. It is done once.
 class RunOfRelease final {
@@ -133,15 +103,17 @@ class RunOfRelease final {
   RunOfRelease(const RunOfRelease&) = delete;
   RunOfRelease& operator=(const RunOfRelease&) = delete;
 
-  ResultOfRelease go(Source& source) {
+  /// \param progress None or a callable
+  ResultOfRelease go(Source& source, nb::handle progress) {
     if (!job_) invalid("the run is done already, must be done once");
     try {
-      return called_off_by_signals([&](const jobs::RunContext& context) {
+      const auto run = [&](const jobs::RunContext& context) {
         jobs::RunBits bits{replay_seed_};
         Steps steps{*this, source.take(), {.bits = bits.source(), .not_private = bits.not_private()}, context};
         auto released = std::move(steps).released();
         return ResultOfRelease{std::move(released), ledger_.path(), ledger_.is_new()};
-      });
+      };
+      return called_off_by_signals(run, progress);
     } catch (const Error&) {
       source.rethrow();
       throw;
@@ -202,6 +174,7 @@ std::string json_text(const ResultOfRelease& result) {
 }  // namespace
 
 void add_releases(nb::module_& module) {
+  module.def("meaning_of", &meaning_of, "word"_a, "keywords"_a);
   module.def("release_fields", [] { return unlocked(release_fields); });
   nb::class_<PlannedRelease>(module, "PlannedRelease", nb::is_final())
       .def("event", [](const PlannedRelease& plan) { return plan.cost().event; })
@@ -213,7 +186,8 @@ void add_releases(nb::module_& module) {
            })
       .def("unit", [](const PlannedRelease& plan) { return describe(plan.written().plan.unit); })
       .def("text", [](const PlannedRelease& plan) { return unlocked([&] { return plan.text(); }); });
-  module.def("plan_release", &plan_release, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none());
+  module.def("epsilon_for", &epsilon_for, "text"_a, "error"_a);
+  module.def("plan_release", &plan_release, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "progress"_a.none());
 
   nb::class_<Source>(module, "Source", nb::is_final()).def("has_column", &Source::has_column, "name"_a);
   module.def(
@@ -234,7 +208,7 @@ void add_releases(nb::module_& module) {
       .def("unit", [](const ResultOfRelease& result) { return describe(result.released.unit); })
       .def("arrow", &arrow_capsule);
   nb::class_<RunOfRelease>(module, "RunOfRelease", nb::is_final())
-      .def("go", &RunOfRelease::go, "source"_a)
+      .def("go", &RunOfRelease::go, "source"_a, "progress"_a.none())
       .def("charged", &RunOfRelease::charged);
   module.def(
       "run_release",

@@ -4,7 +4,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -59,10 +61,14 @@ std::optional<accounting::Budget> budget_of(const std::optional<BudgetArguments>
 
 /// \param path nothing: in memory
 LedgerHandle create_ledger(const std::optional<std::filesystem::path>& path, const std::string& adjacency,
-                           const std::optional<BudgetArguments>& budget, const std::optional<std::string>& owner, nb::handle most_rows,
-                           const std::string& without_name) {
+                           const std::optional<BudgetArguments>& budget, const std::optional<std::vector<std::string>>& owner,
+                           nb::handle most_rows, const std::string& without_name) {
   const OwnerRule rule{.empty = parse_empty_unit(without_name)};
-  const UnitOfPrivacy unit = owner ? UnitOfPrivacy{*owner, count_of(most_rows, "most_rows"), rule} : UnitOfPrivacy{};
+  UnitOfPrivacy unit;
+  if (owner) {
+    const auto most = count_of(most_rows, "most_rows");
+    unit = owner->size() == 1 ? UnitOfPrivacy{owner->front(), most, rule} : unit_of_columns(*owner, most, rule);
+  }
   return unlocked([&] {
     const auto relation = parse_adjacency(adjacency);
     const auto kept = budget_of(budget, relation);
@@ -87,6 +93,15 @@ accounting::Stopping stopping_of(bool adaptive) {
 
 auto spending(const ReservationHandle& handle) {
   return [&handle](const Noise& noise) { handle.use().spend(noise.event()); };
+}
+
+/// Where a ledger stands, as JSON: the number of runs, whether the noise of one was replayed, and the budget, if there is one.
+std::string standing(const accounting::Ledger& ledger) {
+  const auto runs = ledger.runs();
+  nlohmann::json object{{"runs", runs.size()},
+                        {"not_private", std::any_of(runs.begin(), runs.end(), [](const auto& run) { return run.plan.not_private; })}};
+  if (const auto balance = ledger.balance()) object["budget"] = accounting::to_json(*balance);
+  return object.dump();
 }
 
 void settle(ReservationHandle& handle, bool adaptive) {
@@ -144,6 +159,15 @@ void add_ledgers(nb::module_& module) {
             });
           },
           "delta"_a.none(), "limit_seconds"_a.none())
+      .def("standing",
+           [](const LedgerHandle& handle) { return asked(std::nullopt, [&, ledger = handle.open()] { return standing(ledger); }); })
+      .def(
+          "room_for",
+          [](const LedgerHandle& handle, const Event& event, nb::handle most) {
+            const auto count = count_of(most, "most").value();
+            return asked(std::nullopt, [&, ledger = handle.open()] { return ledger.room_for(event, count); });
+          },
+          "event"_a, "most"_a)
       .def(
           "settle",
           [](const LedgerHandle& handle, nb::handle run, const Event* released, bool adaptive) {

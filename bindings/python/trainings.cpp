@@ -72,21 +72,27 @@ std::vector<std::tuple<std::string, std::string, std::vector<std::string>>> trai
   return rows;
 }
 
-/// Whom a job asks whether it goes on: the signals of the call that it is in.
+/// Whom a job asks whether it goes on, and tells how far it is: the signals and the progress of the call that it is in.
 struct Listener {
   Signals* signals = nullptr;
+  Progress* progress = nullptr;
   [[nodiscard]] bool is_called_off() const { return signals != nullptr && signals->are_raised(); }
+  void tell(jobs::Phase phase, std::uint64_t done, std::uint64_t all) const {
+    if (progress != nullptr) progress->tell(jobs::name(phase), done, all);
+  }
 };
 
-/// Does `work()` without the interpreter's lock, which signals call off through `listener`.
+/// Does `work()` without the interpreter's lock, which signals call off through `listener`, and tells `callable`, unless it is None.
 template <class Work>
-auto called_off_by_signals(Listener& listener, const Work& work) {
+auto called_off_by_signals(Listener& listener, nb::handle callable, const Work& work) {
   Signals signals;
-  if (signals.is_of_main_thread()) listener.signals = &signals;
+  Progress progress{callable, signals};
+  if (signals.is_of_main_thread() || progress.is_wanted()) listener.signals = &signals;
+  if (progress.is_wanted()) listener.progress = &progress;
   const auto done = [&] {
     struct Silence {
       Listener& listener;
-      ~Silence() { listener.signals = nullptr; }
+      ~Silence() { listener = {}; }
     } const silence{listener};
     return in_order(work);
   };
@@ -137,6 +143,9 @@ class PlannedTraining {
   void prepare(PreparedTraining& prepared, const std::shared_ptr<ChargedLedger>& ledger) const {
     jobs::TrainContext context{.team = *prepared.alone, .print_name = keyword};
     context.run.should_stop = [listener = prepared.listener] { return listener->is_called_off(); };
+    context.run.progress = [listener = prepared.listener](jobs::Phase phase, std::uint64_t done, std::uint64_t all) {
+      listener->tell(phase, done, all);
+    };
     if (ledger != nullptr) {
       context.budget_knows = [unit = written_->plan.unit, target = written_->plan.target, ledger](const Event& event) {
         try {
@@ -175,14 +184,14 @@ jobs::ChosenText chosen_by(const std::string& text, Source* source) {
   return found;
 }
 
-/// \param source what it will read, if it is known
+/// \param source what it will read, if it is known. \param progress None or a callable
 PlannedTraining plan_training(const std::string& text, double epsilon, double delta, const std::string& adjacency, Source* source,
-                              const std::optional<LedgerOfRun>& ledger, bool ledger_must_exist) {
+                              const std::optional<LedgerOfRun>& ledger, bool ledger_must_exist, nb::handle progress) {
   const auto book = ledger ? std::make_shared<ChargedLedger>(*ledger, ledger_must_exist) : nullptr;
   PreparedTraining prepared;
   const auto listener = prepared.listener;
   try {
-    return called_off_by_signals(*listener, [&] {
+    return called_off_by_signals(*listener, progress, [&] {
       static_cast<void>(Target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)});
       const auto found = [&] {
         const data::CalledOff may_be_called_off{[&] { return listener->is_called_off(); }};
@@ -235,12 +244,12 @@ class RunOfTraining final {
   RunOfTraining(const RunOfTraining&) = delete;
   RunOfTraining& operator=(const RunOfTraining&) = delete;
 
-  /// \param source nullptr: what the plan names
-  ResultOfTraining go(Source* source) {
+  /// \param source nullptr: what the plan names. \param progress None or a callable
+  ResultOfTraining go(Source* source, nb::handle progress) {
     if (!prepared_) invalid("the run is done already, must be done once");
     auto prepared = *std::exchange(prepared_, std::nullopt);
     try {
-      return called_off_by_signals(*prepared.listener, [&] {
+      return called_off_by_signals(*prepared.listener, progress, [&] {
         jobs::RunBits bits{replay_seed_};
         if (source != nullptr) give(*prepared.job, source->take());
         auto trained = Steps{*this, *prepared.job, bits}.trained();
@@ -309,7 +318,7 @@ void add_trainings(nb::module_& module) {
       .def("chosen", [](const PlannedTraining& plan) { return plan.chosen().printed(keyword); })
       .def("text", [](const PlannedTraining& plan) { return unlocked([&] { return plan.text(); }); });
   module.def("plan_training", &plan_training, "text"_a, "epsilon"_a, "delta"_a, "adjacency"_a, "source"_a.none(), "ledger"_a.none(),
-             "ledger_must_exist"_a);
+             "ledger_must_exist"_a, "progress"_a.none());
 
   nb::class_<ResultOfTraining>(module, "ResultOfTraining", nb::is_final())
       .def("json", [](const ResultOfTraining& result) { return unlocked([&] { return result.json(); }); })
@@ -321,7 +330,7 @@ void add_trainings(nb::module_& module) {
         return std::pair{cost.lower, cost.upper};
       });
   nb::class_<RunOfTraining>(module, "RunOfTraining", nb::is_final())
-      .def("go", &RunOfTraining::go, "source"_a.none())
+      .def("go", &RunOfTraining::go, "source"_a.none(), "progress"_a.none())
       .def("charged", &RunOfTraining::charged);
   module.def(
       "run_training",

@@ -63,7 +63,7 @@ SURETY_API void surety_failure_free(surety_failure* failure);
 
 /* 0: what is promised of this header. A program made for one number runs with every later library of that number. */
 SURETY_API int surety_abi_version(void);
-/* "0.1.0" */
+/* "0.2.0" */
 SURETY_API const char* surety_version(void);
 /* Frees a text, or bytes, that a function has made. */
 SURETY_API void surety_free(char* text);
@@ -101,7 +101,7 @@ SURETY_API surety_code surety_use_memory_reserve(surety_failure** failure);
 
 /* How long each later question of the calling thread may take, in seconds of the clock, 0 for no limit; and who calls one off: `is_called_off`, NULL
  * for nobody, is asked every 10 milliseconds or so by the thread that computes, and answers other than 0 to end the question. It must not call
- * surety. Such a question returns SURETY_STOPPED, within a fifth of a second of the machine's time. Questions are the functions that follow, up to
+ * surety: functions that return a code refuse, with SURETY_INVALID_ARGUMENT. Such a question returns SURETY_STOPPED, within a fifth of a second of the machine's time. Questions are the functions that follow, up to
  * surety_solve, and surety_ledger_audit; nothing else is cut short. Other threads have limits of their own. */
 typedef int (*surety_called_off)(void* context);
 SURETY_API surety_code surety_limit_questions(double seconds, surety_called_off is_called_off, void* context, surety_failure** failure);
@@ -297,7 +297,7 @@ typedef struct surety_budget {
 /* What a promise protects: all rows of one owner, of which there are at most `most`. */
 typedef struct surety_unit {
   size_t size;      /* sizeof(surety_unit), or that of an earlier version, which ends before `each_without_name` and means 0 */
-  const char* name; /* "patient", ended by a zero */
+  const char* name; /* "patient", ended by a zero; of a combination of columns "column user,day", as the ledger's JSON holds it */
   uint64_t most;
   int each_without_name; /* what rows are whose owner has no name: 0, they are one unit; 1, each is a unit of its own */
 } surety_unit;
@@ -420,8 +420,8 @@ SURETY_API surety_code surety_job_cost(const surety_job* job, surety_enclosure* 
  * "unit": {...}} on one line: the promise, to whom, and what it takes. "notes": [...] is added for a plan of an older version, an epsilon above 20 and a large delta. */
 SURETY_API surety_code surety_job_json(const surety_job* job, char** json, size_t* length, surety_failure** failure);
 
-/* How a job is run. Functions may be NULL, are called by the thread that runs it, and must not call surety. None is told anything
- * that is private. */
+/* How a job is run. Functions may be NULL, are called by the thread that runs it, and must not call surety, which refuses as above.
+ * They receive nothing that is private. */
 typedef struct surety_run_options {
   size_t size;             /* sizeof(surety_run_options) */
   const surety_bits* bits; /* NULL for those of the operating system; not for a plan with a `replay-seed` */
@@ -466,7 +466,7 @@ SURETY_API surety_code surety_result_model(const surety_result* result, surety_m
  *
  * Parts are numbered 0, 1, ..., and each row is in one of them. Where a unit is one row, any split will do, and that no row is in two parts is for who
  * splits. Where owners have several rows, all of them are in one part, in their order: the owner's bucket is the first three hexadecimal
- * digits of the MD5 of its name, so `hash(substr(md5(owner), 1, 3))` modulo the number of parts is a part; a row without a name has the bucket
+ * digits of the MD5 of its name (of a combination of columns, of the first column's text, or of the empty text where a cell of it is missing), so `hash(substr(md5(owner), 1, 3))` modulo the number of parts is a part; a row without a name has the bucket
  * d41, or lies anywhere where each is a unit of its own. This is checked, by buckets. */
 
 /* Asks the ledger, charges nothing. `json` is a plan of a release as surety_job_prepare takes it, without `replay-seed`; its `data` is not read. Parts

@@ -15,9 +15,9 @@ from dp_accounting import privacy_accountant_test
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-import surety
-from surety.adapters import dp_accounting as adapter
-from surety.adapters import jax_privacy
+import surety_dp as surety
+from surety_dp.adapters import dp_accounting as adapter
+from surety_dp.adapters import jax_privacy
 
 ADD = dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = dpa.NeighboringRelation.REPLACE_ONE

@@ -19,12 +19,12 @@ def blocks(name: str) -> list[tuple[str, str]]:
     return re.findall(r"^ *```([^\n]*)\n(.*?)^ *```$", (GUIDES / name).read_text(), re.DOTALL | re.MULTILINE)
 
 
-def run(kinds: tuple[str, ...]) -> int:
+def run(kinds: tuple[str, ...], guide: str = "adapters.md") -> int:
     names: dict[str, Any] = {}
     ran = 0
-    for kind, block in blocks("adapters.md"):
+    for kind, block in blocks(guide):
         if kind in kinds:
-            exec(compile(block, f"{GUIDES / 'adapters.md'}: {block[:40]}", "exec"), names)
+            exec(compile(block, f"{GUIDES / guide}: {block[:40]}", "exec"), names)
             ran += 1
     return ran
 
@@ -38,6 +38,7 @@ def test_the_blocks_with_torch_run() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert run(("python", "python torch")) >= 5
+        assert run(("python torch",), "training-loops.md") == 1
 
 
 @pytest.mark.parametrize("name", ["adapters.md", "training-loops.md"])

@@ -22,8 +22,8 @@ from opacus.accountants import create_accountant, registry  # noqa: E402
 from opacus.accountants.utils import get_noise_multiplier  # noqa: E402
 from opacus.tests import accountants_test  # noqa: E402
 
-import surety  # noqa: E402
-from surety.adapters.opacus import PrivacyEngine, SuretyAccountant, use_exact_noise  # noqa: E402
+import surety_dp as surety  # noqa: E402
+from surety_dp.adapters.opacus import PrivacyEngine, SuretyAccountant, use_exact_noise  # noqa: E402
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -453,7 +453,7 @@ class TestEngine:
 
     def test_the_accountant_alone_sees_no_loader(self) -> None:
         theirs = sys.modules["opacus"].PrivacyEngine(accountant="surety")  # type: ignore[attr-defined]
-        with pytest.raises(ValueError, match="use surety.adapters.opacus.PrivacyEngine"):
+        with pytest.raises(ValueError, match="use surety_dp.adapters.opacus.PrivacyEngine"):
             private(theirs, loader_of(1000, 100))
 
 

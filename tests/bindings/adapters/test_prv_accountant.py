@@ -7,8 +7,8 @@ from typing import Any
 import prv_accountant
 import pytest
 
-import surety
-from surety.adapters.prv_accountant import DPSGDAccountant, PRVAccountant, event_of
+import surety_dp as surety
+from surety_dp.adapters.prv_accountant import DPSGDAccountant, PRVAccountant, event_of
 
 DPSGD = prv_accountant.PoissonSubsampledGaussianMechanism(noise_multiplier=1.0, sampling_probability=0.01)
 

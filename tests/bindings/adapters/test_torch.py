@@ -22,8 +22,8 @@ from opacus.schedulers import LambdaGradClip
 from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch.utils.data import DataLoader, TensorDataset
 
-import surety
-from surety.adapters.opacus import PrivacyEngine, use_exact_noise
+import surety_dp as surety
+from surety_dp.adapters.opacus import PrivacyEngine, use_exact_noise
 
 HOSTILE = [0.0, 1e30, math.inf, -math.inf, math.nan]
 
@@ -131,7 +131,7 @@ def test_the_engine_answers_what_is_proved_of_its_loader() -> None:
 def test_opacus_own_engine_does_not_pass_its_loader() -> None:
     records = torch.rand((100, 3))
     model = torch.nn.Linear(3, 1)
-    with pytest.raises(ValueError, match="use surety.adapters.opacus.PrivacyEngine"):
+    with pytest.raises(ValueError, match="use surety_dp.adapters.opacus.PrivacyEngine"):
         opacus.PrivacyEngine(accountant="surety").make_private(
             module=model,
             optimizer=torch.optim.SGD(model.parameters(), lr=1.0),

@@ -832,6 +832,40 @@ TEST(SuretyC, QuestionsEndInTheirTime) {
   surety_event_free(event);
 }
 
+TEST(SuretyC, ACallbackThatCallsTheLibraryIsRefusedAndNothingElseChanges) {
+  struct Inner {
+    surety_event* event;
+    int calls = 0;
+    surety_code code = SURETY_OK;
+    std::string message = {};
+  };
+  std::string text = "compose(";
+  for (int i = 0; i < 60; ++i) text += (i > 0 ? ", " : "") + std::string{"allocated("} + std::to_string(1000 + i) + ", gaussian(1))";
+  auto* const event = event_of(text + ")");
+  auto* const easy = event_of("gaussian(1)");
+  Inner inner{event};
+  const surety_called_off calls_again = [](void* context) {
+    auto& mine = *static_cast<Inner*>(context);
+    surety_enclosure found{};
+    surety_failure* failure = nullptr;
+    mine.code = surety_epsilon(mine.event, 1e-6, 0, &found, nullptr, &failure);
+    mine.message = surety_failure_message(failure);
+    surety_failure_free(failure);
+    return ++mine.calls >= 3 ? 1 : 0;
+  };
+  Failure failure;
+  ASSERT_EQ(surety_limit_questions(0, calls_again, &inner, failure), SURETY_OK);
+  surety_enclosure found{-1, -1};
+  EXPECT_EQ(surety_epsilon(event, 1e-6, 0, &found, nullptr, failure), SURETY_STOPPED) << failure.message();
+  EXPECT_EQ(inner.calls, 3);
+  EXPECT_EQ(inner.code, SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(inner.message, "a callback must not call this function of surety; return from the callback first");
+  ASSERT_EQ(surety_limit_questions(0, nullptr, nullptr, failure), SURETY_OK) << "the thread may call again: " << failure.message();
+  EXPECT_EQ(surety_epsilon(easy, 1e-6, 0, &found, nullptr, failure), SURETY_OK);
+  surety_event_free(easy);
+  surety_event_free(event);
+}
+
 TEST(SuretyC, NoMemoryHasSoManyValues) {
   auto* const event = event_of("gaussian(1)");
   Failure failure;

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import surety
+import surety_dp as surety
 
 SEED = 20261128
 #: Pairs in which every use and every door occurs.

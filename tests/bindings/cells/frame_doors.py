@@ -1,4 +1,4 @@
-"""Doors of pandas, polars, pyarrow, DuckDB and SciPy, and questions to the estimators of ``surety.sklearn``: for ``cell_pairs``."""
+"""Doors of pandas, polars, pyarrow, DuckDB and SciPy, and questions to the estimators of ``surety_dp.sklearn``: for ``cell_pairs``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ import pyarrow.csv
 import scipy.sparse
 from cell_pairs import KINDS, REPLAYED, Asked, Cells, Columns, Door, NotMade, Pair, Question, _inferred, _texts, _threshold, csv_text, held_by_arrays, labels_of, meaning, objects, scaled, written
 
-import surety
-from surety.sklearn import PrivateClassifier, PrivateRegressor
+import surety_dp as surety
+from surety_dp.sklearn import PrivateClassifier, PrivateRegressor
 
 KINDS["missing of pandas"] = [pandas.NA, pandas.NaT]
 KINDS["moment of pandas"] = [pandas.Timestamp("2020-01-02"), pandas.Timestamp("2020-01-02T12:00:00.000000001"), pandas.Timedelta(days=2), pandas.Period("2020-01", "M")]

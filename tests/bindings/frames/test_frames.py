@@ -18,8 +18,8 @@ import pyarrow
 import pyarrow.csv
 import pytest
 
-import surety
-from surety._sources import numbers_of, texts_of
+import surety_dp as surety
+from surety_dp._sources import numbers_of, texts_of
 
 ROWS: dict[str, Any] = {"unit": None, "epsilon": 1e6, "adjacency": "add-or-remove-one"}
 BASE: dict[str, list[Any]] = {"x": [1, 2, None, 4], "t": ["a", "b", "b", None]}
@@ -308,7 +308,7 @@ def test_a_table_is_handed_back() -> None:
 def test_a_large_table_is_not_copied() -> None:
     """Of 1.6 GB of numbers, in a process of its own."""
     program = """
-import resource, pyarrow, numpy as np, surety
+import resource, pyarrow, numpy as np, surety_dp as surety
 table = pyarrow.table({"x": np.ones(10**8), "y": np.ones(10**8)})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 surety.release(table, [surety.mean("x", bounds=(0, 2)), surety.count(where="y > 0"), surety.median("y", bounds=(0, 2))],

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-import surety
+import surety_dp as surety
 
 ALL = ctypes.CDLL(None)
 ALL.faults_fail_allocation.argtypes = [ctypes.c_uint64, ctypes.c_int]

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surety
-from surety._errors import error_of
+import surety_dp as surety
+from surety_dp._errors import error_of
 
 EVENTS = [
     ("gaussian(2)", "replace-one"),
@@ -44,7 +44,7 @@ def ends(told: dict[str, float | str]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("text, adjacency", EVENTS)
-def test_epsilon_and_delta_are_the_commands(text: str, adjacency: str) -> None:
+def test_epsilon_and_delta_are_the_commands(text: str, adjacency: surety.Adjacency) -> None:
     told = command("account", "--event", text, "--adjacency", adjacency, "--delta", "1e-6", "--json")
     found = surety.epsilon(text, delta=1e-6, adjacency=adjacency)
     assert (tuple(found), found.accountant) == (ends(told["epsilon"]), told["accountant"])
@@ -54,14 +54,14 @@ def test_epsilon_and_delta_are_the_commands(text: str, adjacency: str) -> None:
 
 
 @pytest.mark.parametrize("text, adjacency", EVENTS[:3])
-def test_explanations_are_the_commands(text: str, adjacency: str) -> None:
+def test_explanations_are_the_commands(text: str, adjacency: surety.Adjacency) -> None:
     about = ["account", "--event", text, "--adjacency", adjacency, "--explain", "--json"]
     assert surety.explain(text, adjacency=adjacency, delta=1e-6) == command(*about, "--delta", "1e-6")
     assert surety.explain(text, adjacency=adjacency, epsilon=2.0, width=0.01) == command(*about, "--epsilon", "2", "--width", "0.01")
 
 
 @pytest.mark.parametrize("text, adjacency", EVENTS[:2])
-def test_curves_are_the_commands(text: str, adjacency: str) -> None:
+def test_curves_are_the_commands(text: str, adjacency: surety.Adjacency) -> None:
     about = ["--event", text, "--adjacency", adjacency, "--width", "0.001", "--points", "5", "--json"]
     for kind, across, up, curve in [
         ("delta", "epsilon", "delta", surety.curve),
@@ -118,6 +118,8 @@ def test_an_enclosure_is_its_upper_bound_as_a_number() -> None:
     cost = surety.Enclosure(0.1234, 0.12341, "somebody")
     assert float(cost) == 0.12341 and math.sqrt(cost) == math.sqrt(0.12341)
     assert (f"{cost:.3f}", f"{cost:.2e}", f"{cost}", f"{cost:>8.1f}") == ("0.124", "1.24e-1", str(cost), "     0.2")
+    assert f"{cost:>30}" == str(cost).rjust(30)
+    assert (round(cost, 5000), round(cost, 10**9)) == (0.12341, 0.12341) and round(cost, -(10**9)) >= 0.12341
     assert (round(cost), round(cost, 4), round(cost, 20)) == (1.0, 0.1235, 0.12341)
     assert round(surety.Enclosure(0.0, 123.0), -2) == 200
     for digits in range(-3, 20):
@@ -154,13 +156,41 @@ def test_events_add_up() -> None:
             other + step
 
 
-def test_errors_are_of_their_kind() -> None:
-    kinds = {surety.InvalidArgument: "INVALID_ARGUMENT", surety.NotSupported: "UNSUPPORTED", surety.BadData: "BAD_DATA", surety.BudgetExceeded: "BUDGET_EXCEEDED"}
+def test_errors_are_of_their_kind_and_say_what_to_do() -> None:
+    kinds = {
+        surety.InvalidArgument: "INVALID_ARGUMENT",
+        surety.NotSupported: "UNSUPPORTED",
+        surety.BadData: "BAD_DATA",
+        surety.BudgetExceeded: "BUDGET_EXCEEDED",
+        surety.DamagedLedger: "DAMAGED_LEDGER",
+        surety.SystemFailure: "ENVIRONMENT",
+        surety.Unreachable: "UNREACHABLE",
+        surety.MemoryLimit: "MEMORY",
+        surety.InternalError: "INTERNAL",
+        surety.Stopped: "STOPPED",
+    }
+    assert set(kinds.values()) == set(surety.ErrorCode.__members__)
     for kind, name in kinds.items():
         error = error_of(surety.ErrorCode[name], "why")
         assert type(error) is kind and isinstance(error, surety.SuretyError) and error.code.name == name
-        assert type(pickle.loads(pickle.dumps(error))) is kind
-    assert type(error_of(surety.ErrorCode.MEMORY, "why")) is surety.SuretyError
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is kind and str(again) == str(error)
+        assert isinstance(error, ValueError) == (name == "INVALID_ARGUMENT")
+        # An invalid argument's constraint says what to do.
+        assert str(error) == "why" if name == "INVALID_ARGUMENT" else re.fullmatch("why; [a-z].{15,}[^.]", str(error))
+    with pytest.raises(surety.Stopped, match="set a larger limit_seconds or width$"):
+        surety.epsilon("repeat(10000, poisson(0.01, gaussian(0.5)))", delta=1e-9, adjacency="add-or-remove-one", width=1e-9, limit_seconds=1e-9)
+    with pytest.raises(surety.Unreachable, match="allow a larger epsilon or delta, or release less$"):
+        surety.calibrate("repeat(n, gaussian(0.001))", solve="n", epsilon=0.1, delta=1e-9, adjacency="replace-one")
+    with pytest.raises(surety.SystemFailure, match="/nothing/none.db"):
+        surety.Ledger("/nothing/none.db")
+    ledger = surety.Ledger.in_memory(adjacency="replace-one", epsilon=1, delta=1e-5)
+    with pytest.raises(surety.BudgetExceeded, match="Ledger.room_for and Ledger.split_evenly say how much$"):
+        ledger.reserve("gaussian(0.1)")
+    with ledger.reserve("pure(0.1)") as run, pytest.raises(surety.BudgetExceeded, match="reserve more before the run starts$"):
+        run.spend(surety.Event("pure(0.2)", "replace-one"))
+    for kind in kinds:
+        assert getattr(surety, kind.__name__) is kind and kind.__module__ == "surety_dp"
 
 
 def test_event_texts_take_quotients_and_exponents() -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from surety.adapters import _binomial
+from surety_dp.adapters import _binomial
 
 LAWS = [(1, 0.1), (2, 0.1), (3, 0.3), (4, 1e-9), (16, 0.1), (40, 0.02), (2, 0.75), (5, 1.0)]
 

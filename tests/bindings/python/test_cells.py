@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surety
-from surety._sources import classes_of, columns_of, numbers_of, texts_of
+import surety_dp as surety
+from surety_dp._sources import classes_of, columns_of, numbers_of, texts_of
 
 D = decimal.Decimal
 ROWS: dict[str, Any] = {"unit": None, "epsilon": 1e6, "adjacency": "add-or-remove-one"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import surety
+import surety_dp as surety
 
 
 class Tags:
@@ -70,6 +70,6 @@ def test_a_search_over_what_only_looks_private_is_no_search_of_private_estimator
 
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is not None, reason="scikit-learn is installed")
 def test_without_scikit_learn_the_estimators_say_so_in_one_line() -> None:
-    with pytest.raises(ImportError, match="^surety.sklearn needs scikit-learn 1.6 or later, which cannot be imported: ") as refused:
-        import surety.sklearn  # noqa: F401
+    with pytest.raises(ImportError, match="^surety_dp.sklearn needs scikit-learn 1.6 or later, which cannot be imported: ") as refused:
+        import surety_dp.sklearn  # noqa: F401
     assert "\n" not in str(refused.value)

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-import surety
+import surety_dp as surety
+from surety_dp import parts
 
 SECONDS = float(os.environ.get("SURETY_FUZZ_SECONDS", "0"))
 EXAMPLES = int(os.environ.get("SURETY_HOSTILE_CALLS", "2000"))
@@ -201,6 +202,8 @@ statistics = st.lists(
         st.tuples(st.just(surety.median), st.fixed_dictionaries({"column": names, "bounds": pairs, "candidates": either(st.sampled_from([None, 11])), **shared})),
         st.tuples(st.just(surety.quantile), st.fixed_dictionaries({"column": names, "fraction": epsilon, "bounds": pairs, "candidates": st.just(11), **shared})),
         st.tuples(st.just(surety.histogram), st.fixed_dictionaries({"column": names, "bounds": pairs, "bins": count, **shared, **groups})),
+        st.tuples(st.just(surety.histogram), st.fixed_dictionaries({"column": names, "edges": either(st.lists(epsilon, max_size=4)), **shared})),
+        st.tuples(st.just(surety.mode), st.fixed_dictionaries({"column": names, "categories": either(st.lists(texts, max_size=3)), "top": count, **shared, **groups})),
         st.tuples(st.just(surety.histogram), st.fixed_dictionaries({"column": names, "categories": either(st.lists(texts, max_size=3)), **shared})),
         st.tuples(st.just(surety.count_units), st.fixed_dictionaries({**shared, **groups})),
         st.tuples(st.sampled_from([surety.keys, surety.count_distinct]), st.fixed_dictionaries({"column": names, "most_keys": count, **shared})),
@@ -236,6 +239,27 @@ def try_table(data: Any, unit: str | None) -> None:
     more = {} if unit is None else {"empty_unit": "each"}
     try_release(data, made, None, more, unit=unit, most=unit and 2, epsilon=1, delta=0, adjacency="add-or-remove-one")
 
+
+def try_parts(data: Any, owners: Any, number: Any, unit: str | None, changed: bytes) -> None:
+    """One part of a ticket, a column of owners, and bytes that may be none of a partial."""
+    if isinstance(data, (str, bytes, os.PathLike)):
+        data = os.path.join(folder.name, os.fsdecode(data))
+    ticket = tickets[unit]
+    for action in (lambda: ticket.part_of(owners), lambda: parts.Ticket(changed), lambda: parts.merge([changed]), lambda: parts.partial(ticket, number, data)):
+        try:
+            made = action()
+        except REFUSALS as error:
+            assert "secret" not in str(error)
+        else:
+            assert not isinstance(made, bytes) or parts.merge([made, made]) == made
+
+
+def ticket_of(unit: str | None) -> parts.Ticket:
+    made = [surety.sum("x", bounds=(0, 10)), surety.count(where="x > 1")]
+    return parts.assign(surety.plan(made, unit=unit, most=2 if unit else None, epsilon=1, adjacency="add-or-remove-one"), 3, ledger=surety.Ledger.in_memory())
+
+
+tickets = {None: ticket_of(None), "g": ticket_of("g")}
 
 wild_integers = st.lists(st.sampled_from([0, 1, 2, 3, 3, 4, 5, -1, 2**31, 2**62, 2**63 - 1]), max_size=7)
 integers = either(st.builds(lambda all, dtype: np.array(all, np.int64).astype(dtype), wild_integers, st.sampled_from(["i8", "i8", "u8", "i1", "O", ">i8"])))
@@ -362,6 +386,19 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         },
     ),
     (try_pickle, {"data": st.binary(max_size=30)}),
+    *[
+        (
+            try_parts,
+            {
+                "data": tables,
+                "owners": st.one_of(columns, anything),
+                "number": either(st.integers(-1, 3)),
+                "unit": st.sampled_from([None, "g"]),
+                "changed": either(st.builds(lambda data, end: bytes(data)[:end], st.sampled_from(list(tickets.values())), st.integers(0, 500))),
+            },
+        )
+    ]
+    * 4,
     *[(try_table, {"data": tables, "unit": st.sampled_from([None, None, "x", "g"])})] * 4,
     *[(try_matrix, {"matrix": either(matrices), "labels": labels, "features": st.sampled_from([3, 6])})] * 4,
     *[

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import surety
+import surety_dp as surety
 
 ONE = surety.Event("gaussian(40)", "replace-one")
 
@@ -142,7 +143,7 @@ def test_budgets_refuse_and_charge_nothing(tmp_path: Path) -> None:
         with pytest.raises(TypeError):
             surety.Ledger.create(tmp_path / "other.db", adjacency="replace-one", **options)
     with pytest.raises(ValueError, match="must be one or each"):
-        surety.Ledger.create(tmp_path / "other.db", adjacency="replace-one", owner="patient", without_name="two")
+        surety.Ledger.create(tmp_path / "other.db", adjacency="replace-one", owner="patient", without_name="two")  # type: ignore[arg-type]
     with pytest.raises(ValueError):
         new_ledger(tmp_path)
     with pytest.raises(surety.SuretyError) as missing:
@@ -217,7 +218,7 @@ def test_threads_share_a_ledger_and_a_run(tmp_path: Path) -> None:
 
 def test_pythons_sqlite_beside_ours_drops_no_lock(tmp_path: Path) -> None:
     """A run is alive by a lock that no close drops."""
-    settle = f"import surety; surety.Ledger({str(tmp_path / 'run.db')!r}).settle(1, None)"
+    settle = f"import surety_dp as surety; surety.Ledger({str(tmp_path / 'run.db')!r}).settle(1, None)"
     with new_ledger(tmp_path) as ledger:
         with ledger.reserve(2 * ONE) as run:
             other = sqlite3.connect(tmp_path / "run.db")
@@ -236,7 +237,7 @@ def test_pythons_sqlite_beside_ours_drops_no_lock(tmp_path: Path) -> None:
 
 CHARGING = """
 import pathlib, sqlite3, sys, threading
-import surety
+import surety_dp as surety
 
 path = pathlib.Path(sys.argv[1])
 
@@ -360,11 +361,97 @@ def test_an_audit_without_a_delta_is_at_that_of_the_promises() -> None:
 
 def test_what_is_spent_is_the_epsilon_of_the_audit(tmp_path: Path) -> None:
     with surety.Ledger.create(tmp_path / "run.db", adjacency="replace-one", epsilon=1, delta=1e-5) as ledger:
-        assert repr(ledger) == f"<Ledger {str(tmp_path / 'run.db')!r}>"
+        assert repr(ledger).startswith(f"<Ledger {str(tmp_path / 'run.db')!r}: 0 runs, replace-one, for one row, budget epsilon 1 at delta 1e-05 (renyi filter): 0 of ")
         assert tuple(ledger.spent()) == (0, 0)
         event = surety.Event("gaussian(40)", "replace-one")
         with ledger.reserve(event) as run:
             run.spend(event)
         expected = surety.epsilon(event, delta=1e-6)
         assert tuple(ledger.spent(1e-6)) == tuple(expected) and ledger.spent() < expected
+    assert repr(ledger) == "<Ledger, not open>"
     assert repr(surety.Ledger.in_memory()) == "<Ledger in memory>"
+    free = surety.Ledger.in_memory(adjacency="replace-one")
+    free.reserve("gaussian(40)").settle()
+    assert repr(free) == "<Ledger in memory: 1 run, replace-one, for one row, no budget>"
+    replayed = surety.Ledger.in_memory()
+    surety.release({"x": [1.0]}, [surety.count()], unit=None, epsilon=1, adjacency="add-or-remove-one", ledger=replayed, replay_seed=1)
+    assert "NOT PRIVATE" in repr(replayed)
+
+
+def filters() -> list[tuple[Any, str, surety.Event]]:
+    """A filter, its unit, and a release that costs something under it."""
+    gaussian, pure = surety.Event("gaussian(20)", "replace-one"), surety.Event("pure(0.125)", "replace-one")
+    return [("basic", "epsilon", pure), ("renyi", "divergence", gaussian), ("renyi", "divergence", pure), ("gaussian", "mu^2", gaussian), ("zcdp", "rho", gaussian)]
+
+
+@pytest.mark.parametrize(("filter", "unit", "event"), filters())
+def test_what_remains_of_a_budget_is_a_lower_bound(filter: Any, unit: str, event: surety.Event) -> None:
+    ledger = surety.Ledger.in_memory(adjacency="replace-one", epsilon=1, delta=1e-5, filter=filter)
+    whole = ledger.remaining()
+    assert whole.unit == unit and whole == ledger.remaining(1e-5)
+    room = ledger.room_for(event)
+    assert 3 < room < 1000 and ledger.room_for(event.text, most=2) == 2
+    left = [whole.amount]
+    while True:
+        budget = ledger.audit()["budget"]
+        now = ledger.remaining()
+        # Never more than the exact difference of the certified bounds, nor far below it.
+        exact = max(Fraction(budget["limit"]["lower"]) - Fraction(budget["spent"]["upper"]), Fraction(0))
+        assert Fraction(now.amount) <= exact <= Fraction(now.amount) * (1 + Fraction(1, 2**50))
+        if now.epsilon is not None:
+            sums = budget.get("spent_epsilon", budget["spent"])
+            assert Fraction(now.epsilon) == 1 - Fraction(sums["upper"])
+        try:
+            with ledger.reserve(event) as run:
+                run.spend(event)
+        except surety.BudgetExceeded:
+            break
+        room -= 1
+        assert ledger.room_for(event) == room
+        left.append(ledger.remaining().amount)
+    assert room == 0 and left == sorted(left, reverse=True) and left[0] > left[-1] >= 0
+
+
+def test_a_budget_that_is_split_evenly_admits_every_share_and_hardly_more() -> None:
+    for filter, _, event in filters():
+        ledger = surety.Ledger.in_memory(adjacency="replace-one", epsilon=1, delta=1e-5, filter=filter)
+        ledger.reserve(event).settle()
+        with ledger.reserve(event) as run:
+            run.spend(event)
+        kind = event.text.split("(")[0]
+        share = ledger.split_evenly(5, f"{kind}(x)", solve="x")
+        if (filter, kind) != ("renyi", "pure"):
+            assert share == ledger.split_evenly(5)
+        value = float(share.text[len(kind) + 1 : -1])
+        more = value * (1 + 1e-6) if kind == "pure" else value / (1 + 1e-6)
+        assert ledger.room_for(surety.Event("e(x)".replace("e", kind), "replace-one", {"x": more})) == 4
+        for _ in range(5):
+            with ledger.reserve(share) as run:
+                run.spend(share)
+        with pytest.raises(surety.BudgetExceeded):
+            ledger.reserve(share)
+    assert surety.Ledger.in_memory(adjacency="replace-one", epsilon=1, delta=1e-5, filter="basic").split_evenly(4).text == "pure(0.25)"
+
+
+def test_what_no_budget_answers_is_refused() -> None:
+    free = surety.Ledger.in_memory(adjacency="replace-one")
+    for question in (free.remaining, lambda: free.room_for(ONE), lambda: free.split_evenly(2)):
+        with pytest.raises(surety.InvalidArgument, match="the ledger has no budget, must have one"):
+            question()
+    ledger = surety.Ledger.in_memory(adjacency="replace-one", epsilon=1, delta=1e-5, filter="gaussian")
+    with pytest.raises(surety.InvalidArgument, match="delta is 1e-06, must be the budget's, 1e-05"):
+        ledger.remaining(1e-6)
+    with pytest.raises(surety.NotSupported):
+        ledger.room_for("laplace(1)")
+    with pytest.raises(surety.InvalidArgument, match="runs is 0, must be a whole number from 1"):
+        ledger.split_evenly(0)
+    with pytest.raises(surety.InvalidArgument, match="must depend on it"):
+        ledger.split_evenly(1, "gaussian(1000)")
+    basic = surety.Ledger.in_memory(adjacency="replace-one", epsilon=1, delta=1e-5, filter="basic")
+    basic.reserve("pure(1)")
+    with pytest.raises(surety.BudgetExceeded, match="reserve fewer runs"):
+        basic.split_evenly(1)
+    replayed = surety.Ledger.in_memory(adjacency="add-or-remove-one", epsilon=1, delta=1e-5)
+    surety.release({"x": [1.0]}, [surety.count()], unit=None, epsilon=0.5, adjacency="add-or-remove-one", ledger=replayed, replay_seed=1)
+    with pytest.raises(surety.InvalidArgument, match="nothing is left of it"):
+        replayed.remaining()

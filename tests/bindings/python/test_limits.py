@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-import surety
+import surety_dp as surety
 
 # Of minutes, if nobody stops it: a test that ends soon was stopped.
 LONG = "compose(" + ", ".join(f"allocated({1000 + i}, gaussian(1))" for i in range(2000)) + ")"
-ZERO_OUT = "zero-out"
+ZERO_OUT: surety.Adjacency = "zero-out"
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "epsilon": lambda **more: surety.epsilon(LONG, delta=1e-6, adjacency=ZERO_OUT, **more),

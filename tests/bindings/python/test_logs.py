@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surety
+import surety_dp as surety
 
 LOG: dict[str, Any] = {"noise_multiplier": 1, "batch_size": 600, "records": 60000, "epochs": 10, "sampler": "shuffled", "adjacency": "zero-out"}
 CLAIMED = LOG | {"epsilon": 1.83, "delta": 1e-5}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import surety
-from surety import _library
+import surety_dp as surety
+from surety_dp import _library
 
 HERE = Path(__file__).parent
 PACKAGE = Path(surety.__file__).parent
@@ -26,7 +26,7 @@ def functions(gmp):
     return [one.value for one in found]
 gmp = ctypes.CDLL(sys.argv[1])
 before = functions(gmp)
-import surety
+import surety_dp as surety
 print(functions(gmp) == before)
 """
 
@@ -42,13 +42,13 @@ def library(name: str) -> Path:
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which the package has libraries of its own: the installed wheel, or a copy beside which they lie."""
-    if library("libgmp").resolve().parent.name == "surety.libs":
+    if library("libgmp").resolve().parent.name == "surety_dp.libs":
         return {**os.environ}
     folder = tmp_path_factory.mktemp("own")
-    shutil.copytree(PACKAGE, folder / "surety", symlinks=False)
+    shutil.copytree(PACKAGE, folder / "surety_dp", symlinks=False)
     for name in ("libgmp.so", "libcrypto.so"):
-        shutil.copy(library(name), folder / "surety" / library(name).name)
-    return {**os.environ, "PYTHONPATH": str(folder), "LD_LIBRARY_PATH": str(folder / "surety")}
+        shutil.copy(library(name), folder / "surety_dp" / library(name).name)
+    return {**os.environ, "PYTHONPATH": str(folder), "LD_LIBRARY_PATH": str(folder / "surety_dp")}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_only_its_own_gmp_is_changed(own: dict[str, str]) -> None:
         return done.stdout.strip()
 
     gmp = library("libgmp")
-    if gmp.resolve().parent.name == "surety.libs":
+    if gmp.resolve().parent.name == "surety_dp.libs":
         assert is_unchanged(gmp, own) == "False"
     else:
         assert is_unchanged(Path(own["LD_LIBRARY_PATH"]) / gmp.name, own) == "False"

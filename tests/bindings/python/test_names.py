@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surety
+import surety_dp as surety
 
 COMMAND = os.environ["SURETY_COMMAND"]
 ROWS = 20

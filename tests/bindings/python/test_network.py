@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import surety
+import surety_dp as surety
 
 Numbers = npt.NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-import surety
-from surety import _statistics
+import surety_dp as surety
+from surety_dp import _statistics
 
 COMMAND = os.environ["SURETY_COMMAND"]
 HOURS = surety.mean("hours", bounds=(0, 5000))
@@ -49,12 +49,12 @@ def test_every_word_of_a_plan_reaches_the_library() -> None:
     """The keywords are the rows of the library, and each is passed on as the plan spells it."""
     rows = {name for name, *_ in surety._library.release_fields()}
     elsewhere = {"data", "query", "queries", "svg", "ledger", "ledger_must_exist", "unit", "most"}
-    of_queries = {"where", "bounds", "clip_unit_sum", "bins", "categories", "candidates", "most_keys", "by", "keys", "key_bounds", "key_bins", "most_per_group"}
-    from surety._release import PlanFields
+    of_queries = {"where", "bounds", "clip_unit_sum", "bins", "edges", "categories", "top", "candidates", "interval", "most_keys", "by", "keys", "key_bounds", "key_bins", "key_edges", "most_per_group"}
+    from surety_dp._release import PlanFields
 
     assert set(PlanFields.__annotations__) == rows - elsewhere - of_queries
     for name in PlanFields.__annotations__:
-        assert f"``{name}``: " in (surety.plan.__doc__ or "")
+        assert f"\n{name} : optional\n" in (surety.plan.__doc__ or "") and f"\n{name} : optional\n" in (surety.release.__doc__ or "")
     plan = surety.plan(
         [HOURS],
         **PANEL,
@@ -103,6 +103,8 @@ def test_every_statistic_is_an_object_of_a_plan() -> None:
         "clipped": surety.sum("x", clip_unit_sum=(0, 1)),
         "discovered": surety.mean("x", bounds=(0, 1), by="g", keys="discovered", most_keys=1),
         "distinct": surety.count_distinct("g", most_keys=1),
+        "mode": surety.mode("g", categories=["a", "b", 7], top=2),
+        "edges": surety.histogram("x", edges=(0, 18, 65.5), by="y", key_edges=[-1, 0, 1]),
     }
     plan = surety.plan(made.values(), unit=None, epsilon=8, delta=1e-3, adjacency="add-or-remove-one")
     queries = json.loads(plan.json())["options"]["query"]
@@ -114,8 +116,10 @@ def test_every_statistic_is_an_object_of_a_plan() -> None:
     assert queries[10] == {"function": "sum", "column": "x", "clip_unit_sum": [0, 1]}
     assert queries[11] == {"function": "mean", "column": "x", "bounds": [0, 1], "by": "g", "keys": "discovered", "most_keys": 1}
     assert queries[12] == {"function": "count_distinct", "column": "g", "most_keys": 1}
+    assert queries[13] == {"function": "mode", "column": "g", "categories": ["a", "b", "7"], "top": 2}
+    assert queries[14] == {"function": "histogram", "column": "x", "edges": [0, 18, 65.5], "by": "y", "key_edges": [-1, 0, 1]}
     assert repr(made["mean"]) == "<Statistic mean('x', bounds=[-1.0, 1.5], weight=2.0)>"
-    assert surety.mean("x", bounds=[-1, 1.5], weight=2) == made["mean"] != made["sum"]  # type: ignore[arg-type]
+    assert surety.mean("x", bounds=[-1, 1.5], weight=2) == made["mean"] != made["sum"]  # type: ignore[call-overload]
     assert len({*made.values(), pickle.loads(pickle.dumps(made["bins"]))}) == len(made)
     with pytest.raises(TypeError, match="made by surety.mean"):
         surety.Statistic()
@@ -144,6 +148,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"replay_seed": -1}, ValueError, "replay_seed is -1, must be a whole number from 0"),
     ({"limit": 1}, TypeError, r"plan\(\) got an unexpected keyword argument 'limit'$"),
     ({"colums": ["a"]}, TypeError, r"plan\(\) got an unexpected keyword argument 'colums'; did you mean 'columns'\?"),
+    ({"seed": 3}, TypeError, r"argument 'seed'; private noise has no seed; replay_seed replays noise and is NOT PRIVATE$"),
     ({"statistics": HOURS}, TypeError, "statistics must be a list of surety.Statistic"),
     ({"statistics": []}, TypeError, "statistics must be a list of surety.Statistic"),
     ({"statistics": ["mean(hours)"]}, TypeError, "statistics must be a list of surety.Statistic"),
@@ -176,15 +181,17 @@ def test_of_a_promise_nothing_has_a_default() -> None:
 @pytest.mark.parametrize(
     ("make", "kind", "message"),
     [
-        (lambda: surety.mean(3), TypeError, "column is 3, must be a text"),  # type: ignore[arg-type]
-        (lambda: surety.mean("x", bounds=3), TypeError, "bounds is 3, must be a pair of numbers"),  # type: ignore[arg-type]
-        (lambda: surety.mean("x", bounds="01"), TypeError, "bounds is '01', must be a pair of numbers"),  # type: ignore[arg-type]
+        (lambda: surety.mean(3), TypeError, "column is 3, must be a text"),  # type: ignore[call-overload]
+        (lambda: surety.mean("x", bounds=3), TypeError, "bounds is 3, must be a pair of numbers"),  # type: ignore[call-overload]
+        (lambda: surety.mean("x", bounds="01"), TypeError, "bounds is '01', must be a pair of numbers"),  # type: ignore[call-overload]
         (lambda: surety.mean("x", bounds=(1, 2, 3)), ValueError, "bounds has 3 numbers, must have 2"),  # type: ignore[arg-type]
         (lambda: surety.mean("x", bounds=(0, float("inf"))), ValueError, "bounds is inf, must be finite"),
         (lambda: surety.mean("x", bounds=(0, 10**400)), ValueError, "bounds is of type int, must be a number that a float holds"),
-        (lambda: surety.mean("x", bound=(0, 1)), TypeError, r"mean\(\) got an unexpected keyword argument 'bound'; did you mean 'bounds'\?"),  # type: ignore[call-arg]
+        (lambda: surety.mean("x", bound=(0, 1)), TypeError, r"mean\(\) got an unexpected keyword argument 'bound'; did you mean 'bounds'\?"),  # type: ignore[call-overload]
+        (lambda: surety.mean("x", group_by="g"), TypeError, "argument 'group_by'; Surety calls it by$"),  # type: ignore[call-overload]
+        (lambda: surety.train("x", learning_rate=1), TypeError, "argument 'learning_rate'; Surety calls it step_size$"),  # type: ignore[call-arg]
         (lambda: surety.keys("x", by="g"), TypeError, r"keys\(\) got an unexpected keyword argument 'by'"),  # type: ignore[call-arg]
-        (lambda: surety.histogram("x", bins=2.5), TypeError, "bins is 2.5, must be a whole number"),  # type: ignore[arg-type]
+        (lambda: surety.histogram("x", bins=2.5), TypeError, "bins is 2.5, must be a whole number"),  # type: ignore[call-overload]
         (lambda: surety.histogram("x", bins=10**30), ValueError, "bins is beyond 2"),
         (lambda: surety.count(by="g", keys=["a", b"b"]), TypeError, "an item of keys is b'b', must be a text, a number or a truth value"),
         (lambda: surety.count(types=["x"]), TypeError, "types is of type list, must be a mapping"),  # type: ignore[arg-type]

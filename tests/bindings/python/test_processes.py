@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import surety
+import surety_dp as surety
 
 ONE = surety.Event("gaussian(40)", "replace-one")
 METHODS = ["fork", "forkserver", "spawn"]
@@ -205,7 +205,7 @@ def test_a_process_ends_in_peace(tmp_path: Path, end: str) -> None:
         """
         import sys, threading, time
         import numpy as np
-        import surety
+        import surety_dp as surety
         noise = surety.GaussianNoise(1, sensitivity=1, dimension=1000000, adjacency="replace-one")
         values = np.zeros(1000000)
         """

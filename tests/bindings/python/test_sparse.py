@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surety
+import surety_dp as surety
 
 COMMAND = os.environ["SURETY_COMMAND"]
 ROWS, COLUMNS = 400, 12

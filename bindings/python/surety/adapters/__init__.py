@@ -1,5 +1,0 @@
-"""Surety where people already account: one module for each peer, which is imported by that module alone.
-
-``surety.adapters.opacus``, ``surety.adapters.dp_accounting``, ``surety.adapters.prv_accountant``, ``surety.adapters.jax_privacy``.
-Each translates what its peer says into a ``surety.Event`` and asks for its cost; what has no event is refused by its name.
-"""
