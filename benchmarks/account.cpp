@@ -178,7 +178,7 @@ Enclosure curve_of_job_a() {
 std::vector<Case> cases_of_epochs() {
   const auto removed = [](const char* text) { return parse_event(text, Adjacency::add_or_remove_one); };
   const auto zeroed = [](const char* text) { return parse_event(text, Adjacency::zero_out); };
-  const PrivacyLoss usual{.width = 1e-4};
+  const Pld usual{.width = 1e-4};
   // Where bounds do not meet, the truth is known to lie between them.
   return {
       {"allocated/epoch", ask(usual, removed("allocated(100, gaussian(1))"), 1e-5), known(0.6209396716, 1e-9), {.width = 1e-4}},
@@ -187,11 +187,11 @@ std::vector<Case> cases_of_epochs() {
        known(6.0435303, 2e-7),
        {.milliseconds = 20, .width = 1e-4}},
       {"allocated/rounds",
-       ask(PrivacyLoss{.width = 1e-6}, removed("allocated(1000, gaussian(2))"), 1e-5),
+       ask(Pld{.width = 1e-6}, removed("allocated(1000, gaussian(2))"), 1e-5),
        known(0.048669726, 1e-9),
        {.width = 1e-6}},
       {"allocated/replaced",
-       ask(PrivacyLoss{.width = 1e-6}, parse_event("allocated(100, record_sum(1))", Adjacency::replace_one), 1e-5),
+       ask(Pld{.width = 1e-6}, parse_event("allocated(100, record_sum(1))", Adjacency::replace_one), 1e-5),
        known(0.825365, 1e-6),
        {.width = 1e-6}},
       {"allocated/far", ask(usual, removed("allocated(100, gaussian(1))"), 1e-30), {7.139489, 7.139513}, {.width = 1e-4}},
@@ -223,20 +223,20 @@ std::vector<Case> cases() {
   const Enclosure d = known(3.1631240, 1e-7);
   // In the order of what they may hold in memory: 64 MB up to e, 256 MB from then on.
   std::vector<Case> all{
-      {"a/grid", ask(PrivacyLoss{.width = 1e-4}, job_a(), 1e-5), a, {.milliseconds = 25, .width = 1e-4}},
+      {"a/grid", ask(Pld{.width = 1e-4}, job_a(), 1e-5), a, {.milliseconds = 25, .width = 1e-4}},
       {"a/contour", ask(Contour{.width = 1e-8}, job_a(), 1e-5), a, {.milliseconds = 5, .width = 1e-8}},
       {"a/curve", curve_of_job_a, {1e-5 - 2e-14, 1e-5 + 2e-14}, {.milliseconds = 50}},
       {"a/renyi", ask(Renyi{}, job_a(), 1e-5), a, {.milliseconds = 1, .upper = 6.7128}},
       {"c/grid",
        [] {
-         return job_c(std::vector<PrivacyLoss>{{.width = 1e-2}, {.width = 1e-3}, {.width = 4e-5}});
+         return job_c(std::vector<Pld>{{.width = 1e-2}, {.width = 1e-3}, {.width = 4e-5}});
        },
        c,
        {.milliseconds = 300, .upper = 1.505860}},
       {"c/contour", [] { return job_c(std::vector<Contour>{{.width = 1e-6}}); }, c, {.milliseconds = 60, .upper = 1.505860}},
-      {"e/grid", ask(PrivacyLoss{.width = 1e-4}, job_e(), 1e-6), known(18.950287368, 1e-9), {.milliseconds = 25, .width = 1e-4}},
-      {"b/grid", ask(PrivacyLoss{.width = 1e-6}, job_a(), 1e-5), a, {.milliseconds = 600, .width = 1e-6}},
-      {"d/grid", ask(PrivacyLoss{.width = 1e-3}, job_d(), 1e-5), d, {.milliseconds = 10'000, .width = 1e-3}},
+      {"e/grid", ask(Pld{.width = 1e-4}, job_e(), 1e-6), known(18.950287368, 1e-9), {.milliseconds = 25, .width = 1e-4}},
+      {"b/grid", ask(Pld{.width = 1e-6}, job_a(), 1e-5), a, {.milliseconds = 600, .width = 1e-6}},
+      {"d/grid", ask(Pld{.width = 1e-3}, job_d(), 1e-5), d, {.milliseconds = 10'000, .width = 1e-3}},
       {"d/contour", ask(Contour{.width = 1e-6}, job_d(), 1e-5), d, {.milliseconds = 3'000, .width = 1e-6}},
       {"d/renyi", ask(Renyi{}, job_d(), 1e-5), d, {.milliseconds = 100, .upper = 3.4363}},
   };
@@ -248,7 +248,7 @@ std::vector<Case> cases() {
                            Tail{"1e-30", 1e-30, 17.6350611}, Tail{"1e-100", 1e-100, 40.4548447}}) {
     const Enclosure truth = known(tail.epsilon, 1e-7);
     const std::string job = fmt::format("f/{}", tail.name);
-    all.push_back({job + "/grid", ask(PrivacyLoss{.width = 1e-3}, job_a(), tail.delta), truth, {.milliseconds = 60, .width = 1e-3}});
+    all.push_back({job + "/grid", ask(Pld{.width = 1e-3}, job_a(), tail.delta), truth, {.milliseconds = 60, .width = 1e-3}});
     all.push_back({job + "/contour", ask(Contour{.width = 1e-6}, job_a(), tail.delta), truth, {.milliseconds = 10, .width = 1e-6}});
   }
   // Between an order of outcomes and the bound of all orders, both by quadrature.
@@ -276,7 +276,7 @@ std::vector<Case> cases() {
                  {.milliseconds = 200, .width = 1e-8}});
   // Known only to lie between concrete data sets and the dominating profile.
   all.push_back(
-      {"g/grid", ask(PrivacyLoss{.width = 1e-4}, job_g(), 1e-5), {6.1877, 8.0840}, {.milliseconds = 80, .lower = 6.1877, .upper = 8.0840}});
+      {"g/grid", ask(Pld{.width = 1e-4}, job_g(), 1e-5), {6.1877, 8.0840}, {.milliseconds = 80, .lower = 6.1877, .upper = 8.0840}});
   // The first and the fourth from strategies on fine grids, in plain doubles; the others by other widths of the same accountants.
   const auto choices = [](const char* text) { return parse_event(text, Adjacency::add_or_remove_one); };
   all.push_back({"exponential/10/choices",
@@ -292,15 +292,15 @@ std::vector<Case> cases() {
                  {10.2432, 10.2433},
                  {.milliseconds = 1'000, .width = 1e-5}});
   all.push_back({"exponential/10-and-gaussian/grid",
-                 ask(PrivacyLoss{}, choices("compose(repeat(10, exponential(1)), gaussian(1))"), 1e-6),
+                 ask(Pld{}, choices("compose(repeat(10, exponential(1)), gaussian(1))"), 1e-6),
                  {9.84404, 9.84405},
                  {.milliseconds = 150, .width = 1.5e-5}});
   all.push_back({"exponential/10-and-batches/grid",
-                 ask(PrivacyLoss{}, choices("compose(repeat(10, exponential(1)), repeat(1000, poisson(0.01, gaussian(1))))"), 1e-6),
+                 ask(Pld{}, choices("compose(repeat(10, exponential(1)), repeat(1000, poisson(0.01, gaussian(1))))"), 1e-6),
                  {8.15287, 8.15288},
                  {.milliseconds = 400, .width = 1.5e-5}});
   all.push_back({"exponential/1000-and-laplace/grid",
-                 ask(PrivacyLoss{}, choices("compose(repeat(1000, exponential(0.1)), laplace(1.7))"), 1e-6),
+                 ask(Pld{}, choices("compose(repeat(1000, exponential(0.1)), laplace(1.7))"), 1e-6),
                  {8.7087, 8.7089},
                  {.milliseconds = 2'500, .width = 1.5e-4}});
   return all;

@@ -151,17 +151,15 @@ def page(path):
     def ahead(row):
         return [name for name in TABLES if others[name][row, "ahead"] > 0], [name for name in TABLES if others[name][row, "ahead"] > LEAST_WON]
 
-    print("# Beside private boosted trees\n")
+    print("# Comparison with private boosted trees\n")
     print(f"<!-- research/scripts/boosting {seeds} -->\n")
     print(f"The default of `surety train` and `DPExplainableBoostingClassifier` of interpret-core 0.7.8 (DP-EBM, Nori and others 2021) on ten tables, epsilon = {EPSILON:g} and delta = 1e-5,")
-    print(f"{seeds} splits, a fifth held out. A skill of 0 is the log loss of the constant, 1 that of logistic regression without privacy on linear terms. Nothing of either was fitted on these")
-    print("tables: they and their labels were written down before anything was trained on them (`benchmarks/boosting.py` says how).\n")
-    print("**What is promised.** DP-EBM clips nothing: a record adds its residual, which is at most 1, to one bin of one column in each round, and noise is calibrated to that 1.")
-    print("So its neighbours differ in a record that is there or not; the number of records it uses as it is, for public. Under replace-one, the default of `surety train`, a record can")
-    print("move a bin by 2, and the same noise costs about twice the epsilon. Rows of Surety are of both: *add-or-remove-one* is the like comparison, with the number of records told.")
-    print("Its composition is `gdp`, its other options its own defaults; a tenth of its epsilon and half of its delta go to bins.\n")
-    print("**What is told.** Both are told the same: numbers are mapped to [-1, 1] by bounds in the script (the .002 and .998 quantiles, rounded outwards to one digit),")
-    print("texts and columns of two values are categories. DP-EBM is given bounds (`privacy_bounds`) and types of columns, so that it reads none from the data; which texts there are it reads.\n")
+    print(f"{seeds} splits, a fifth held out. A skill of 0 is the log loss of the constant, 1 that of logistic regression without privacy on linear terms.")
+    print("The tables and labels were fixed before any training on them (`benchmarks/boosting.py`).\n")
+    print("**Guarantee.** DP-EBM's noise is for add-or-remove-one, with a public number of records.")
+    print("Under replace-one, the default of `surety train`, the same noise would cost about twice the epsilon.")
+    print("DP-EBM composes by `gdp`, with its defaults otherwise.\n")
+    print("**Inputs.** Both get the same bounds (the .002 and .998 quantiles, rounded outwards to one digit), column types and categories. DP-EBM reads the set of texts from the data.\n")
     for row in ROWS:
         won, clearly = ahead(row)
         lost = [name for name in TABLES if name not in won]
@@ -170,7 +168,7 @@ def page(path):
               f"{' (' + ('; '.join(behind) or 'none') + ' by more than that)' if lost else ''}. Mean skill {np.mean([others[name][row] for name in learnable]):.2f}.")
     print(f"* *{OTHER}*: mean skill {np.mean([others[name][OTHER] for name in learnable]):.2f}.\n")
     by_area = [sum(values(name, row, "auc").mean() > values(name, OTHER, "auc").mean() for name in TABLES) for row in ROWS]
-    print("By the area under the curve, which asks for order alone, rows of Surety are ahead on " + ", ".join(map(str, by_area[:-1])) + f" and {by_area[-1]} of {len(TABLES)}.")
+    print("By the area under the curve, the rows of Surety are ahead on " + ", ".join(map(str, by_area[:-1])) + f" and {by_area[-1]} of {len(TABLES)}.")
     default, linear = list(ROWS)[1:]
     lost = [name for name in TABLES if (values(name, default) - values(name, linear)).mean() > LEAST_WON * spread(values(name, default) - values(name, linear))]
     print(f"Linear terms would have been better than the default, by {LEAST_WON} standard errors, on: {'; '.join(lost) or 'none'}.\n")
@@ -195,7 +193,7 @@ def page(path):
         cells += [f"{values(name, row, what).mean():.4g}" for what in ("loss", "auc", "seconds") for row in (OTHER, *ROWS)]
         cells.append(next(iter(found[name, "Surety, add-or-remove-one"].values()))["why"])
         print("| " + " | ".join(map(str, cells)) + " |")
-    print("\nMeans of splits, in brackets their standard error, of splits and noise together. Seconds are of a machine that did other things as well.")
+    print("\nMeans over splits (standard error, of splits and noise together). Seconds are from a machine with other load.")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 Run by hand, in an environment with what benchmarks/learners-requirements.txt pins:
     python benchmarks/budgets.py run SURETY FOLDER PART SEEDS    PART is logistic, squares, classes or owners; a file of losses for each table
         and seed; goes on where FOLDER stops
-    python benchmarks/budgets.py page FOLDER logistic >docs/results/budgets.md
-    python benchmarks/budgets.py page FOLDER squares classes owners >docs/results/other-budgets.md
+    python benchmarks/budgets.py page FOLDER logistic | scripts/result_page.py docs/results/budgets.md
+    python benchmarks/budgets.py page FOLDER squares classes owners | scripts/result_page.py docs/results/other-budgets.md
 
 Tables of logistic loss are those of benchmarks/rule.py, with the bounds -1 and 1 for every column, the others those of benchmarks/other_terms.py and
 benchmarks/owners.py. A fifth of the records or owners is held out, by the seed, from which the noise is replayed, too. So a seed's losses at two epsilons are
@@ -14,6 +14,7 @@ of one split, and their differences are compared with three standard errors of t
 
 import collections
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,8 +24,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "scripts"))
 import other_terms
 import owners
+import result_page
 import rule
 
 EPSILONS = [round(float(e), 3) for e in np.geomspace(0.1, 8, 20)]
@@ -108,10 +111,8 @@ def run(surety, output, part, seeds):
 
 TITLES = {"logistic": "logistic loss", "squares": "squared loss", "classes": "several classes", "owners": "owners of several rows"}
 NOTES = {
-    "squares": "Where curves have rows of one scale, as lines had, randhie learns more by them than by lines; with unit norm it learned less, in 12 of these pairs. On fair nothing that is public\n"
-    "tells that the noise of small budgets drowns what little there is to learn: the rule has no constant for squared loss. The four other tables are of an earlier run: what they take has not changed since.",
-    "classes": "On chile curves of 46 features and four classes were learned by heart, and the loss rose from 5.044 to 8 by .020: a larger ridge for few records of a feature, fitted on other tables\n"
-    "([other terms](other-terms.md)), made it fall.",
+    "squares": "On fair the noise of small budgets drowns what little there is to learn, and no public number shows it: the rule has no constant for squared loss.",
+    "classes": "On chile, with few records of a feature, curves have a larger ridge, fitted on other tables ([other terms](other-terms.md)).",
 }
 MARKS = {"constant": " c", "sufficient-statistics": " s"}
 
@@ -137,7 +138,7 @@ def part_of_page(part, found):
     rises = sorted(rises_of(found), reverse=True)
     pairs = len(EPSILONS) * (len(EPSILONS) - 1) // 2 * len(found)
     beyond = [one for one in rises if one[0] > ERRORS]
-    print(f"{TITLES[part].capitalize()}, {min(map(len, found.values()))} splits. Of {pairs} pairs of a smaller and a larger epsilon, the mean held-out loss is larger at the larger one")
+    print(f"{TITLES[part].capitalize()}, {min(map(len, found.values()))} splits. Of {pairs} pairs of epsilons, the mean held-out loss is larger at the larger epsilon")
     print(f"by more than {ERRORS} standard errors of the difference in {len(beyond)}."
           + (f" The largest rise has {rises[0][0]:.1f} standard errors ({rises[0][1]}, from {rises[0][2]:g} to {rises[0][3]:g}).\n" if rises else "\n"))
     if part in NOTES:
@@ -148,6 +149,7 @@ def part_of_page(part, found):
         for size, name, first, second, rise in beyond:
             print(f"| {name} | {first:g} | {second:g} | {rise:.4f} | {size:.1f} |")
         print()
+    print(result_page.mark(f"budgets-{part}", keep=r"^(0.1|0.317|1.004|3.18|8|constant) "))
     print("| epsilon | " + " | ".join(found) + " |")
     print("|---|" + "---|" * len(found))
     for i, epsilon in enumerate(EPSILONS):
@@ -160,8 +162,8 @@ def page(folder, parts):
     print("# More budget" + ("" if parts == ["logistic"] else ", by other losses") + "\n")
     runs = " && ".join(f"python benchmarks/budgets.py run SURETY FOLDER {part} SEEDS" for part in parts)
     print(f"<!-- {runs} && python benchmarks/budgets.py page FOLDER {' '.join(parts)} -->\n")
-    print("`surety train` as it is by default, replace-one, delta = 1e-5, bounds or categories for every column; splits with noise of their own for each table. Standard errors are")
-    print("those of the normal law that are as rare as by Student's. In the tables, mean losses: c where most seeds release the constant, s sufficient statistics, a where terms are additive.")
+    print("`surety train` with its defaults, replace-one, delta = 1e-5, bounds or categories for every column; each split has its own noise.")
+    print("Standard errors are converted from Student's distribution to the normal one. Tables show mean losses: c where most seeds release the constant, s sufficient statistics, a additive terms.")
     for part in parts:
         print()
         if len(parts) > 1:

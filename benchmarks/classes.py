@@ -149,8 +149,8 @@ SMALL = ("digits", "catsup: brand", "movies: rating", "males: industry", "chile:
 
 def large_noise(surety):
     """The log loss over that of the constant without noise, less 1, of shares alone and of softmax as the default takes it for smaller noise, by nu."""
-    text = ("\n## Where noise is large\n\nThe log loss of the released shares (`--algorithm constant`) and of softmax with the steps and the ridge of the default, over that of the best constant, less 1;\n"
-            "means of three splits and seeds, by nu. The default releases shares where nu is above 1.\n\n"
+    text = ("\n## Where noise is large\n\nLog loss of the released shares (`--algorithm constant`) and of softmax with the default's steps and ridge, over that of the best constant, minus 1; means of\n"
+            "three splits and seeds, by nu. The default releases shares where nu is above 1.\n\n"
             + result_page.mark("classes-noise", "^(chile|digits)") + "\n| table | nu | shares | softmax |\n|---|---|---|---|\n")
     rows = []
     for name in SMALL:
@@ -194,19 +194,20 @@ Made by
     pip install -r benchmarks/learners-requirements.txt
     SURETY_DATA_DIR=... benchmarks/classes.py build/dev/cli/surety docs/results/classes.md
 
-`surety train --classes` under replace-one, delta 1e-5, with the bounds -1 and 1 of every column, which are made from the tables as
-[the rule's](rule.md) are. `--algorithm shaped-descent` and nothing else is one against the rest; with `--classes-by softmax` the same steps and ridge are
-taken by softmax, with curvature 1/2; the default is softmax with the steps and the ridge of `jobs/automatic`, of linear terms (curves: [elsewhere](other-terms.md)). Mean (standard error) over
-{len(SEEDS)} splits and seeds of the noise, on the held-out fifth. The constant is the best one for the held-out labels; "no privacy" is scikit-learn's multinomial logistic
-regression of rows of norm 1, on another split.
+`surety train --classes` under replace-one, delta 1e-5, bounds -1 and 1 for every column, linear terms ([curves](other-terms.md)); tables as for [the rule](rule.md).
+Log loss on the held-out fifth: mean (standard error) over {len(SEEDS)} splits and seeds of the noise.
 
-The mean share of what can be learned, over all tables: 0 is the constant, 1 the model without privacy; a table counts -1 at least.
+* *one against the rest*: `--algorithm shaped-descent` alone. *softmax*: the same steps and ridge with `--classes-by softmax`, curvature 1/2.
+* *default*: softmax with the steps and the ridge of `jobs/automatic`.
+* *constant*: the best one for the held-out labels. *no privacy*: scikit-learn's multinomial logistic regression on rows of norm 1, another split.
+
+Mean share over all tables: 0 is the constant, 1 the model without privacy; a table counts at least -1.
 
 """
     sections = {name: "".join(line for one, load in tables.items() for line in lines_of(surety, one, load)) for name, tables in
                 (("seen", SEEN), ("others", OTHERS))}
     text += summary((sections["seen"] + sections["others"]).splitlines())
-    text += "\n## Tables, epsilon = 1\n\n*Seen* were in view when steps and ridge were chosen.\n\n"
+    text += "\n## Tables, epsilon = 1\n\n*Seen* tables were used to choose steps and ridge.\n\n"
     for part, keep, lines in (("seen", "digits|catsup|cover", sections["seen"]), ("other", "yogurt|diamonds|car|made", sections["others"])):
         text += result_page.mark("classes", rf"({keep}) .*\| 1 \|", shown, part=part) + "\n" + head + lines + "\n"
     result_page.write(output, text.rstrip("\n") + "\n" + large_noise(surety))

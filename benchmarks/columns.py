@@ -84,18 +84,18 @@ def main():
         others = subprocess.run([python, __file__, "rates", str(rows)], check=True, capture_output=True, text=True, env=one_thread).stdout
     theirs = {tuple(line.split("|")[:2]): float(line.split("|")[2]) for line in others.splitlines()}
     load = os.getloadavg()[0]
-    print("# Columns: how many rows a second of an Arrow stream\n")
+    print("# Columns of an Arrow stream: rows a second\n")
     print(f"Made by `python3 benchmarks/columns.py {program} {rows} >docs/results/columns.md` on {datetime.date.today()},")
-    print(f"with {', '.join(VERSIONS)}; load {load:.0f} of other programs and this one on {os.cpu_count()} processors. One thread, processor seconds.")
-    print("One batch of float64 `x` from 0 to 256 and int64 `who`, who has ten rows on average. Rates are millions of rows a second.\n")
+    print(f"with {', '.join(VERSIONS)}; load {load:.0f} of other programs and this one on {os.cpu_count()} processors.")
+    print("One batch of float64 `x` from 0 to 256 and int64 `who` with ten rows an owner on average. Millions of rows a second, one thread, processor time.\n")
     print("| query | Surety | its bytes a row | pandas | polars | DuckDB |\n|---|---|---|---|---|---|")
     for what, rate, memory in own:
         cells = [f"{theirs[what, library]:.1f}" if (what, library) in theirs else "" for library in ["pandas", "polars", "DuckDB"]]
         shown = "no row is read" if what == "count" else rate
         print(f"| {what} | {shown} | {memory} | {' | '.join(cells)} |")
     print(
-        "\nSurety clamps, adds exact integers, and in the last line chooses three rows of each owner by a keyed hash. The others add floating-point numbers;\n"
-        "there pandas and polars take the first three rows, and DuckDB the least three by its own hash. Bytes are those beside the columns themselves."
+        "\nSurety clamps, adds exact integers, and in the last line chooses three rows of each owner by a keyed hash. The others add floating-point numbers; pandas and polars\n"
+        "take the first three rows, DuckDB the least three by its own hash. Bytes exclude the columns themselves. An unconditional count reads no row."
     )
 
 

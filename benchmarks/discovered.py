@@ -82,23 +82,21 @@ def main():
     command, runs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
     version = subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.strip()
     truth = truths()
-    print("# Groups that nobody listed\n")
+    print("# Statistics by discovered groups\n")
     print("<!-- python3 benchmarks/discovered.py build/release/cli/surety >docs/results/discovered.md -->\n")
     print(f"Mean hours by occupation, on `examples/data/wage_panel.csv` (545 men, {len(truth)} occupations with "
           f"{min(one[2] for one in truth.values())} to {max(one[2] for one in truth.values())} men), by {version}, made with {os.environ.get('CXX_NAME', 'g++ 12')}.")  # fmt: skip
-    print("The promise is to men: epsilon 1, delta 1e-6, at most 8 rows and 3 occupations of each, hours between 0 and 5000.")
-    print("*In one*: `--by occupation --keys discovered`; *in two*: `keys(occupation)` with half of the promise, then the means of those groups with the rest.\n")
-    print("Off, in hours, is the root of the mean square of all that was shown: from the mean over men of their own means, which is what *in one* asks, and from the")
-    print("mean over years, which is what *in two* asks. Who shows more occupations shows smaller ones, whose means are further off, so the six with the most men")
-    print("stand by themselves, and so do the six with the narrowest intervals, which who reads the answer can choose. The last column is how often the interval of .95 holds the mean over men: it is about the noise")
-    print("alone, and men of more than three occupations are in three.\n")
+    print("The unit of privacy is a man: epsilon 1, delta 1e-6, at most 8 rows and 3 occupations of each, hours between 0 and 5000.")
+    print("*In one*: `--by occupation --keys discovered`; *in two*: `keys(occupation)` with half of the budget, then the means of these groups with the rest.\n")
+    print("*Off* is the root mean square error in hours: from the mean over men of their means, which *in one* estimates, and from the mean over years, which *in two* estimates.")
+    print("Runs that show more occupations show smaller ones with larger errors. Hence the columns of the six with the most men and the six with the narrowest intervals.")
+    print("The last column is how often the 95 % interval, which covers the noise alone, holds the mean over men.\n")
     print("| adjacency | how | runs | occupations shown | off, of men | six largest | six narrowest | off, of years | in the interval |\n|---|---|---|---|---|---|---|---|---|")
     for adjacency in ("add-or-remove-one", "replace-one"):
         for name, how, number in (("in one", in_one, runs), ("in two", in_two, max(1, runs // 4))):
             print(row_of(name, adjacency, [how(command, adjacency, seed) for seed in range(1, number + 1)], truth), flush=True)
-    print("\nOf delta a tenth is for the threshold of means, half for that of keys alone; with half of it the six narrowest under replace-one were 223 off.")
-    print("The weight of the count under add-or-remove-one, half of the sum's, was chosen by the variance in the proof and with this panel in view.")
-    print("Made by `benchmarks/discovered.py` from the seeds 1, 2, ..., so it is made again to the digit by the same version.")
+    print("\nA tenth of delta is for the threshold of means, half for that of keys alone. The weight of the count under add-or-remove-one was chosen with this panel in view.")
+    print("Made from the seeds 1, 2, ...: the same version reproduces it exactly.")
 
 
 main()

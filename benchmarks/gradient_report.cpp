@@ -10,7 +10,7 @@ void report(const char* file) {
     row.values.push_back(run.at(name.ends_with("/real_time") ? "real_time" : "cpu_time").get<double>());
     row.asked_for = run.value("asked_for", 0.0);
   });
-  fmt::print("| case | fastest | median | slowest | asked for |\n|---|---|---|---|---|\n");
+  fmt::print("| case | fastest | median | slowest | target |\n|---|---|---|---|---|\n");
   for (const std::string& name : rows.names()) {
     auto& row = rows.at(name);
     const double median = row.median();

@@ -33,18 +33,18 @@ def asked(command, function, most_keys, adjacency):
 def main():
     command = sys.argv[1]
     version = subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.strip()
-    print("# Keys that nobody listed, with and without their counts\n")
+    print("# Discovered keys, with and without counts\n")
     print("<!-- python3 benchmarks/keys_alone.py build/release/cli/surety >docs/results/keys-alone.md -->\n")
-    print(f"Occupations of the wage panel, at most l of each man, by {version}: epsilon 1, delta 1e-6, a promise to men. From how many men on an occupation is")
-    print("shown as often as not. `distinct(occupation)` tells no counts and takes whichever is lower: a choice for each key by itself, the most probable that the")
-    print("promise allows (*selection*: `repeat(l, approx(e, d))`, 2 l under replace-one; [proof](../proofs/keys.md#selection)), or Gaussian noise with its threshold.")
-    print("`keys(occupation)` tells the counts.\n")
+    print(f"Occupations of the wage panel, at most l of each man, by {version}: epsilon 1, delta 1e-6, the unit of privacy is a man.")
+    print("*Shown from* is the number of men from which an occupation is shown with probability 1/2. `keys(occupation)` also releases the counts.")
+    print("`distinct(occupation)` takes the lower threshold of a separate choice for each key (*selection*: `repeat(l, approx(e, d))`, 2 l under replace-one;")
+    print("[proof](../proofs/keys.md#selection)) and Gaussian noise.\n")
     print("| adjacency | l | `distinct` by | shown from | `keys` by | shown from |\n|---|---|---|---|---|---|")
     for adjacency in ("add-or-remove-one", "replace-one"):
         for most_keys in (1, 2, 3, 5, 8):
             cells = [str(cell) for function in ("distinct", "keys") for cell in asked(command, function, most_keys, adjacency)]
             print(f"| {adjacency} | {most_keys} | {' | '.join(cells)} |", flush=True)
-    print("\nSelection divides the promise among the keys of a unit, noise grows with the root of their number: the first is for few keys, the second for more.")
+    print("\nSelection divides epsilon among the keys of a unit, noise grows with the root of their number: selection suits few keys, noise more.")
 
 
 main()

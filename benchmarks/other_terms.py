@@ -422,18 +422,11 @@ def tables_of(folder):
 
 
 REASONS = {
-    "squares": "Where each column has bounds or categories and linear features are at most 25, rows are of one scale, of lines and of curves. Before, curves of more than 25 features had unit\n"
-    "norm: the mean share was .968 at epsilon 4 and 1.017 at 8, the largest loss by curves -.111 (*flchain*), and of 86 pairs below the share fell in 10. Others choose more, for what is\n"
-    "gained on the mean; beyond .02 curves are worse by two standard errors in every fifth cell, so the rule takes fewer. Where there is nothing to learn but noise\n"
-    "(*made: hardly any signal*), curves cost what they learn by heart: no number that is public tells such a table.",
-    "classes": "Curves with fewer than 70 records of each feature, of at most 30 linear ones, have a ridge of .3 and at least 20 steps; before, they had .03 and 30 as all that are many, and\n"
-    "were learned by heart (*benefits*, *chile*). Ridges of .1 and .3 below 50, 60, 75, 90 or 130 records of a feature, or everywhere, were tried on these tables. For nu <= .03 the others of 20, *chile*\n"
-    "too, choose .1 below 60 or 75, which counts as much as .3 (.0365, .0364); for nu <= .04 the others of 21 choose .3 there. Where records are more, that ridge costs up to .16 of the share\n"
-    "(*diamonds: clarity*). Fewer than three records of each feature and class are of one table (*made: lines, 20 classes*), whose curves lose .17 at epsilon 8: it has none, on which\n"
-    "nobody else has a say. With that ridge curves pay up to the largest nu that was tried. Of many records others choose more than .03, for what is gained on the mean; beyond it\n"
-    "*food*, *work: education* and *lines, 3 classes* lose up to .24, and would have a worse model than with less budget.",
-    "owners": "What the others choose is ahead of linear terms at epsilon 4 and 8 alone, by a hundredth, and that is one survey: doctor visits and household income are of the same people.\n"
-    "On the other panels it gains nothing, so no curve is taken.",
+    "squares": "Above .02, curves are worse by two standard errors in every fifth cell. So the rule stops at .015, although higher limits gain on the mean.",
+    "classes": "With fewer than 70 records per feature and at most 30 linear features, curves have a ridge of .3 and at least 20 steps, chosen on these tables; with fewer than three per feature and class\n"
+    "there are none. With many records, limits above .03 gain on the mean, but *food*, *work: education* and *lines, 3 classes* lose up to .24.",
+    "owners": "The limit that the other tables choose gains a hundredth, only at epsilon 4 and 8 and only in one survey (doctor visits and household income of the same people).\n"
+    "The rule therefore takes no curves.",
 }
 
 
@@ -463,16 +456,16 @@ def part_of_page(part, tables):
         whose = f" {'few' if kind else 'many'} records of each feature" if has_few else ""
         limit = CHOSEN_OF_FEW[part] if kind else CHOSEN[part]
         chosen = "; ".join(f"nu <= {one:g} for {count}" for one, count in picks.most_common())
-        print(f"Chosen by the others{' with' * has_few}{whose}: {chosen}. The rule: {f'nu <= {limit:g}' if limit else 'linear terms'}.")
+        print(f"Chosen by the other tables{' with' * has_few}{whose}: {chosen}. The rule: {f'nu <= {limit:g}' if limit else 'linear terms'}.")
     print()
     if REASONS[part]:
         print(REASONS[part] + "\n")
-    print(result_page.mark("other-terms-limits", r"\| 0\.(015|03|05|1) \|", loss=PARTS[part].lower()))
+    print(result_page.mark("other-terms-limits", r"\| 0\.(015|05) \|", loss=PARTS[part].lower()))
     print("| limit of nu | mean of what it adds to the share | the same as it counts |")
     print("|---|---|---|")
     for limit, added, counted in zip(LIMITS[1:], gains[1:], worth[1:], strict=True):
         print(f"| {limit:g} | {added.mean():+.4f} | {counted.mean():+.4f} |")
-    print("\nWhat additive terms add to the share, by their nu:\n")
+    print("\n" + result_page.mark("other-terms-nu", loss=PARTS[part].lower()))
     print("| nu | cells | tables | mean (standard error, of tables) | better, worse by two standard errors of splits |")
     print("|---|---|---|---|---|")
     for lower, upper in zip(BINS, BINS[1:], strict=False):
@@ -483,7 +476,8 @@ def part_of_page(part, tables):
         if len(means) > 1:
             print(f"| {lower:g} to {upper:g} | {len(sizes)} | {len(means)} | {means.mean():+.3f} ({means.std(ddof=1) / len(means) ** 0.5:.3f}) | "
                   f"{sum(size > 2 for size in sizes)}, {sum(size < -2 for size in sizes)} |")
-    print("\n| epsilon | linear: mean share | what others chose | the rule | tables where it takes additive terms | largest loss |")
+    print("\n" + result_page.mark("other-terms-epsilon", r"\| (0.5|1|4) \|", ["epsilon", "linear: mean share", "what others chose", "the rule", "largest loss"], loss=PARTS[part].lower()))
+    print("| epsilon | linear: mean share | what others chose | the rule | tables where it takes additive terms | largest loss |")
     print("|---|---|---|---|---|---|")
     for e in EPSILONS:
         taken = [t for t in tables if t.is_taken(e, chosen_of(t))]
@@ -495,7 +489,7 @@ def part_of_page(part, tables):
              if not t.is_taken(first, chosen_of(t)) and t.is_taken(second, chosen_of(t))]
     worse = sorted((one for one in rises if one[0] > 0), reverse=True)
     if rises:
-        print(f"\nOf {len(rises)} pairs of a smaller epsilon at which terms are linear and a larger one at which they are additive, the mean share falls in {len(worse)}"
+        print(f"\nOf {len(rises)} pairs of epsilons (linear terms at the smaller, additive at the larger), the mean share falls in {len(worse)}"
               + (f", at most by {worse[0][0]:.3f} ({worse[0][1]}, from {worse[0][2]:g} to {worse[0][3]:g})." if worse else "."))
     print("\n" + result_page.mark("other-terms", r"(randhie, visits|fair, affairs|SLID|MedExp|hardly|cut|doctor: health|lines, 3|household income, log|firms, log)", ["table", "trained on", "features: linear, additive", "1", "4"], loss=PARTS[part].lower()))
     print("| table | trained on | features: linear, additive | columns with bounds | constant, best loss | " + " | ".join(f"{e:g}" for e in EPSILONS) + " |")
@@ -520,9 +514,10 @@ def moments_of_page(folder):
         found = json.loads(path.read_text())
         if found["rows"]:
             tables[found["name"]].append(found)
-    print("## Sufficient statistics beside shaped descent\n")
-    print(f"Squared loss, linear terms of at most {FEW_FEATURES} features with the intercept: {len(tables)} tables, {span([len(files) for files in tables.values()])} splits. Shaped descent takes 10 steps and clips to .6.")
-    print("The rule takes sufficient statistics for nu <= .001 alone, where both are nearly least squares and intervals come with one.\n")
+    print("## Sufficient statistics and shaped descent\n")
+    print(f"Squared loss, linear terms, at most {FEW_FEATURES} features with the intercept: {len(tables)} tables, {span([len(files) for files in tables.values()])} splits. Shaped descent takes 10 steps and clips to .6.")
+    print("The rule takes sufficient statistics only for nu <= .001: there both are close to least squares, and sufficient statistics also give intervals.\n")
+    print(result_page.mark("other-terms-statistics", r"^(scaled|unit) . (0 to 0.001|0.005)"))
     print("| rows | nu | cells | mean share: sufficient statistics | shaped descent | cells where shaped descent is ahead |")
     print("|---|---|---|---|---|---|")
     for lengths in ("scaled", "unit"):
@@ -545,12 +540,12 @@ def moments_of_page(folder):
 def page(folder):
     print("# Additive terms for squared loss, several classes and owners\n")
     print("<!-- python benchmarks/other_terms.py fit SURETY FOLDER PART SPLITS... && python benchmarks/other_terms.py page FOLDER -->\n")
-    print("`surety train` with `--terms linear` and `--terms additive`, each with what the rule takes for its number of features; replace-one, delta = 1e-5. A share of 0 is the constant,")
-    print("1 least squares or (multinomial) logistic regression on linear terms without privacy, for owners shaped descent with hardly any noise; where less than a twentieth of the constant's")
-    print("loss can be learned, shares are of that twentieth. They are cut at -1 and 2. nu = 2 d / (n mu) of all features that there are then; of owners with K rows n counts owners,")
-    print("and nu is times K^(-1/4). The limit of nu is chosen for each table by the others, over epsilon from .5 to 8: a gain counts")
-    print(f"up to .25, a loss three times. Of more than {MOST_ROWS:,} rows so many are drawn once. Columns of two values have no curve. For logistic loss of records: [terms](terms.md).")
-    print("Owners, and sufficient statistics, are of an earlier run than the rest: what they take has not changed since.\n")
+    print("Held-out loss of `surety train --terms linear` and `--terms additive`, with the options of the default rule for that number of features; replace-one, delta = 1e-5.")
+    print("A share of 0 is the constant, 1 least squares or (multinomial) logistic regression on linear terms without privacy (owners: shaped descent with hardly any noise).")
+    print("Shares are cut at -1 and 2. Where less than a twentieth of the constant's loss can be learned, they are of that twentieth.")
+    print("nu = 2 d / (n mu) for d features; with owners of at most K rows, n counts owners and nu is times K^(-1/4).")
+    print("The limit of nu for a table is chosen on the other tables, over epsilon from .5 to 8. A gain counts up to .25, a loss three times.")
+    print(f"Tables have at most {MOST_ROWS:,} rows. Logistic loss of records: [terms](terms.md).\n")
     for part in PARTS:
         part_of_page(part, tables_of(Path(folder) / part))
         if part == "squares":

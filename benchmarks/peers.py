@@ -5,6 +5,7 @@ COMMAND is the surety to ask, PYTHON an interpreter that has dp_accounting, PLD_
 the column `program` of docs/results/peers-hard.csv, and runs in a process of its own.
 """
 
+import csv
 import datetime
 import hashlib
 import json
@@ -317,10 +318,10 @@ def place(said, ends):
 
 
 def rows_of_page():
-    text = (ROOT / "docs/results/one-percent.md").read_text()
-    found = re.findall(r"^\| `(.*?)`(?: \*)? \| (\S+) \| (.*?) \|", text, re.MULTILINE)
+    with open(ROOT / "docs/results/one-percent.csv") as rows:
+        found = [(row["event"].removesuffix(" *").strip("`"), row["adjacency"], row["asked"]) for row in csv.DictReader(rows)]
     if not found:
-        sys.exit("peers: docs/results/one-percent.md has no rows")
+        sys.exit("peers: docs/results/one-percent.csv has no rows")
     return found
 
 
@@ -362,10 +363,18 @@ def versions(python):
     return dict(zip(names, done.stdout.split()))
 
 
+# Questions that the page shows; the file has all.
+SHOWN = re.compile(r"best_of\(geometric_runs, 10, repeat|repeat\(2, best_of|allocated\(1000, 10, gaussian\(1\)\) delta 1e-6|allocated\(1000, 100|repeat\(1000, (without|truncated)"
+                   r"|repeat\(1000000, poisson|repeat\(10000, poisson\(0.9|poisson\(0.001, gaussian\(2\)\) epsilon|^compose\(30|repeat\(1000, poisson.* (advantage|true)|^gaussian.* true")
+
+LEFT_OUT = re.compile(r"(poisson\(0.9|poisson\(1e-9|poisson\(0.001).*riskcal|poisson\(0.001.*Renyi|advantage dp_accounting, privacy")
+
+
 def table(rows):
-    print("| event | adjacency | asked | surety | s | peer | its answer | its s | where | remark |\n|---|---|---|---|---|---|---|---|---|---|")
-    for event, adjacency, asked, *rest, _ in rows:
-        print("| " + " | ".join((f"`{short(event)}`", adjacency, asked, *rest)) + " |")
+    print("| event | asked | surety | s | peer | its answer | its s | where |\n|---|---|---|---|---|---|---|---|")
+    for event, _, asked, *rest, _, _ in rows:
+        if SHOWN.search(f"{short(event)} {asked}") and not LEFT_OUT.search(f"{short(event)} {asked} {rest[2]}"):
+            print("| " + " | ".join((f"`{short(event)}`", asked, *rest)) + " |")
     print()
 
 
@@ -374,26 +383,25 @@ def page(command, python):
     answered, alone = [row for row in rows if row[5]], [row for row in rows if not row[5]]
     known = versions(python)
     below = sum(row[8].startswith("below") for row in answered)
-    print("# Hard answers, beside others\n\nMade by\n\n    research/scripts/peers\n")
-    print(f"on {datetime.date.today()}: the questions of [one-percent.md](one-percent.md), and what an attack on a run can do, asked of dp_accounting {known['dp-accounting']}, PLD_accounting "
-          f"{known['PLD_accounting']} and riskcal {known['riskcal']}. What they answer to easier questions: [conformance.md](conformance.md).\n")
-    print(f"""Each question is a process of its own, with {SECONDS} s of processor time and 4 GiB. Seconds are of the processor, of a peer without its imports.
+    print("# Hard questions: Surety and other accountants\n\nMade by\n\n    research/scripts/peers\n")
+    print(f"on {datetime.date.today()} with dp_accounting {known['dp-accounting']}, PLD_accounting {known['PLD_accounting']} and riskcal {known['riskcal']}: the questions of "
+          "[one-percent.md](one-percent.md), and the success of an attack on a run.\nEasier questions: [conformance.md](conformance.md).\n")
+    print(f"""Each question runs in its own process with {SECONDS} s of processor time and 4 GiB; seconds are processor seconds, without a peer's imports.
 
-* **where**: a peer's upper bound beside our interval. *Inside*: both may be right, and neither is known to be the tighter. *Above*: it is looser than our upper end by as much. *Below*:
-  less than our lower end, so not a bound of what our event says.
-* **dp_accounting**: its PLDAccountant at the default interval of 1e-4, pessimistic, and its RdpAccountant at the default orders. Under replace-one its PLDAccountant counts twice the norm of
-  a record (`record_sum`), its RdpAccountant the noise over what a replaced record moves (`gaussian`).
-* **PLD_accounting**: `gaussian_allocation_epsilon_range`, which refines its grid until the upper end is within a tenth of the lower; several kinds of epochs, and
-  delta, by distributions at its default grid. k of t rounds are to it k epochs of t / k rounds, of which its lower end speaks, too.
-* **riskcal**: its accountant of Poisson-sampled Gaussians, which asks dp_accounting, and its functions on the distributions of the other two.
+* **where**: the peer's upper bound against Surety's interval. *Inside*: both may be right. *Above*: looser by as much. *Below*: no bound for the event as Surety defines it.
+* **dp_accounting**: PLDAccountant (interval 1e-4, pessimistic) and RdpAccountant (default orders). Under replace-one PLDAccountant counts twice the norm of a
+  record (`record_sum`), RdpAccountant the movement of a replaced record (`gaussian`).
+* **PLD_accounting**: `gaussian_allocation_epsilon_range`, refined until its bounds are within a tenth; several kinds of epochs, and delta, at its default grid. k of t rounds are k epochs of t / k rounds.
+* **riskcal**: its accountant of Poisson-sampled Gaussians, which calls dp_accounting, and its functions on the distributions of the other two.
 
-{below} of {len(answered)} answers and errors are below.
+{below} of {len(answered)} answers (errors included) are below. Every answer and program: [peers-hard.csv](peers-hard.csv).
 """)
-    print("Every program that was asked: [peers-hard.csv](peers-hard.csv).\n")
-    for title, chosen in (("## Epsilon and delta", [row for row in answered if (row[:3]) not in RISKS]), ("## What an attack can do", [row for row in answered if row[:3] in RISKS])):
+    for title, chosen in (("## Epsilon and delta", [row for row in answered if (row[:3]) not in RISKS]), ("## Success of an attack", [row for row in answered if row[:3] in RISKS])):
         print(title + "\n")
         table(chosen)
-    print("## What none of them has\n\n| event | adjacency | asked | surety | s |\n|---|---|---|---|---|")
+    print("## Events that no peer supports\n")
+    print(mark("peers-hard-alone"))
+    print("| event | adjacency | asked | surety | s |\n|---|---|---|---|---|")
     for event, adjacency, asked, ours, seconds, *_ in alone:
         print(f"| `{short(event)}` | {adjacency} | {asked} | {ours} | {seconds} |")
     print()

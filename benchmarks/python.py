@@ -12,7 +12,7 @@ from importlib import metadata, util
 
 import numpy as np
 
-import surety
+import surety_dp as surety
 
 warnings.simplefilter("ignore")
 
@@ -67,7 +67,7 @@ def accountants():
         peers.append((f"dp_accounting {metadata.version('dp-accounting')}, PLD", pld_upper))
     if util.find_spec("prv_accountant"):
         peers.append((f"prv_accountant {metadata.version('prv-accountant')}", prv_upper))
-    print("\n## One epsilon\n\nAdd-or-remove-one; the upper end, rounded up to six digits, and the least of three times, imports aside.\n")
+    print("\n## One epsilon\n\nAdd-or-remove-one; the upper bound, rounded up to six digits, and the least of three times without imports.\n")
     print("| event | delta |" + "".join(f" {name} |" for name, _ in peers) + "\n|---|---|" + "---|" * len(peers))
     for text, delta in JOBS:
         cells = []
@@ -103,7 +103,7 @@ def best_time(work, repetitions):
 
 
 def main():
-    print("# From Python: samples and answers per second\n")
+    print("# Python: samples and answers per second\n")
     print(f"Made by `benchmarks/python.py` on {datetime.date.today()}: {processor()}, {os.cpu_count()} processors, NumPy {np.__version__}. Processor seconds.\n")
     print("## Noise in place\n")
 
@@ -113,7 +113,7 @@ def main():
     begin = time.process_time()
     make()
     first = time.process_time() - begin
-    print(f"A noise object takes {1e3 * first:.1f} ms at first, and {1e6 * best_time(make, 1000):.1f} microseconds again.\n")
+    print(f"A noise object takes {1e3 * first:.1f} ms the first time and {1e6 * best_time(make, 1000):.1f} microseconds afterwards.\n")
     print("| case | values a call | million a second |\n|---|---|---|")
     numpys = np.random.default_rng()
     secure = np.random.Generator(surety.SecureBits())

@@ -43,9 +43,9 @@ def main():
 
     with open("/proc/cpuinfo") as lines:
         processor = next((line.split(": ")[1].strip() for line in lines if line.startswith("model name")), "an unknown processor")
-    print("# Rows: how many a second, and in how much memory\n")
+    print("# Rows of a CSV pipe: rate and memory\n")
     print(f"Made by `benchmarks/rows.py` on {datetime.date.today()}: {processor}, {os.cpu_count()} processors; load at the start {os.getloadavg()[0]:.1f}.")
-    print("Rows of three columns come through a pipe. Processor seconds of the command alone, and the most memory that it had.\n")
+    print("Rows of three columns come through a pipe; processor seconds and peak memory of the command alone.\n")
     print("| query | rows | processor seconds | rows a second | memory, MB |")
     print("|---|---|---|---|---|", flush=True)
 

@@ -400,11 +400,11 @@ def page(folder):
     left_out = {name: int(np.argmax(worth.sum(1) - worth[:, i])) for i, name in enumerate(names)}
     picks = collections.Counter(FAMILY[m] for m in left_out.values())
     chosen = FAMILY.index(CHOSEN)
-    print("# What `auto` was fitted on, for logistic loss\n")
+    print("# Fitting `auto` for logistic loss\n")
     print("<!-- python benchmarks/rule.py fit FOLDER && python benchmarks/rule.py page FOLDER -->\n")
     print(f"{len(tables)} tables, replace-one, delta = 1e-5, rows of unit norm; 0 is the constant, 1 logistic regression without privacy (`benchmarks/rule.py`).")
-    print("Shares are cut at -1 and 1.1 in means, so that no table counts for many.\n")
-    print("The family: the constant for nu > 1, else shaped descent with a ridge and T = 10 (a / nu)^power steps, from 10 to most.\n")
+    print("Means cut shares at -1 and 1.1.\n")
+    print("The family: the constant for nu > 1, otherwise shaped descent with a ridge and T = 10 (a / nu)^power steps, between 10 and the largest number.\n")
     print(result_page.mark("rule-family", r"^(0\.06|0\.1 \| 0\.5 \| 60|the rule)"))
     print("| a | power | most steps | ridge | mean of the shares | least share at epsilon >= .5 | tables whose others chose it |")
     print("|---|---|---|---|---|---|---|")
@@ -420,9 +420,9 @@ def page(folder):
         below = [name for name in names if shares[name, e][1 + chosen] < -2 * max(errors[name, e][1 + chosen], 1e-9) and shares[name, e][1 + chosen] < -0.05]
         least = min(shares[name, e][1 + chosen] for name in names)
         print(f"| {e:g} | {cut[:, 0].mean():.2f}, {min(shares[name, e][0] for name in names):.1f} | {out:.2f} | {cut[:, 1 + chosen].mean():.2f} | {least:.2f} | {'; '.join(below) or 'none'} |")
-    print("\nThe rule is not the member that most others choose: with a ridge of .3 the worst table loses less, at nearly the same mean.\n")
-    print("Where noise is large: the loss of the constant from its release, and of ten steps with a ridge of .3, over that of the constant without noise, less 1; means of")
-    print("tables of fewer than a million numbers. Beyond nu = 1 the constant loses little on every range.\n")
+    print("\nThe rule has a larger ridge (.3) than the most frequent choice: the worst table loses less, at nearly the same mean.\n")
+    print("Large noise: the loss of the released constant, and of ten steps with a ridge of .3, over that of the constant without noise, minus 1. Means are of")
+    print("tables with fewer than a million numbers. Above nu = 1 the constant loses little in every range.\n")
     print("| nu | tables | constant | ten steps |")
     print("|---|---|---|---|")
     noisy = [(table["name"], *row) for table in results(os.path.join(folder, "large-noise")) for row in table["rows"]]

@@ -29,7 +29,7 @@ void report(const char* file) {
     for (const std::string& name : rows.names()) {
       if (name.starts_with(fmt::format("path/{}/", path))) least = std::min(least, rows.at(name).median() / ziggurat);
     }
-    if (least < 1e9) fmt::print(" {} {:.2f} (asked for: {}){}", path, least, asked, path == std::string_view{"avx512"} ? ".\n" : ",");
+    if (least < 1e9) fmt::print(" {} {:.2f} (target {}){}", path, least, asked, path == std::string_view{"avx512"} ? ".\n" : ",");
   }
 
   const auto speed = [&](const char* name) { return rows.at(name).median(); };

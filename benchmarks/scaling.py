@@ -121,14 +121,14 @@ def main():
         base, numbers, in_memory, file_size, in_file = memory(surety, folder)
     step = {(a, r): (least[a, r, MANY] - least[a, r, FEW]) / (MANY - FEW) for a in ALGORITHMS for r in RANKS}
     words = FEATURES + 1
-    text = f"""# Many records: seconds and bytes a step, and memory
+    text = f"""# Many records: time, messages and memory
 
 Made by
 
     benchmarks/scaling.py build/release/cli/surety docs/results/scaling.md
 
-{RECORDS:,} records of {FEATURES} features and the constant in one CSV file that all ranks read, each rank one thread, {os.cpu_count()} processors in all.
-A step is the difference of runs of {MANY} and {FEW} steps over {MANY - FEW}, each the least of {REPETITIONS}; *whole* is the run of {MANY} steps with starting, reading and writing.
+{RECORDS:,} records of {FEATURES} features and the constant in one CSV file that every rank reads; a rank is one thread, {os.cpu_count()} processors.
+A step is the difference of runs of {MANY} and {FEW} steps over {MANY - FEW}, each the least of {REPETITIONS}. *Whole* is a run of {MANY} steps with reading and writing.
 
 | algorithm | ranks | ms a step | speed-up | ns a number | whole, s |
 |---|---|---|---|---|---|
@@ -138,47 +138,28 @@ A step is the difference of runs of {MANY} and {FEW} steps over {MANY - FEW}, ea
             own = step[algorithm, ranks]
             text += (f"| `{algorithm}` | {ranks} | {1000 * own:.2f} | {step[algorithm, 1] / own:.2f} | "
                      f"{1e9 * own * ranks / (RECORDS * words):.2f} | {least[algorithm, ranks, MANY]:.2f} |\n")
-    number = step["gradient-descent", 1] / (RECORDS * words)
-    d, rows, many = 101, 1e10, 1000
-    compute = rows / many * d * number
-    up, down = 8 * (d + 5), 8 * (d + 4)
-    latency, bandwidth = 5e-6, 1.25e9
-    network = (many - 1) * (2 * latency + (up + down) / bandwidth)
     text += f"""
-*Whole* gains less than a step: every rank reads all of one file. With a file for each rank (`{{rank}}` in its name) each reads its own.
+*Whole* gains less, since every rank reads the whole file, unless each has its own (`{{rank}}` in the name).
 
 ## Bytes a step
 
-At each release every later rank sends the first one its sum, d numbers of 8 bytes behind 5 words, and gets what was released, d behind 4
-(`cli/train/rank_doors.cpp`): 8 (2 d + 9) bytes for each later rank, whatever the number of records. For the {words} numbers here that is
-{8 * (2 * words + 9)} bytes for a rank and step. The second moment of `shaped-descent` is one more release, of d^2 numbers.
-
-## A model of 1,000 ranks and 10^10 rows
-
-Not measured. A step takes the time of the longest share and of the first rank's messages, which it takes one after the other:
-
-    t(R) = (n / R) d c + (R - 1) (2 l + 8 (2 d + 9) / b)
-
-with c = {1e9 * number:.2f} ns a number from the first row above, n = 10^10 rows of d = {d}, a latency of l = 5 us and b = 1.25 GB/s (ten gigabits):
-{compute:.2f} s of sums and {1000 * network:.1f} ms of messages at R = 1,000, so {100 * network / (compute + network):.1f} % are messages, and a run of 30 steps takes {30 * (compute + network):.0f} s behind the reading
-of 8 GB by each rank. The messages would be as long as the sums at some {math.sqrt(rows * d * number / (2 * latency + (up + down) / bandwidth)):,.0f} ranks; a tree of sums, which are
-integers and may be added anywhere, is what would carry it further.
+8 (2 d + 9) bytes for each rank after the first (`jobs/algorithms/rank_doors.cpp`), whatever the number of records: {8 * (2 * words + 9)} for the {words} numbers here. `shaped-descent` has one more release, of d^2 numbers.
 
 ## Memory of one process
 
-{RECORDS:,} records of {WIDE} features and the constant in a CSV file, which are {numbers / 1e6:.0f} MB of numbers, 30 steps.
-*Over numbers* is the peak of resident memory less the {base / 1e6:.0f} MB of a run on five records, over the numbers.
+{RECORDS:,} records of {WIDE} features and the constant in a CSV file ({numbers / 1e6:.0f} MB of numbers), 30 steps.
+*Over numbers*: peak resident memory minus the {base / 1e6:.0f} MB of a run on five records, over the numbers.
 
 | algorithm | peak, MB | over numbers | s |
 |---|---|---|---|
 {in_memory}
-The same records {COPIES} times, {RECORDS * COPIES:,} of them, in a record file of {file_size / 1e9:.1f} GB, under a limit of {MOST_MEMORY / 1e9:.0f} GB on all memory that a process maps
-(RLIMIT_AS). The file's pages are the system's, which keeps as many of them as it likes: *anonymous* is the peak of the process's own.
+The same records {COPIES} times, {RECORDS * COPIES:,} in all, in a record file of {file_size / 1e9:.1f} GB, under a limit of {MOST_MEMORY / 1e9:.0f} GB on the address space (RLIMIT_AS).
+*Anonymous* is the peak of the process's own memory, without the pages of the file.
 
 | run | s | processor s | anonymous, MB |
 |---|---|---|---|
 {in_file}
-Shaped descent is the longest because rows that stay in a file are brought into its coordinates at each step, {WIDE + 1} products a number.
+Shaped descent is the slowest because it transforms the rows of the file at each step, {WIDE + 1} products a number.
 """
     output.write_text(text)
 

@@ -1,4 +1,4 @@
-// surety_width FILE.csv FILE.svg: how the enclosure of the privacy-loss accountant narrows as its grid step is halved.
+// surety_width FILE.csv FILE.svg: how the enclosure of the PLD accountant narrows as its grid step is halved.
 // surety_width --check FILE.csv: makes the quickest points again and compares their enclosures with those of the file.
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ void measure(Curve& curve, double least_step = 1e-7) {
   for (double step = curve.first_step; step > least_step; step /= 2) {
     const auto begin = std::chrono::steady_clock::now();
     try {
-      const Enclosure answer = epsilon(PrivacyLoss{.width = 1e-8, .step = step}, curve.event, Delta{curve.delta});
+      const Enclosure answer = epsilon(Pld{.width = 1e-8, .step = step}, curve.event, Delta{curve.delta});
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
       curve.points.push_back({step, answer, took.count()});
       if (took.count() > 5000) return;
