@@ -132,7 +132,7 @@ TEST(OnlineToBatchAudit, TheTreeCostsAtLeastHalfOfWhatIsClaimedAndNotMore) {
 TEST(OnlineToBatchAudit, SoDoesTheTreeThatFollowsTheIterates) {
   const NoiseMultiplier z = calibrated();
   const auto make = [] {
-    return online_to_batch({.steps = Count{steps}, .scale = FollowingScale{GradientBound{clip}, Smoothness{1e-3}, Diameter{4}}});
+    return online_to_batch({.steps = Count{steps}, .scale = FollowingScale{GradientBound{clip}, Smoothness{1e-3}, DomainDiameter{4}}});
   };
   const mechanisms::AdaptiveTreeSum sum{mechanisms::ScaledGaussian{{.multiplier = z, .grid = grid, .adjacency = target.adjacency}},
                                         Count{steps}, Count{1}};

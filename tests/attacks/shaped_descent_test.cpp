@@ -16,6 +16,7 @@
 #include <surety/accounting/events/event_kinds.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/empirical_risk/column_ranges.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
@@ -125,6 +126,17 @@ std::vector<Learner> learners() {
                          has_owners && by == ClassesBy::softmax && differs == Differs::in_label});
       }
     }
+    const auto from_the_share = [=](Adjacency adjacency) {
+      auto its = options(adjacency, Differs::in_label);
+      its.starts_at_class_share = true;
+      return its;
+    };
+    found.push_back({"shaped descent from the share of a class" + of,
+                     [=](const Table& table, Adjacency adjacency, Releaser& releaser) {
+                       static_cast<void>(
+                           shaped_descent(rows_of(table, -1), LogisticLoss{}, with_ends(from_the_share(adjacency), table), releaser));
+                     },
+                     [=](Adjacency adjacency) { return plan(from_the_share(adjacency)); }, Differs::in_label, has_owners});
     const auto squares = [](Adjacency adjacency) {
       return SufficientStatisticsOptions{.noise_multiplier = NoiseMultiplier{1}, .label_bound = LabelBound{1}, .adjacency = adjacency};
     };
@@ -142,6 +154,60 @@ std::vector<Learner> learners() {
                      },
                      [=](Adjacency adjacency) { return plan(shares(adjacency)); }, Differs::in_row, has_owners});
   }
+  // Two columns in which the canary is far above all others, and who takes its place far below.
+  const auto ranged = [](const Table& table) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < table.labels.size(); ++i) {
+      if (i + 1 == table.labels.size() && i >= 4) break;  // the copy
+      const double* const row = &table.values[3 * i];
+      const bool is_damaged = row[0] == 0 && row[1] == 0 && row[2] == 0;
+      const double far = i == 4 ? 0x1p900 * (row[0] - row[1]) : row[0];
+      values.insert(values.end(), {far, far, is_damaged ? 0.0 : 1.0});
+    }
+    return Dataset::dense(3, values, std::vector<double>(values.size() / 3, 0.0));
+  };
+  found.push_back(
+      {"ranges of columns, records",
+       [=](const Table& table, Adjacency adjacency, Releaser& releaser) {
+         static_cast<void>(release_ranges(
+             ranged(table), {.columns = {0, 1}, .adjacency = adjacency, .noise_multiplier = NoiseMultiplier{4}, .count = 5}, releaser));
+       },
+       [=](Adjacency adjacency) { return ranges_event(NoiseMultiplier{4}, adjacency); }, Differs::in_row, true});
+  return found;
+}
+
+/// Of those whose noise can be pure, each kind of release once.
+std::vector<Learner> pure_learners() {
+  const auto options = [](Adjacency adjacency, Differs differs) {
+    return ShapedDescentOptions{.noise_multiplier = NoiseMultiplier{differs == Differs::in_row ? 20.0 : 1.0},
+                                .adjacency = adjacency,
+                                .is_pure = true,
+                                .steps = Count{2},
+                                .matrix_share = MatrixShare{differs == Differs::in_row ? 0.9 : 0.1},
+                                .clip_share = 0.05,
+                                .public_count = Count{5}};
+  };
+  const auto constant = [](Adjacency adjacency) {
+    return ConstantLearnerOptions{
+        .noise_multiplier = NoiseMultiplier{1}, .adjacency = adjacency, .is_pure = true, .public_count = Count{5}};
+  };
+  std::vector<Learner> found;
+  for (const Differs differs : {Differs::in_row, Differs::in_label}) {
+    found.push_back({"pure shaped descent",
+                     [=](const Table& table, Adjacency adjacency, Releaser& releaser) {
+                       auto its = options(adjacency, differs);
+                       its.unit_ends = table.ends;
+                       static_cast<void>(shaped_descent(table.data(-1), LogisticLoss{}, its, releaser));
+                     },
+                     [=](Adjacency adjacency) { return plan(options(adjacency, differs)); }, differs});
+  }
+  found.push_back({"pure constant",
+                   [=](const Table& table, Adjacency adjacency, Releaser& releaser) {
+                     auto its = constant(adjacency);
+                     its.unit_ends = table.ends;
+                     static_cast<void>(constant_learner(table.data(-1), its, releaser));
+                   },
+                   [=](Adjacency adjacency) { return plan(constant(adjacency)); }, Differs::in_label});
   return found;
 }
 
@@ -230,6 +296,64 @@ TEST(ShapedDescentAudit, MovesByNoMoreThanIsCharged) {
       std::printf("%s, adjacency %d: %.4f\n", learner.name.c_str(), static_cast<int>(adjacency), largest / squared_mu_of(charged));
       EXPECT_LE(largest, squared_mu_of(charged) * (1 + 1e-9));
       EXPECT_GE(largest, squared_mu_of(charged) * 0.85);
+    }
+  }
+}
+
+/// Draws noise of density exp(-||x||_2 / (b s)) for pure(1/b), by another generator than the library's, and keeps all of it.
+struct KeptPure final : Releaser {
+  explicit KeptPure(std::mt19937_64& its) : random{its} {}
+  std::mt19937_64& random;
+  std::vector<std::vector<double>> released = {};
+  std::vector<double> scale = {};  ///< b s
+  std::vector<Event> asked = {};
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) override {
+    asked.push_back(event);
+    scale.push_back(sensitivity.value() / std::get<Event::Pure>(event.node()).epsilon.value());
+    std::vector<double> direction(query.steps.size());
+    std::normal_distribution<double> normal;
+    double square = 0;
+    for (double& value : direction) {
+      value = normal(random);
+      square += value * value;
+    }
+    const double radius = std::gamma_distribution<double>{static_cast<double>(direction.size()), scale.back()}(random);
+    released.push_back(mechanisms::to_reals(query));
+    for (std::size_t j = 0; j < direction.size(); ++j) released.back()[j] += radius * direction[j] / std::sqrt(square);
+    return released.back();
+  }
+};
+
+// Over all that is released the logarithm of the likelihood ratio is at most what is charged at delta = 0, and comes close to it.
+TEST(PureDescentAudit, LosesNoMoreThanIsChargedAndNearlyAsMuch) {
+  for (auto learner : pure_learners()) {
+    for (const Adjacency adjacency : {Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one}) {
+      SCOPED_TRACE(learner.name);
+      const Event charged = learner.plan(adjacency);
+      const double promised = accounting::epsilon(accounting::Best{}, charged, Delta{0}).upper;
+      std::mt19937_64 random{9};
+      double largest = 0;
+      const Table tables[] = {with_canary(), without(adjacency, learner.differs)};
+      for (int k = 0; k < 400; ++k) {
+        KeptPure kept{random};
+        learner.learn(tables[k % 2], adjacency, kept);
+        EXPECT_EQ(accounting::Releases::of(compose(kept.asked)), accounting::Releases::of(charged));
+        testing::ScriptedReleaser scripts[] = {testing::ScriptedReleaser{kept.released}, testing::ScriptedReleaser{kept.released}};
+        for (int side = 0; side < 2; ++side) learner.learn(tables[side], adjacency, scripts[side]);
+        double logarithm = 0;
+        for (std::size_t t = 0; t < kept.released.size(); ++t) {
+          double lengths[] = {0, 0};
+          for (int side = 0; side < 2; ++side) {
+            const auto query = mechanisms::to_reals(scripts[side].log()[t].query);
+            for (std::size_t j = 0; j < query.size(); ++j) lengths[side] += std::pow(kept.released[t][j] - query[j], 2);
+          }
+          logarithm += (std::sqrt(lengths[1]) - std::sqrt(lengths[0])) / kept.scale[t];
+        }
+        largest = std::max(largest, std::abs(logarithm));
+      }
+      std::printf("%s, adjacency %d: %.3f of %.3f\n", learner.name.c_str(), static_cast<int>(adjacency), largest, promised);
+      EXPECT_LE(largest, promised * (1 + 1e-9));
+      EXPECT_GE(largest, promised * 0.3);
     }
   }
 }

@@ -17,6 +17,7 @@
 #include <surety/mechanisms/additive/lp_noise.h>
 
 #include <binding/binding.h>
+#include <support/ideal_tapes.h>
 #include <support/random.h>
 
 namespace surety::mechanisms::vector_test {
@@ -141,21 +142,20 @@ TEST(BindingKNorm, DrawsTheNoiseThatItsEventNames) {
   const double scale = 0.75;
   const auto law = rounded_laplace_law(scale * 8);
   const auto wrong = rounded_laplace_law(scale * 8 * (1 + 1e-12));
-  // l1: a word of signs, one of magnitude.
-  const auto l1 = [&, noise = k_norm(scale, L1Sensitivity{8}, 1)](std::uint64_t word) {
-    auto bits = testing::words({0, word});
-    return noise.release(zero, bits)[0];
-  };
-  EXPECT_TRUE(draws(l1, law));
-  EXPECT_FALSE(draws(l1, wrong));
-  // l2: the direction is kept at its first proposal (no tail, accepted); then the radius.
-  const auto l2 = [&, noise = k_norm(scale, L2Sensitivity{8}, 1)](std::uint64_t word) {
-    const std::uint64_t half = std::uint64_t{1} << 63;
-    auto bits = testing::words({0, half, half, std::uint64_t{1} << 40, word});
-    return noise.release(zero, bits)[0];
-  };
-  EXPECT_TRUE(draws(l2, law));
-  EXPECT_FALSE(draws(l2, wrong));
+  for (const Sensitivity& sensitivity : {Sensitivity{L1Sensitivity{8}}, Sensitivity{L2Sensitivity{8}}, Sensitivity{LinfSensitivity{8}}}) {
+    // The magnitude is -log U: by 159 digits of it, to which U is the deciding word.
+    const auto noise = k_norm(scale, sensitivity, 1);
+    const auto release = [&](std::uint64_t word) {
+      const Real u = (Real{static_cast<double>(word >> 32)} * 0x1p32 + static_cast<double>(word & 0xffffffff) + 0.5) / 0x1p64;
+      const testing::IdealDigits digits{-log(u)};
+      auto tape = testing::exponential_tape(digits.k, digits.f, {0, 0});
+      tape.insert(tape.begin(), 0);
+      auto bits = testing::words(tape);
+      return noise.release(zero, bits)[0];
+    };
+    EXPECT_TRUE(draws(release, law));
+    EXPECT_FALSE(draws(release, wrong));
+  }
 }
 
 // In two dimensions the accountants know 1 / scale alone. That is the largest loss, attained far out along the move, but a release loses it

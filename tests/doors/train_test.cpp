@@ -316,7 +316,7 @@ TEST_P(TrainThroughColumns, LetsOneUnitMoveNothingButItsReleases) {
   EXPECT_EQ(moved_ > 0, has_theorem_for_units(GetParam(), 2)) << GetParam();
 }
 
-/// Those that publish all weights of a run, or the last ones alone.
+/// Algorithms with `--publish last`.
 class TrainTheLastIterate : public Train {};
 
 TEST_P(TrainTheLastIterate, IsUntainted) {
@@ -327,6 +327,82 @@ TEST_P(TrainTheLastIterate, IsUntainted) {
     ASSERT_TRUE(accepts(question, base, count));
     expect_untainted(question, base, count, [&](bool) { return replaced(base, adjacency, {0, 5, 9, 19}); });
     if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(moved_, 0U);
+}
+
+/// Algorithms that release residuals of squared loss, in other places for rows of one scale and of unit norm.
+class TrainOnResiduals : public Train {};
+
+TEST_P(TrainOnResiduals, LetsOneRecordOrUnitMoveNothingButItsReleases) {
+  constexpr std::size_t count = 20;
+  constexpr std::size_t units = 10;
+  for (const std::string rows : {"unit", "scaled"}) {
+    for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
+      Question question{.algorithm = GetParam(),
+                        .loss = "squared",
+                        .adjacency = adjacency,
+                        .more = {"--rows", rows, "--bounds", "x=-2,3", "--bounds", "y=0,4", "--steps", "4"}};
+      const auto base = ordinary_records(count);
+      ASSERT_TRUE(accepts(question, base, count));
+      const std::string event = command_.run(question, base, count).report["event"].dump();
+      EXPECT_EQ(event.find("repeat(2, ") != std::string::npos, rows == "unit") << event;
+      expect_untainted(question, base, count, [&](bool has_batches) {
+        return question.adjacency == "add-or-remove-one" ? added_or_removed(base, has_batches) : replaced(base, adjacency, {0, 5, 9, 19});
+      });
+      if (HasFatalFailure()) return;
+      question.has_units = true;
+      ASSERT_TRUE(accepts(question, rows_of_units(), units));
+      expect_untainted(question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); });
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(moved_, 0U);
+}
+
+// The mean label is released before the descent begins.
+TEST_P(TrainOnResiduals, FromTheShareOfAClassLetsOneRecordOrUnitMoveNothingButItsReleases) {
+  constexpr std::size_t count = 20;
+  constexpr std::size_t units = 10;
+  for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
+    Question question{.algorithm = GetParam(),
+                      .loss = "logistic",
+                      .adjacency = adjacency,
+                      .more = {"--start", "share", "--steps", "4", "--bounds", "x=-2,3"}};
+    const auto base = ordinary_records(count);
+    ASSERT_TRUE(accepts(question, base, count));
+    expect_untainted(question, base, count, [&](bool has_batches) {
+      return question.adjacency == "add-or-remove-one" ? added_or_removed(base, has_batches) : replaced(base, adjacency, {0, 5, 9, 19});
+    });
+    if (HasFatalFailure()) return;
+    question.has_units = true;
+    ASSERT_TRUE(accepts(question, rows_of_units(), units));
+    expect_untainted(question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(moved_, 0U);
+}
+
+/// Algorithms that release ranges of columns before they train.
+class TrainOnRanges : public Train {};
+
+TEST_P(TrainOnRanges, LetsOneRecordMoveNothingButItsReleases) {
+  constexpr std::size_t count = 20;
+  const std::vector<std::vector<std::string>> kinds{
+      {"--ranges", "private", "--terms", "additive"}, {"--bounds", "x=private"}, {"--ranges", "private", "--missing", "y=0.5"}};
+  for (const auto& kind : kinds) {
+    for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
+      const Question question{.algorithm = GetParam(), .loss = "squared", .adjacency = adjacency, .more = kind};
+      const auto base = ordinary_records(count);
+      const bool is_accepted = accepts(question, base, count);
+      ASSERT_EQ(is_accepted, GetParam() != "sufficient-statistics" || question.adjacency != "add-or-remove-one");
+      if (!is_accepted) continue;
+      EXPECT_TRUE(command_.run(question, base, count).report.contains("ranges"));
+      expect_untainted(question, base, count, [&](bool has_batches) {
+        return question.adjacency == "add-or-remove-one" ? added_or_removed(base, has_batches) : replaced(base, adjacency, {0, 5, 9, 19});
+      });
+      if (HasFatalFailure()) return;
+    }
   }
   EXPECT_GT(moved_, 0U);
 }
@@ -377,6 +453,11 @@ std::string as_identifier(const ::testing::TestParamInfo<std::string>& algorithm
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Train, ::testing::ValuesIn(all_names()), as_identifier);
+INSTANTIATE_TEST_SUITE_P(Residuals, TrainOnResiduals, ::testing::Values("shaped-descent"), as_identifier);
+INSTANTIATE_TEST_SUITE_P(Ranges, TrainOnRanges,
+                         ::testing::Values("shaped-descent", "gradient-descent", "accelerated-gradient-descent", "mirror-descent",
+                                           "sufficient-statistics"),
+                         as_identifier);
 INSTANTIATE_TEST_SUITE_P(Batches, TrainWithPaidScore, ::testing::Values("dp-sgd"), as_identifier);
 INSTANTIATE_TEST_SUITE_P(All, TrainTheLastIterate, ::testing::Values("gradient-descent", "noisy-sgd"), as_identifier);
 INSTANTIATE_TEST_SUITE_P(All, TrainThroughColumns, ::testing::ValuesIn(all_names()), as_identifier);

@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 
-import surety
+import surety_dp as surety
 
 # One run in a thousand of a table of 48 records warns that few are usable: the noise decides that, and no failure of the machine.
 warnings.simplefilter("ignore", surety.FewUsableRecordsWarning)

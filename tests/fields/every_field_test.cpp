@@ -107,6 +107,10 @@ class EveryField : public ::testing::Test {
     };
     for (const auto& [name, value] : plan["options"].items()) {
       if (name == "data") continue;
+      if (name == "unit" && value.is_array()) {
+        say(name, columns_text(value.get<std::vector<std::string>>()));
+        continue;
+      }
       for (const auto& one : value.is_array() ? value : json::array({value})) say(name, one);
     }
     say("adjacency", plan["adjacency"]);
@@ -336,6 +340,9 @@ class EveryFieldOfTrainings : public EveryField {
         {"bounds", {{field, "age=0,9"}}},
         {"categories", {{field, "age=1,2"}}},
         {"terms", {{field, "additive"}, {"bounds", "age=0,9"}}},
+        {"ranges", {{field, "private"}}},
+        {"start", {{field, "share"}}},
+        {"shrink", {{field, "stein"}}},
         {"pairs", {{field, "age:day"}, {"drop", {"who"}}, {"missing", "day=3"}, {"bounds", {"age=0,9", "day=0,9"}}}},
         {"missing", {{field, "age=4"}}},
         {"schema", {{field, path("schema.json")}}},
@@ -350,6 +357,7 @@ class EveryFieldOfTrainings : public EveryField {
         {"unit", owners},
         {"most", owners},
         {"empty-unit", with(owners, {{field, "each"}})},
+        {"unit-period", {{field, "day"}, {"unit", {"who", "day"}}, {"most", 2}}},
         {"clip-by", with(owners, {{field, "row"}})},
         {"classes", {{field, "0,1"}, {"label", "y"}}},
         {"classes-by", {{field, "softmax"}, {"classes", "0,1"}, {"label", "y"}}},
@@ -460,7 +468,9 @@ class EveryFieldOfReleases : public EveryField {
         {"bounds", {{field, "0,8"}}},
         {"clip-unit-sum", {{field, "0,8"}, {"query", "sum(age)"}, {"bounds", nullptr}}},
         {"bins", {{field, 7}, {"query", "histogram(age)"}}},
+        {"edges", {{field, "0,3,9"}, {"query", "histogram(age)"}, {"bounds", nullptr}}},
         {"categories", {{field, "p1,p2"}, {"query", "histogram(who)"}, {"bounds", nullptr}}},
+        {"top", {{field, 2}, {"query", "mode(who)"}, {"categories", "p1,p2,p3"}, {"bounds", nullptr}}},
         {"candidates", {{field, 9}, {"query", "median(age)"}}},
         {"most-keys", with(owners, {{field, 1}, {"query", "keys(who)"}, {"bounds", nullptr}, {"delta", 1e-5}, {"noise", "gaussian"}})},
         {"noise", {{field, "gaussian"}, {"delta", 1e-5}}},
@@ -468,6 +478,7 @@ class EveryFieldOfReleases : public EveryField {
         {"keys", groups},
         {"key-bounds", bands},
         {"key-bins", bands},
+        {"key-edges", {{"by", "age"}, {field, "0,3,9"}}},
         {"most-per-group", with(owners, with(bands, {{field, 1}}))},
         {"missing", {{field, "age=4"}}},
         {"complete", {{field, "age"}}},
@@ -479,6 +490,8 @@ class EveryFieldOfReleases : public EveryField {
         {"unit", owners},
         {"most", owners},
         {"empty-unit", with(owners, {{field, "each"}})},
+        {"interval", {{field, true}, {"query", "median(age)"}}},
+        {"unit-period", {{field, "day"}, {"unit", {"who", "day"}}, {"most", 2}}},
         {"svg", {{field, path("picture.svg")}}},
     };
     const auto found = all.find(field);
@@ -513,13 +526,17 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
       {"bounds", {{"bounds", {0, 8}}}},
       {"clip_unit_sum", {{"bounds", nullptr}, {"clip_unit_sum", {0, 8}}}},
       {"bins", {{"function", "histogram"}, {"bins", 7}}},
+      {"edges", {{"function", "histogram"}, {"bounds", nullptr}, {"edges", {0, 3, 9}}}},
       {"categories", {{"function", "histogram"}, {"column", "who"}, {"bounds", nullptr}, {"categories", {"p1", "p2"}}}},
+      {"top", {{"function", "mode"}, {"column", "who"}, {"bounds", nullptr}, {"categories", {"p1", "p2", "p3"}}, {"top", 2}}},
       {"candidates", {{"function", "median"}, {"candidates", 9}}},
+      {"interval", {{"function", "median"}, {"interval", true}}},
       {"most_keys", {{"function", "keys"}, {"column", "who"}, {"bounds", nullptr}, {"most_keys", 1}}},
       {"by", {{"by", "who"}, {"keys", {"p1", "p2"}}}},
       {"keys", {{"by", "who"}, {"keys", {"p1", "p2"}}}},
       {"key_bounds", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}}},
       {"key_bins", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}}},
+      {"key_edges", {{"by", "age"}, {"key_edges", {0, 3, 9}}}},
       {"most_per_group", {{"by", "age"}, {"key_bounds", {0, 9}}, {"key_bins", 3}, {"most_per_group", 1}}},
       {"types", {{"where", "day=='2020-01-03'"}, {"types", {{"day", "date"}}}}},  // without the type a quoted date is a text
       {"weight", {{"weight", 2}}},

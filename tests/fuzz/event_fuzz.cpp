@@ -155,7 +155,7 @@ void examine(const Event& event, Source& source, Counts& counts) {
   if (size_of(text) > 3 || !source.one_in(4)) return;
   price(accounting::Contour{}, event, delta_at, epsilon_at, counts);
   price(accounting::Participation{}, event, delta_at, epsilon_at, counts);
-  price(accounting::PrivacyLoss{.width = 1e-2, .memory = std::size_t{16} << 20}, event, delta_at, epsilon_at, counts);
+  price(accounting::Pld{.width = 1e-2, .memory = std::size_t{16} << 20}, event, delta_at, epsilon_at, counts);
 }
 
 // ---- events of any structure ----
@@ -207,7 +207,7 @@ void ask_all(bool grid, Counts& counts, Answers& answers, std::string_view quest
   one(accounting::Composition::Optimal{.points = 1 << 10});
   one(accounting::Composition::Advanced{});
   one(accounting::Composition::Basic{});
-  if (grid) one(accounting::PrivacyLoss{.width = 1e-2, .memory = std::size_t{16} << 20});
+  if (grid) one(accounting::Pld{.width = 1e-2, .memory = std::size_t{16} << 20});
 }
 
 void examine_costs(const Event& event, Source& source, Counts& counts) {

@@ -435,7 +435,7 @@ std::vector<Opinion> opinions_of(const Event& event, const std::vector<double>& 
   std::vector<Opinion> found;
   ask(found, ClosedForm{}, "closed-form", event, at);
   ask(found, Contour{}, "contour", event, at);
-  ask(found, PrivacyLoss{.width = 3e-2}, "privacy-loss", event, at);
+  ask(found, Pld{.width = 3e-2}, "privacy-loss", event, at);
   ask(found, Participation{}, "participation", event, at);
   ask(found, Choices{}, "choices", event, at);
   ask(found, Renyi{}, "renyi", event, at);
@@ -700,7 +700,7 @@ TEST(Meaning, OneAnswerAboutABatchCostsMoreThanOneOfEachSlot) {
       const auto about_the_batch = exact_curve({any}, world, sampling, at);
       const auto of_each_slot = exact_curve({answers_in_order(world, truth)}, world, sampling, at);
       for (std::size_t e = 0; e < at.size(); ++e) {
-        const auto said = delta(PrivacyLoss{.width = 1e-4}, event, Epsilon{at[e]});
+        const auto said = delta(Pld{.width = 1e-4}, event, Epsilon{at[e]});
         EXPECT_LE(about_the_batch[e], said.upper + slack) << describe(event) << ' ' << at[e];
         EXPECT_LE(of_each_slot[e], said.upper + slack) << describe(event) << ' ' << at[e];
         EXPECT_GE(about_the_batch[e], said.lower - slack) << describe(event) << ' ' << at[e];
@@ -717,7 +717,7 @@ TEST(Meaning, OneAnswerAboutABatchCostsMoreThanOneOfEachSlot) {
 
 TEST(Meaning, BatchesUnderZeroOutOfWhatShowsWhoIsInThemCostWhatTheirNumberSays) {
   const auto epsilon_at = [](const std::string& text, double at) {
-    return epsilon(PrivacyLoss{.width = 1e-3}, event_of(text, Adjacency::zero_out), Delta{at});
+    return epsilon(Pld{.width = 1e-3}, event_of(text, Adjacency::zero_out), Delta{at});
   };
   // A Binomial(100, 0.01) number of answers is seen, each of loss +-log 9: 17.330564, where the record's absence would cost 1.3146.
   const auto hundred = epsilon_at("repeat(100, poisson(0.01, randomized_response(0.9, 2)))", 1e-6);
@@ -737,8 +737,7 @@ TEST(Meaning, BatchesUnderZeroOutOfWhatShowsWhoIsInThemCostWhatTheirNumberSays) 
   EXPECT_EQ(epsilon_at("poisson(1, randomized_response(0.9, 2))", 0).upper, epsilon_at("randomized_response(0.9, 2)", 0).upper);
   for (const std::string sum : {"laplace(1)", "discrete_laplace(1, 1)", "gaussian(2)"}) {
     const std::string text = "repeat(3, poisson(0.1, " + sum + "))";
-    EXPECT_EQ(epsilon_at(text, 1e-4).upper,
-              epsilon(PrivacyLoss{.width = 1e-3}, event_of(text, Adjacency::add_or_remove_one), Delta{1e-4}).upper)
+    EXPECT_EQ(epsilon_at(text, 1e-4).upper, epsilon(Pld{.width = 1e-3}, event_of(text, Adjacency::add_or_remove_one), Delta{1e-4}).upper)
         << text;
   }
 }
@@ -885,7 +884,7 @@ TEST(Meaning, NoTestBeatsTheTradeoffOfABatch) {
     const World world{adjacency, 2};
     const Sampling sampling{Kind::poisson, 0.4, 0, 1};
     const Event event = event_of("poisson(0.4, pure(1))", adjacency);
-    const PrivacyCurve curve = [&](Epsilon epsilon) { return delta(PrivacyLoss{.width = 1e-2}, event, epsilon); };
+    const PrivacyCurve curve = [&](Epsilon epsilon) { return delta(Pld{.width = 1e-2}, event, epsilon); };
     for (const double alpha : {0.02, 0.2, 0.7}) {
       const double least = tradeoff(curve, Probability{alpha}).lower;
       for (int i = 0; i < 5; ++i) {

@@ -290,7 +290,7 @@ struct Case {
   Event event;
   Curve truth;
   double scale = 1;        ///< a typical loss
-  bool grid = true;        ///< privacy_loss is asked, too
+  bool grid = true;        ///< whether the PLD accountant is also asked
   bool unbounded = false;  ///< every finite loss is exceeded
   double infinite = 0;     ///< the probability of an infinite loss, rounded up
   double tolerance = 0;    ///< relative error of the truth
@@ -731,7 +731,7 @@ class Judge {
     collect(Moments{});
     collect(Zcdp{});
     // A grid no finer than the answer needs: what is looked at is whether the truth is inside, at any width.
-    if (one.grid) collect(PrivacyLoss{.width = 0.02 * std::clamp(one.scale, 1e-3, 10.0), .memory = std::size_t{64} << 20});
+    if (one.grid) collect(Pld{.width = 0.02 * std::clamp(one.scale, 1e-3, 10.0), .memory = std::size_t{64} << 20});
 
     // What `best` makes of them never disagrees with itself.
     if (number % 64 == 0 && one.grid) {
@@ -879,7 +879,7 @@ TEST(SoundnessVectors, GeneralizedGaussianNoiseInThePlane) {
   const std::vector<std::pair<double, double>> rates_and_epsilons{{1, 0.6}, {0.3, 0.1}};
   for (const auto& [rate, epsilon] : rates_and_epsilons) {
     const Event event = rate == 1 ? noise : poisson(SamplingRate{rate}, noise);
-    const auto told = delta(PrivacyLoss{.width = 1e-2}, event, Epsilon{epsilon});
+    const auto told = delta(Pld{.width = 1e-2}, event, Epsilon{epsilon});
     double worst = 0;
     for (const double along : {1.0, std::pow(0.5, 1 / r), 0.95}) {
       const double across = std::pow(std::max(0.0, 1 - std::pow(along, r)), 1 / r);
@@ -1008,7 +1008,7 @@ std::vector<std::pair<std::string, Enclosure>> answers_to(const Event& event, co
   ask(Choices{.width = 0.01});
   ask(Contour{});
   ask(Participation{});
-  ask(PrivacyLoss{.width = 0.01});
+  ask(Pld{.width = 0.01});
   ask(Renyi{});
   ask(Moments{});
   ask(Zcdp{});

@@ -55,13 +55,12 @@ std::vector<double> change_of_release(const Mechanism& mechanism, std::int64_t s
   return {shifted[0] - at_zero[0], shifted[1] - at_zero[1]};
 }
 
-/// Of integers: on either side of `digits`, the first 63 binary digits of P(|noise| >= j), the magnitude is j and j - 1, with both signs. A sampler with
-/// tables reads them in one word.
+/// Of integers: on either side of `digits`, the first 63 binary digits of P(|noise| >= j), the magnitude is j and j - 1, with both signs.
 template <class Mechanism>
-void expect_threshold(const Mechanism& mechanism, std::int64_t j, std::uint64_t digits, bool by_table = false) {
+void expect_threshold(const Mechanism& mechanism, std::int64_t j, std::uint64_t digits) {
   for (const std::uint64_t sign : {0U, 1U}) {
     const auto released = [&](std::uint64_t first) {
-      testing::ScriptedBits bits{by_table ? std::vector{first << 1 | sign} : testing::one_trial(first, sign == 1)};
+      testing::ScriptedBits bits{testing::one_trial(first, sign == 1)};
       return mechanism.release(100, bits);
     };
     EXPECT_EQ(released(digits - 1), 100 + (sign == 1 ? -j : j)) << j;

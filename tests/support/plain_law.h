@@ -15,10 +15,10 @@ inline constexpr auto replace = Adjacency::replace_one;
 inline constexpr auto zero = Adjacency::zero_out;
 
 inline Enclosure epsilon_of(const std::string& text, double delta, double width = 1e-4, Adjacency adjacency = replace) {
-  return epsilon(PrivacyLoss{.width = width}, parse_event(text, adjacency), Delta{delta});
+  return epsilon(Pld{.width = width}, parse_event(text, adjacency), Delta{delta});
 }
 inline Enclosure delta_of(const std::string& text, double epsilon, double width = 1e-4, Adjacency adjacency = replace) {
-  return delta(PrivacyLoss{.width = width}, parse_event(text, adjacency), Epsilon{epsilon});
+  return delta(Pld{.width = width}, parse_event(text, adjacency), Epsilon{epsilon});
 }
 
 /// What plain double arithmetic makes of a law: exact up to some 1e-12.

@@ -107,12 +107,15 @@ std::string shown(const Answered& one) {
 /// Whether the answer leaves something to ask for.
 bool is_wide(const Answered& one) { return (one.epsilon.lower == 0 && one.epsilon.upper > 0) || one.width() > 0.1; }
 
-void table_of_refusals(const std::map<std::string, std::size_t>& counts) {
+void table_of_refusals(const std::map<std::string, std::size_t>& counts, const std::string& kind) {
   std::vector<std::pair<std::size_t, std::string>> sorted;
   for (const auto& [reason, count] : counts) sorted.emplace_back(count, reason);
   std::sort(sorted.rbegin(), sorted.rend());
   constexpr std::size_t most = 20;
   std::size_t rest = 0;
+  fmt::print(
+      "<!-- csv {}\"file\": \"random-events-refused\", \"keep\": \"^(refused|invalid) . ([4-9][0-9]|[0-9]{{3,}}) \", \"columns\": [\"events\", \"reason\"], \"kind\": \"{}\"{} -->\n",
+      "{", kind, "}");
   fmt::print("| events | reason |\n|---|---|\n");
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i < most) {
@@ -140,33 +143,35 @@ void print_page(std::size_t events, double seconds, std::uint64_t seed) {
   };
   fmt::print("# Random events\n\nMade by\n\n    scripts/random-answers {} {}\n\n", events, seconds);
   fmt::print(
-      "{} random events of the grammar, with wild numbers (`tests/support/random_events.h`, seed {}), epsilon at delta 1e-6, at most {} s of processor time each.\n",
+      "{} random events of the grammar with extreme parameters (`tests/support/random_events.h`, seed {}): epsilon at delta 1e-6, at most {} s of processor time each.\n",
       events, seed, seconds);
   fmt::print("It took {:.0f} s.\n\n", processor_seconds() - start);
   fmt::print("| what | events |\n|---|---|\n");
-  fmt::print("| have no meaning: a parameter breaks its constraint | {} |\n", total(found.meaningless));
-  fmt::print("| refused: nobody has a theorem, or it needs too much memory | {} |\n", total(found.refused));
+  fmt::print("| invalid: a parameter violates its constraint | {} |\n", total(found.meaningless));
+  fmt::print("| refused: no bound is known, or it needs too much memory | {} |\n", total(found.refused));
   fmt::print("| stopped after {} s | {} |\n", seconds, found.stopped.size());
   fmt::print(
-      "| answered | {} |\n| of these, with a lower end of 0 below another upper one | {} |\n| of these, with an upper end of infinity alone | {} |\n\n",
+      "| answered | {} |\n| of these, with a lower bound of 0 and a positive upper bound | {} |\n| of these, with only the upper bound infinite | {} |\n\n",
       found.answered.size(), zeros, vacuous);
   fmt::print("Widths, (upper - lower) / upper: half of the answers are within {:.2g}, 9 of 10 within {:.2g}, 99 of 100 within {:.2g}.\n\n",
              share(0.5), share(0.9), share(0.99));
   fmt::print("## Refused\n\n");
-  table_of_refusals(found.refused);
-  fmt::print("## Without a meaning\n\n");
-  table_of_refusals(found.meaningless);
+  table_of_refusals(found.refused, "refused");
+  fmt::print("## Invalid\n\n");
+  table_of_refusals(found.meaningless, "invalid");
   std::stable_sort(found.answered.begin(), found.answered.end(),
                    [&](const Answered& a, const Answered& b) { return a.width() > b.width(); });
   const std::string header = "| event | adjacency | lower | upper | width | s |\n|---|---|---|---|---|---|\n";
   const auto finite = [&](const Answered& one) { return !zero(one) && !std::isinf(one.epsilon.upper); };
-  fmt::print("## The worst 20 widths of those with a lower end above 0 and a finite upper one\n\n{}", header);
+  fmt::print(
+      "## The largest 20 widths with a positive lower bound and a finite upper bound\n\n<!-- csv {{\"file\": \"random-events-largest\"}} -->\n{}",
+      header);
   std::size_t told = 0;
   for (const auto& one : found.answered) {
     if (finite(one) && told++ < 20) fmt::print("{}", shown(one));
   }
   fmt::print(
-      "\n## Lower ends of 0, widths above a tenth, and what took too long\n\n<!-- csv {{\"file\": \"random-events-wide\", \"keep\": \"^$\"}} -->\n{}",
+      "\n## Lower bounds of 0, widths above a tenth, and stopped events\n\n<!-- csv {{\"file\": \"random-events-wide\", \"keep\": \"^$\"}} -->\n{}",
       header);
   for (const auto& one : found.stopped) fmt::print("{}", shown(one));
   for (const auto& one : found.answered) {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -42,16 +41,6 @@ inline std::vector<std::uint64_t> block_of_trials(std::vector<std::uint64_t> fir
   first.push_back(further);
   return first;
 }
-
-/// What a sampler makes of a script, and how much of it it reads.
-struct Outcome {
-  std::int64_t sample;
-  std::size_t words;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
-    return out << outcome.sample << " after " << outcome.words << " words";
-  }
-};
 
 }  // namespace surety::testing
 

@@ -128,7 +128,13 @@ void expect_sound(const Words& arguments, const Outcome& outcome) {
     expect_enclosures(outcome.json(), said);
   }
   const std::string error = without_notes(outcome.err);
-  if (outcome.code > 1) {
+  if (has("--json=2") && !outcome.out.empty()) {
+    const auto object = outcome.json();
+    EXPECT_EQ(object["version"], 2) << said;
+    EXPECT_EQ(object.contains("error"), outcome.code > 1 || !error.empty()) << said;
+    expect_enclosures(object, said);
+    EXPECT_EQ(error.empty(), !object.contains("error")) << said;
+  } else if (outcome.code > 1) {
     EXPECT_TRUE(is_one_error_line(error)) << said;
     EXPECT_EQ(outcome.out, "") << said;
   } else if (outcome.code == 1) {

@@ -109,7 +109,7 @@ ArrowCell double_of(const std::string& text, const data::CsvReader& reader, cons
   return {};
 }
 
-/// The rows of a file of who, x, y and t: each by itself, and a damaged one null as a whole.
+/// The rows of a file of who, x, y and t, and of day where it has that: each by itself, and a damaged one null as a whole.
 ArrowTestTable arrow_table_of(const std::filesystem::path& path, data::DataPolicy policy, bool has_types) {
   policy.csv.missing.clear();  // what is missing stays so
   ArrowTestTable table{.columns = {{"who", "u", {}}, {"x", "u", {}}, {"y", "u", {}}, {"t", "u", {}}}};
@@ -119,6 +119,7 @@ ArrowTestTable arrow_table_of(const std::filesystem::path& path, data::DataPolic
     table.columns[3].indices = "s";
   }
   data::CsvReader reader{path, policy};
+  if (reader.header().size() == 5) table.columns.push_back({"day", "u", {}});
   std::vector<std::string> cells;
   while (reader.next(cells)) {
     table.null_rows.push_back(reader.is_damaged());
@@ -163,8 +164,10 @@ std::vector<ArrowTestTable> split(const ArrowTestTable& table, const UnitOfPriva
   const data::OwnerBucketFinder bucket_of;
   const std::size_t turn = below(random, parts);
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto* const who = std::get_if<std::string>(&table.columns[0].cells[row]);
-    const bool has_name = !table.null_rows[row] && who != nullptr;
+    const auto text = [&](std::size_t column) { return std::get_if<std::string>(&table.columns[column].cells[row]); };
+    const auto* const who = text(0);
+    const bool is_combined = table.columns.size() == 5;
+    const bool has_name = !table.null_rows[row] && who != nullptr && (!is_combined || text(4) != nullptr);
     const bool may_be_anywhere = unit.is_row() || (!has_name && unit.rule().empty == EmptyUnit::each);
     auto& part = all[may_be_anywhere ? below(random, parts) : (bucket_of(has_name ? *who : std::string{}) + turn) % parts];
     for (std::size_t k = 0; k < table.columns.size(); ++k) part.columns[k].cells.push_back(table.columns[k].cells[row]);
@@ -365,12 +368,18 @@ std::optional<double> move(const Release& a, const Release& b) {
   if (a.charged != b.charged || a.norm != b.norm || a.sensitivity != b.sensitivity || a.content.size() != b.content.size())
     return std::nullopt;
   long double sum = 0;
+  long double least = HUGE_VALL;
+  long double most = -HUGE_VALL;
   for (std::size_t k = 0; k < a.content.size(); ++k) {
-    const long double apart = std::abs(static_cast<long double>(a.content[k]) - static_cast<long double>(b.content[k]));
+    const long double change = static_cast<long double>(a.content[k]) - static_cast<long double>(b.content[k]);
+    const long double apart = std::abs(change);
+    least = std::min(least, change);
+    most = std::max(most, change);
     switch (a.norm) {
       case Release::Norm::l1: sum += apart; break;
       case Release::Norm::l2: sum += apart * apart; break;
       case Release::Norm::largest: sum = std::max(sum, apart); break;
+      case Release::Norm::range: sum = most - least; break;
     }
   }
   return static_cast<double>(a.norm == Release::Norm::l2 ? std::sqrt(sum) : sum) / a.sensitivity;
@@ -394,8 +403,8 @@ ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<
       now.run.code = request.command->run(*request.command);
       cli::finish_output();
     } catch (...) {
-      const auto [code, message] = cli::failure_of(std::current_exception());
-      now.run.code = cli::fail(code, message);
+      const auto failure = cli::failure_of(std::current_exception());
+      now.run.code = cli::fail(failure.code, failure.message);
     }
     now.run.out = out.take();
     now.run.err = err.take();
@@ -452,11 +461,11 @@ SURETY_WATCHED(std::size_t, choose, "_ZNK6surety10mechanisms14ReportNoisyMax7rel
   const bool shares_charge = present->charged.empty() && present->level.has_value();
   if (!shares_charge) present->level = surety_test::take_charge();
   const Event& event = *present->level;
-  // Of exponential(e) the weights are exp(e s / (2 Delta)), and of pure(e) the noise is of scale 2 Delta / e. By another law than its event says it is enough for nothing.
+  // Of exponential(e) the weights are exp(e s / (2 Delta)), and of pure(e) the noise is of scale 2 Delta / e; with the range of all changes in the place of 2 Delta where that is stated. By another law than its event says it is enough for nothing.
   const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
   const bool is_of_its_law = self->event().node().index() == event.node().index();
   const double said = is_of_its_law ? (exponential != nullptr ? exponential->epsilon : std::get<Event::Pure>(event.node()).epsilon).value() : 0;
-  surety_test::Release release{.charged = describe(event), .content = {scores.begin(), scores.end()}, .sensitivity = self->options().sensitivity.value() * said / self->options().epsilon.value(), .norm = surety_test::Release::Norm::largest, .shares_charge = shares_charge};
+  surety_test::Release release{.charged = describe(event), .content = {scores.begin(), scores.end()}, .sensitivity = self->options().sensitivity.value() * said / self->options().epsilon.value(), .norm = self->options().change == ScoreChange::range ? surety_test::Release::Norm::range : surety_test::Release::Norm::largest, .shares_charge = shares_charge};
   const std::size_t any = (present->source.seed * 2654435761U + present->run.releases.size() * 40503U) >> 3U;
   return static_cast<std::size_t>(surety_test::answer(std::move(release), {static_cast<double>(any % scores.size())}).front());
 }

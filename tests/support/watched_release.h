@@ -49,8 +49,8 @@ struct Release {
   std::string charged;          ///< the event that was spent for it
   std::vector<double> content;  ///< in steps of the grid, or scores
   double sensitivity =
-      0;  ///< what the noise is enough for under that event: in l1 of Laplace, in l2 of Gaussian noise, of one score of a choice
-  enum class Norm { l1, l2, largest } norm = Norm::l1;
+      0;  ///< what the noise is enough for under that event: in l1 of Laplace, in l2 of Gaussian noise, of one score of a choice, or of the range of its changes
+  enum class Norm { l1, l2, largest, range } norm = Norm::l1;
   bool shares_charge = false;  ///< a choice of the level of the one before, and charged with it
 };
 

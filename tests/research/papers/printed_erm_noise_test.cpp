@@ -187,7 +187,7 @@ TEST(PrintedErmNoise, OfVarianceReductionIsBrokenByAWorstPair) {
   EXPECT_GT(proved.lower, 1e-3);
   const auto honest = calibrate(
       [](NoiseMultiplier z) { return repeat(Count{375}, without_replacement(Count{1000}, Count{1}, gaussian(z, Adjacency::replace_one))); },
-      target(1), accounting::PrivacyLoss{.width = 1e-3});
+      target(1), accounting::Pld{.width = 1e-3});
   EXPECT_GT(honest.value.value(), 10 * printed_sigma / 2);
   EXPECT_LT(delta_shown(2 * honest.value.value()), 1e-3);
 }
