@@ -389,8 +389,11 @@ class OnTheLine {
     const auto above = bracket_.first == bracket_.second && below.excess < 0 ? failing_ : tried(bracket_.first);
     const auto next = below.excess < 0 ? below : meeting_;
     if (!(above.excess > 0 && next.excess < 0)) return;
+    const auto by_bounds = bracket_;
     resolution_ = 0;
     narrow_by_formulas(above, next);
+    // A formula may know values that miss and none that meets: then the bracket of the bounds is the narrower one.
+    if (resolution_ > 0) bracket_ = by_bounds;
   }
   void narrow_by_formulas(const Tried& above, const Tried& below) {
     const auto seen = [&](double t) {

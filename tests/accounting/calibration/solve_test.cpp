@@ -276,6 +276,16 @@ TEST(Solve, FollowsFormulasToARootThatTheyKnow) {
   }
 }
 
+// Of many exact choices a formula answers a value that misses, and bounds those that meet the target.
+TEST(Solve, IsTightWhereAFormulaKnowsOneSideOfTheRoot) {
+  constexpr auto replaced = Adjacency::replace_one;
+  const Target wanted{.epsilon = Epsilon{5}, .delta = Delta{1e-6}, .adjacency = replaced};
+  const std::string text = "repeat(30, exponential(x))";
+  const auto found = solve(EventOfNumber{text, replaced, "x"}, wanted, parameter_of(text, replaced, "x"), accounting::best_cost(wanted));
+  EXPECT_TRUE(found.is_tight()) << found.gap;
+  EXPECT_GT(found.value, 0.3768);
+}
+
 RhoSolution solve_rho(const std::string& text, double rho, Adjacency under = Adjacency::replace_one) {
   return solve(EventOfNumber{text, under, "x"}, RhoTarget{Rho{rho}, under}, parameter_of(text, under, "x"));
 }
