@@ -20,7 +20,7 @@ GroupMeansPart::GroupMeansPart(const Statistic& statistic, const Event& noise, d
 
 void GroupMeansPart::start(Rows& rows) {
   const auto& statistic = means_.statistic();
-  number_ = rows.position(*column_of(statistic), CellUse::number);
+  numbers_.emplace(statistic, *column_of(statistic), rows);
   key_.emplace(columns_of(*keys_of(statistic)), rows);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
@@ -29,7 +29,7 @@ void GroupMeansPart::start(Rows& rows) {
 void GroupMeansPart::add(Rows& rows) {
   const auto& statistic = means_.statistic();
   const bool meets = !where_ || where_->is_met(rows);
-  auto number = rows.number(number_);
+  auto number = numbers_->read(rows);
   // Under zero-out a zeroed row is one without a number.
   if (!number && statistic.missing != MissingCells::left_out && statistic.adjacency != Adjacency::zero_out) number = 0;
   if (meets && number) means_.add(owner_->find(rows), key_->find(rows), *number);

@@ -55,15 +55,15 @@ QuantilePart::QuantilePart(const Statistic& statistic) : statistic_{statistic} {
 }
 
 void QuantilePart::start(Rows& rows) {
-  column_ = rows.position(*column_of(statistic_), CellUse::number);
+  numbers_.emplace(statistic_, *column_of(statistic_), rows);
   if (statistic_.where) where_.emplace(*statistic_.where, rows);
-  if (statistic_.by) groups_.emplace(*statistic_.by, rows);
+  if (statistic_.by) groups_.emplace(statistic_, rows);
   places_.emplace(statistic_, rows);
 }
 
 void QuantilePart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
-  const auto number = rows.number(column_);
+  const auto number = numbers_->read(rows);
   const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
   // Under zero-out a zeroed one is none.

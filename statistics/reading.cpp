@@ -45,6 +45,16 @@ std::optional<Date> Rows::date(std::size_t position) {
   return std::get<ArrowReader>(reader_).date(position);
 }
 
+std::optional<double> Rows::days(std::size_t position) {
+  const auto found = date(position);
+  return found ? std::optional{static_cast<double>(found->days)} : std::nullopt;
+}
+
+bool Rows::may_hold_texts(const std::string& column) const {
+  const auto* const stream = std::get_if<ArrowReader>(&reader_);
+  return stream == nullptr || stream->may_hold_texts(column);
+}
+
 bool Rows::is_missing(std::size_t position, CellKind kind) {
   if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.is_missing(csv->cells, position, kind);
   return std::get<ArrowReader>(reader_).is_missing(position, kind);
@@ -59,6 +69,10 @@ void Rows::refuse_emptiness() const {
   if (const auto* const csv = std::get_if<Csv>(&reader_)) csv->reader.refuse_file("has no records after the header");
   ArrowReader::refuse_file("has no rows");
 }
+
+NumberColumn::NumberColumn(const Statistic& statistic, const std::string& column, Rows& rows)
+    : are_days_{std::find(statistic.dates.begin(), statistic.dates.end(), column) != statistic.dates.end() && rows.may_hold_texts(column)},
+      position_{rows.position(column, are_days_ ? CellUse::date : CellUse::number)} {}
 
 OwnerReader::OwnerReader(const Statistic& statistic, Rows& rows) {
   const auto* const owner = owner_of(statistic);
@@ -80,23 +94,28 @@ const std::string* OwnerReader::find(Rows& rows) {
   return empty_is_each_ && name.empty() ? nullptr : &name;
 }
 
-GroupFinder::GroupFinder(const Groups& groups, Rows& rows) {
+GroupFinder::GroupFinder(const Statistic& statistic, Rows& rows) {
   const auto add = [&](const std::string& column, const Cells& keys) {
     CellFinder cells{keys};
-    const auto position = rows.position(column, cells.is_text() ? CellUse::text : CellUse::number);
-    columns_.push_back({std::move(cells), number_of(keys), position});
+    std::variant<std::size_t, NumberColumn> read{std::size_t{0}};
+    if (cells.is_text()) {
+      read = rows.position(column, CellUse::text);
+    } else {
+      read = NumberColumn{statistic, column, rows};
+    }
+    columns_.push_back({std::move(cells), number_of(keys), read});
   };
-  add(groups.column, groups.keys);
-  for (const auto& more : groups.beside) add(more.column, more.keys);
+  add(statistic.by->column, statistic.by->keys);
+  for (const auto& more : statistic.by->beside) add(more.column, more.keys);
 }
 
 std::optional<std::size_t> GroupFinder::find(Rows& rows) const {
   std::optional<std::size_t> group = 0;
-  for (const auto& [cells, number, position] : columns_) {
+  for (const auto& [cells, number, read] : columns_) {
     std::optional<std::size_t> cell;
-    if (cells.is_text()) {
-      cell = cells.find(rows.text(position));
-    } else if (const auto found = rows.number(position)) {
+    if (const auto* const texts = std::get_if<std::size_t>(&read)) {
+      cell = cells.find(rows.text(*texts));
+    } else if (const auto found = std::get<NumberColumn>(read).read(rows)) {
       cell = cells.find(*found);
     }
     group = group && cell ? std::optional{*group * number + *cell} : std::nullopt;
@@ -132,21 +151,24 @@ bool GroupPlaces::take(Rows& rows, std::size_t group) {
 
 SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum}, places_{sum.statistic(), rows} {
   const auto& statistic = sum.statistic();
-  const auto position = [&](const std::string& column, bool is_text) {
-    return rows.position(column, is_text ? CellUse::text : CellUse::number);
-  };
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
-  is_text_ = histogram != nullptr && std::holds_alternative<Categories>(histogram->cells);
-  if (const auto* const column = column_of(statistic)) column_ = position(*column, is_text_);
+  const bool is_of_texts = histogram != nullptr && std::holds_alternative<Categories>(histogram->cells);
+  if (const auto* const column = column_of(statistic)) {
+    if (is_of_texts) {
+      texts_ = rows.position(*column, CellUse::text);
+    } else {
+      numbers_.emplace(statistic, *column, rows);
+    }
+  }
   if (statistic.where) where_.emplace(*statistic.where, rows);
-  if (statistic.by) groups_.emplace(*statistic.by, rows);
+  if (statistic.by) groups_.emplace(statistic, rows);
   if (std::holds_alternative<UnitsOf>(statistic.of)) owner_.emplace(statistic, rows);
 }
 
 void SumReader::add(Rows& rows) {
   // All cells are read before any has a say, since a public form is public in all rows.
   const bool meets = !where_ || where_->is_met(rows);
-  const auto number = !column_ || is_text_ ? std::nullopt : rows.number(*column_);
+  const auto number = numbers_ ? numbers_->read(rows) : std::nullopt;
   const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
   // One that is left out takes no place.
@@ -159,10 +181,10 @@ void SumReader::add(Rows& rows) {
       groups.push_back(*group);
     }
     sum_.add_to_count(*group);
-  } else if (!column_) {
+  } else if (texts_) {
+    sum_.add(rows.text(*texts_), *group);
+  } else if (!numbers_) {
     sum_.add_to_count(*group);
-  } else if (is_text_) {
-    sum_.add(rows.text(*column_), *group);
   } else if (number) {
     sum_.add(*number, *group);
   } else {
@@ -171,12 +193,14 @@ void SumReader::add(Rows& rows) {
 }
 
 bool SumReader::add_batch(const ArrowReader& batch) {
-  if (where_ || groups_ || is_text_ || owner_ || (column_ && batch.missing(*column_))) return false;
-  if (!column_) {
+  if (where_ || groups_ || texts_ || owner_) return false;
+  if (!numbers_) {
     sum_.add_to_count_times(batch.rows_of_batch());
     return true;
   }
-  return batch.numbers_of_batch(*column_, [&](std::span<const double> numbers, std::size_t rows) {
+  const auto column = numbers_->position_in_batches();
+  if (!column || batch.missing(*column)) return false;
+  return batch.numbers_of_batch(*column, [&](std::span<const double> numbers, std::size_t rows) {
     sum_.add(numbers);
     for (std::size_t k = numbers.size(); k < rows; ++k) sum_.add_damaged();
   });

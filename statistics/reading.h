@@ -49,6 +49,10 @@ class Rows {
   [[nodiscard]] const std::string& owner(std::size_t position);
   [[nodiscard]] std::optional<double> number(std::size_t position);
   [[nodiscard]] std::optional<data::Date> date(std::size_t position);
+  /// The date in days since 1970-01-01. \throws as `date`.
+  [[nodiscard]] std::optional<double> days(std::size_t position);
+  /// The cells of a column may be texts, as all of a text file are. \throws Error{bad_data} for a column that is missing.
+  [[nodiscard]] bool may_hold_texts(const std::string& column) const;
   [[nodiscard]] bool is_missing(std::size_t position, data::CellKind kind);
   [[nodiscard]] bool is_damaged() const;
   /// That there are no rows. \throws Error{bad_data}, always.
@@ -69,6 +73,21 @@ class Rows {
   std::vector<Parsed> parsed_;
 };
 
+/// The numbers of a column: of a column of dates that are written as texts, the days since 1970-01-01. Other dates have these numbers already.
+class NumberColumn {
+ public:
+  /// \throws Error{bad_data} for a column that is missing; Error{invalid_argument} where its missing cells count as another kind of value.
+  NumberColumn(const Statistic& statistic, const std::string& column, Rows& rows);
+  /// Of the row in hand. \throws Error{bad_data} as `Rows::number`.
+  [[nodiscard]] std::optional<double> read(Rows& rows) const { return are_days_ ? rows.days(position_) : rows.number(position_); }
+  /// For readers of whole batches; nothing where each cell must be read as a date.
+  [[nodiscard]] std::optional<std::size_t> position_in_batches() const { return are_days_ ? std::nullopt : std::optional{position_}; }
+
+ private:
+  bool are_days_;
+  std::size_t position_;
+};
+
 /// Whose the row in hand is.
 class OwnerReader {
  public:
@@ -84,19 +103,19 @@ class OwnerReader {
   bool empty_is_each_ = false;
 };
 
-/// The group of the row in hand.
+/// The group of the row in hand. \pre the statistic has groups
 class GroupFinder {
  public:
   /// \throws Error{bad_data} for a column that is missing.
-  GroupFinder(const Groups& groups, Rows& rows);
+  GroupFinder(const Statistic& statistic, Rows& rows);
   /// Looks at every column; nothing where a cell is in no group. \throws Error{bad_data} as `Rows::number`.
   [[nodiscard]] std::optional<std::size_t> find(Rows& rows) const;
 
  private:
   struct Column {
     CellFinder cells;
-    std::size_t number;  ///< of cells
-    std::size_t position;
+    std::size_t number;                                      ///< of cells
+    std::variant<std::size_t, NumberColumn> text_or_number;  ///< the position of a column of texts
   };
   std::vector<Column> columns_;
 };
@@ -142,10 +161,10 @@ class SumReader {
 
  private:
   StatisticSum& sum_;
-  std::optional<std::size_t> column_;
+  std::optional<std::size_t> texts_;     ///< the column of a histogram of texts
+  std::optional<NumberColumn> numbers_;  ///< the column of other statistics
   std::optional<data::RowCondition> where_;
   std::optional<GroupFinder> groups_;
-  bool is_text_;
   std::optional<OwnerReader> owner_;  ///< where units are counted
   GroupPlaces places_;
   std::unordered_map<std::string, std::vector<std::size_t>> seen_in_ = {};  ///< of a unit the groups in which it was counted

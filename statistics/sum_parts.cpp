@@ -60,15 +60,15 @@ std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mecha
 
 void UnitSumPart::start(Rows& rows) {
   const auto& statistic = sum().statistic();
-  number_ = rows.position(*column_of(statistic), CellUse::number);
+  numbers_.emplace(statistic, *column_of(statistic), rows);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
-  if (statistic.by) groups_.emplace(*statistic.by, rows);
+  if (statistic.by) groups_.emplace(statistic, rows);
 }
 
 void UnitSumPart::add(Rows& rows) {
   const bool meets = !where_ || where_->is_met(rows);
-  const auto number = rows.number(number_);
+  const auto number = numbers_->read(rows);
   const auto group = groups_ ? groups_->find(rows) : std::optional<std::size_t>{0};
   const bool counts = meets && number && group;
   // Without groups every unit adds something, if it is 0, clipped.

@@ -22,10 +22,7 @@ ArrowReader::ArrowReader(ArrowStream stream, const DataPolicy& policy) : stream_
 
 std::size_t ArrowReader::position(const std::string& column, CellUse use) {
   const auto found = stream_.position(column);
-  if (use == CellUse::number && !missing_.empty() && missing_[found] && !missing_[found]->number) {
-    invalid(fmt::format("a missing cell of column {} counts as {}, must count as a number where its numbers are used", in_quotes(column),
-                        in_quotes(missing_[found]->text)));
-  }
+  if (!missing_.empty() && missing_[found]) require_missing_value(column, missing_[found]->text, use);
   if (std::find(used_.begin(), used_.end(), found) == used_.end()) used_.push_back(found);
   return found;
 }

@@ -61,6 +61,10 @@ class ArrowReader {
   [[nodiscard]] const std::string& owner(std::size_t position);
   [[nodiscard]] std::optional<double> number(std::size_t position, std::string_view advice = {});
   [[nodiscard]] std::optional<Date> date(std::size_t position);
+  /// The cells of a column may be texts. \throws Error{bad_data} for a column that is missing.
+  [[nodiscard]] bool may_hold_texts(const std::string& column) const {
+    return stream_.columns()[stream_.position(column)].may_hold_texts();
+  }
   [[nodiscard]] bool is_missing(std::size_t position, CellKind kind);
   /// The truth value in a cell of the row in hand; nothing where it is none.
   [[nodiscard]] std::optional<bool> truth(std::size_t position) const;

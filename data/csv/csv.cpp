@@ -184,12 +184,9 @@ std::size_t CsvReader::position(const std::string& column) const {
   return found->second;
 }
 
-std::size_t CsvReader::number_position(const std::string& column) const {
+std::size_t CsvReader::position(const std::string& column, CellUse use) const {
   const auto found = position(column);
-  if (!missing_.empty() && missing_[found] && !missing_[found]->number) {
-    invalid(fmt::format("a missing cell of column {} counts as {}, must count as a number where its numbers are used", in_quotes(column),
-                        in_quotes(missing_[found]->text)));
-  }
+  if (!missing_.empty() && missing_[found]) require_missing_value(column, missing_[found]->text, use);
   return found;
 }
 

@@ -59,12 +59,9 @@ class CsvReader {
 
   /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
   [[nodiscard]] std::size_t position(const std::string& column) const;
-  /// As `position`, of a column that is used so. \throws as `number_position`, too, where that is as a number.
-  [[nodiscard]] std::size_t position(const std::string& column, CellUse use) const {
-    return use == CellUse::number ? number_position(column) : position(column);
-  }
-  /// As `position`, of a column of numbers. \throws Error{invalid_argument} when its missing cells count as something else.
-  [[nodiscard]] std::size_t number_position(const std::string& column) const;
+  /// As `position`, of a column that is used so. \throws Error{invalid_argument}, too, where its numbers or dates are used and its missing cells count as
+  ///         another kind of value.
+  [[nodiscard]] std::size_t position(const std::string& column, CellUse use) const;
 
   /// From now on a missing cell of the column counts as `value` (data_policy.h). \throws as the constructor.
   void count_missing_as(const std::string& column, const std::string& value);

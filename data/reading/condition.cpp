@@ -465,6 +465,15 @@ bool Condition::is_met(std::span<const Truth> values) const noexcept {
   return height == 1 && stack[0] == Truth::met;
 }
 
+void require_missing_value(const std::string& column, const std::string& value, CellUse use) {
+  const bool is_number = use == CellUse::number;
+  if (!is_number && use != CellUse::date) return;
+  if (is_number ? parse_number(value).fault == NumberFault::none : parse_date(value).has_value()) return;
+  const auto* const kind = is_number ? "number" : "date";
+  invalid(fmt::format("a missing cell of column {} counts as {}, must count as a {} where its {}s are used", in_quotes(column),
+                      in_quotes(value), kind, kind));
+}
+
 CellKind kind_of_type(std::string_view type) {
   if (type == "date") return CellKind::date;
   return type == "text" || type == "boolean" ? CellKind::text : CellKind::number;

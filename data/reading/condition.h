@@ -64,6 +64,8 @@ struct Date {
 enum class CellKind : std::uint8_t { number, text, date };
 /// What a cell is asked for: its number, its text, its date, or whether there is one.
 enum class CellUse : std::uint8_t { number, text, date, presence };
+/// That missing cells of a column count as a value of this use. \throws Error{invalid_argument} for one that is no number or no date.
+void require_missing_value(const std::string& column, const std::string& value, CellUse use);
 /// What is known of columns by name.
 using ColumnKinds = std::map<std::string, CellKind, std::less<>>;
 

@@ -154,6 +154,22 @@ TEST_F(Missing, CellsCanBeAskedFor) {
   expect_refused(release("count()", known + Words{"--where", "x>1"}), 3, {"'day' is a date with bounds"});
 }
 
+TEST_F(Missing, DaysOfATextFileAreReadWhereDatesAreDeclaredOrCompared) {
+  write(path("data"), "day,g\n2017-06-01,a\n2017-06-03,b\n2017-06-05T13:30,a\nsoon,a\n,b\n");
+  auto schema = nlohmann::json::parse(surety({"schema", path("data")}).out);
+  schema["columns"][0]["type"] = "date";
+  write(path("schema.json"), schema.dump());
+  const Words known{"--schema", path("schema.json"), "--by", "day", "--key-edges", "17318,17320,17324"};
+  const auto groups = report("count()", known)["groups"];
+  EXPECT_EQ(groups[0]["value"], 1) << groups;
+  EXPECT_EQ(groups[1]["value"], 2) << groups;
+  const Words later{"--where", "day>='2017-06-02'", "--bounds", "17000,18000"};
+  EXPECT_NEAR(value("mean(day)", later), 17321, 1e-2);
+  EXPECT_NEAR(value("sum(day)", later), 2 * 17321, 1e-1);
+  EXPECT_NEAR(value("mean(day)", later + Words{"--missing", "day=2017-06-04"}), 17321, 1e-2);
+  expect_refused(release("mean(day)", later + Words{"--missing", "day=0"}), 2, {"column 'day' counts as '0', must count as a date"});
+}
+
 TEST_F(Missing, DecimalCommasAreReadWhereTheyAreSaid) {
   write(path("data"), "x;y\n1,5;1\n2.5;1\n\"3,25\";1\n1.234,5;1\n");
   const Words european{"--delimiter", ";", "--bounds", "0,10"};

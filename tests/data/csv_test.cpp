@@ -157,7 +157,7 @@ TEST(CsvFormat, NamesTheColumnsOfAFileWithoutHeader) {
 std::string cells_of(const std::string& text, const CsvFormat& format) {
   const TemporaryFolder folder;
   CsvReader reader{folder.write("data.csv", text), {.csv = format}};
-  const auto x = reader.number_position("x");
+  const auto x = reader.position("x", CellUse::number);
   const auto t = reader.position("t");
   std::string result;
   for (std::vector<std::string> cells; reader.next(cells);) {

@@ -55,6 +55,10 @@ std::vector<Statistic> all_statistics() {
                              {.of = CountOf{}, .adjacency = {}, .by = Groups{"n", Bins{{-2, 5}, 3}}},
                              {.of = QuantileOf{"x", Bounds{0, 20}, Fraction{0.5}, 41}, .adjacency = {}},
                              {.of = QuantileOf{"price", Bounds{0, 20}, Fraction{0.9}, 21}, .where = where("n>=0"), .adjacency = {}}};
+  // Of dates that are written as texts the days are read, too.
+  all.push_back({.of = MeanOf{"day", Bounds{17300, 17330}}, .adjacency = {}, .dates = {"day"}});
+  all.push_back({.of = CountOf{}, .adjacency = {}, .by = Groups{"day", Bins{{17300, 17330}, 6}}, .dates = {"day"}});
+  all.push_back({.of = QuantileOf{"day", Bounds{17300, 17330}, Fraction{0.5}, 31}, .adjacency = {}, .dates = {"day"}});
   all.push_back({.of = KeysOf{.column = "t", .chance = Delta{1e-7}}, .adjacency = {}});
   return all;
 }
