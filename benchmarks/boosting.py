@@ -155,11 +155,11 @@ def page(path):
     print(f"<!-- research/scripts/boosting {seeds} -->\n")
     print(f"The default of `surety train` and `DPExplainableBoostingClassifier` of interpret-core 0.7.8 (DP-EBM, Nori and others 2021) on ten tables, epsilon = {EPSILON:g} and delta = 1e-5,")
     print(f"{seeds} splits, a fifth held out. A skill of 0 is the log loss of the constant, 1 that of logistic regression without privacy on linear terms.")
-    print("The tables and labels were fixed before any training on them (`benchmarks/boosting.py`).\n")
-    print("**Guarantee.** DP-EBM's noise is for add-or-remove-one, with a public number of records.")
-    print("Under replace-one, the default of `surety train`, the same noise would cost about twice the epsilon.")
-    print("DP-EBM composes by `gdp`, with its defaults otherwise.\n")
-    print("**Inputs.** Both get the same bounds (the .002 and .998 quantiles, rounded outwards to one digit), column types and categories. DP-EBM reads the set of texts from the data.\n")
+    print("Tables and labels were fixed beforehand.\n")
+    print("DP-EBM's noise is for add-or-remove-one, with a public number of records.")
+    print("Under replace-one it would cost about twice the epsilon.")
+    print("It composes by `gdp`, with its defaults otherwise.\n")
+    print("Both get the same bounds (the .002 and .998 quantiles, rounded outwards to one digit), column types and categories. DP-EBM reads the set of texts from the data.\n")
     for row in ROWS:
         won, clearly = ahead(row)
         lost = [name for name in TABLES if name not in won]
@@ -193,7 +193,7 @@ def page(path):
         cells += [f"{values(name, row, what).mean():.4g}" for what in ("loss", "auc", "seconds") for row in (OTHER, *ROWS)]
         cells.append(next(iter(found[name, "Surety, add-or-remove-one"].values()))["why"])
         print("| " + " | ".join(map(str, cells)) + " |")
-    print("\nMeans over splits (standard error, of splits and noise together). Seconds are from a machine with other load.")
+    print("\nMeans over splits (standard error, of splits and noise together).")
 
 
 if __name__ == "__main__":

@@ -111,7 +111,6 @@ def run(surety, output, part, seeds):
 
 TITLES = {"logistic": "logistic loss", "squares": "squared loss", "classes": "several classes", "owners": "owners of several rows"}
 NOTES = {
-    "squares": "On fair the noise of small budgets drowns what little there is to learn, and no public number shows it: the rule has no constant for squared loss.",
     "classes": "On chile, with few records of a feature, curves have a larger ridge, fitted on other tables ([other terms](other-terms.md)).",
 }
 MARKS = {"constant": " c", "sufficient-statistics": " s"}
@@ -138,8 +137,7 @@ def part_of_page(part, found):
     rises = sorted(rises_of(found), reverse=True)
     pairs = len(EPSILONS) * (len(EPSILONS) - 1) // 2 * len(found)
     beyond = [one for one in rises if one[0] > ERRORS]
-    print(f"{TITLES[part].capitalize()}, {min(map(len, found.values()))} splits. Of {pairs} pairs of epsilons, the mean held-out loss is larger at the larger epsilon")
-    print(f"by more than {ERRORS} standard errors of the difference in {len(beyond)}."
+    print(f"{TITLES[part].capitalize()}, {min(map(len, found.values()))} splits. The mean held-out loss is larger at the larger epsilon by more than {ERRORS} standard errors for {len(beyond)} of {pairs} pairs of epsilons."
           + (f" The largest rise has {rises[0][0]:.1f} standard errors ({rises[0][1]}, from {rises[0][2]:g} to {rises[0][3]:g}).\n" if rises else "\n"))
     if part in NOTES:
         print(NOTES[part] + "\n")
@@ -163,7 +161,7 @@ def page(folder, parts):
     runs = " && ".join(f"python benchmarks/budgets.py run SURETY FOLDER {part} SEEDS" for part in parts)
     print(f"<!-- {runs} && python benchmarks/budgets.py page FOLDER {' '.join(parts)} -->\n")
     print("`surety train` with its defaults, replace-one, delta = 1e-5, bounds or categories for every column; each split has its own noise.")
-    print("Standard errors are converted from Student's distribution to the normal one. Tables show mean losses: c where most seeds release the constant, s sufficient statistics, a additive terms.")
+    print("Tables show mean losses: c where most seeds release the constant, s sufficient statistics, a additive terms.")
     for part in parts:
         print()
         if len(parts) > 1:

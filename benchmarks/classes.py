@@ -149,7 +149,7 @@ SMALL = ("digits", "catsup: brand", "movies: rating", "males: industry", "chile:
 
 def large_noise(surety):
     """The log loss over that of the constant without noise, less 1, of shares alone and of softmax as the default takes it for smaller noise, by nu."""
-    text = ("\n## Where noise is large\n\nLog loss of the released shares (`--algorithm constant`) and of softmax with the default's steps and ridge, over that of the best constant, minus 1; means of\n"
+    text = ("\n## Where noise is large\n\nLog loss of the released shares (`--algorithm constant`) and of the default's softmax, over that of the best constant, minus 1; means of\n"
             "three splits and seeds, by nu. The default releases shares where nu is above 1.\n\n"
             + result_page.mark("classes-noise", "^(chile|digits)") + "\n| table | nu | shares | softmax |\n|---|---|---|---|\n")
     rows = []
@@ -198,8 +198,8 @@ Made by
 Log loss on the held-out fifth: mean (standard error) over {len(SEEDS)} splits and seeds of the noise.
 
 * *one against the rest*: `--algorithm shaped-descent` alone. *softmax*: the same steps and ridge with `--classes-by softmax`, curvature 1/2.
-* *default*: softmax with the steps and the ridge of `jobs/automatic`.
-* *constant*: the best one for the held-out labels. *no privacy*: scikit-learn's multinomial logistic regression on rows of norm 1, another split.
+* *default*: softmax with the rule's steps and ridge.
+* *constant*: the best one for the held-out labels. *no privacy*: scikit-learn's multinomial logistic regression on rows of norm 1.
 
 Mean share over all tables: 0 is the constant, 1 the model without privacy; a table counts at least -1.
 

@@ -94,8 +94,8 @@ def main():
         shown = "no row is read" if what == "count" else rate
         print(f"| {what} | {shown} | {memory} | {' | '.join(cells)} |")
     print(
-        "\nSurety clamps, adds exact integers, and in the last line chooses three rows of each owner by a keyed hash. The others add floating-point numbers; pandas and polars\n"
-        "take the first three rows, DuckDB the least three by its own hash. Bytes exclude the columns themselves. An unconditional count reads no row."
+        "\nSurety adds exact integers and chooses each owner's three rows by a keyed hash.\n"
+        "The others add floating-point numbers; pandas and polars take the first three rows, DuckDB the least three hashes. Bytes exclude the columns."
     )
 
 

@@ -15,7 +15,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
 from result_page import mark  # noqa: E402
 
 # The page has the rows with a known number of units in a year, and these columns.
-SHOWN = r"\| [0-9]+ \| [^|]+ \| [^|]+$"
+SHOWN = r"^(audience|broadband|census (demographic|redistricting)|covid19|google|movement|recurve|telemetry|wikimedia (current|historical)).*\| [0-9]+ \| [^|]+ \| [^|]+$"
 COLUMNS = ["deployment", "stated as", "epsilon at 1e-6", "attacker", "units in a year", "epsilon of a year at 1e-6"]
 DELTAS = ("1e-6", "1e-10")
 # By file: (releases that hold one person's data in a year, the basis), or (None, why there is no number).
@@ -124,7 +124,7 @@ print(f"""# Published deployments
 The {len(entries)} entries of the [registry of deployments](https://registry.opendp.org) (July 2026), as published. {priced} state a guarantee as a number, and for {yearly} of them
 the number of units of one person in a year is known. *Attacker*: the probability of a right guess whether one unit is in the data, at a prior of 1/2.
 Epsilon and attacker are upper bounds for any mechanism with the stated guarantee; the mechanism itself may lose less. Four digits, rounded to the nearest. `none`: the stated delta is larger, so no epsilon follows.
-The table has the entries with a known number of units in a year.
+The table has some entries with a known number of units in a year.
 
 {mark("deployments", SHOWN, COLUMNS)}
 | deployment | unit | stated as | epsilon at 1e-6 | epsilon at 1e-10 | attacker | units in a year | epsilon of a year at 1e-6 | attacker of a year |

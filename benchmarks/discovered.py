@@ -88,15 +88,14 @@ def main():
           f"{min(one[2] for one in truth.values())} to {max(one[2] for one in truth.values())} men), by {version}, made with {os.environ.get('CXX_NAME', 'g++ 12')}.")  # fmt: skip
     print("The unit of privacy is a man: epsilon 1, delta 1e-6, at most 8 rows and 3 occupations of each, hours between 0 and 5000.")
     print("*In one*: `--by occupation --keys discovered`; *in two*: `keys(occupation)` with half of the budget, then the means of these groups with the rest.\n")
-    print("*Off* is the root mean square error in hours: from the mean over men of their means, which *in one* estimates, and from the mean over years, which *in two* estimates.")
-    print("Runs that show more occupations show smaller ones with larger errors. Hence the columns of the six with the most men and the six with the narrowest intervals.")
+    print("*Off* is the root mean square error in hours: of the mean over men, which *in one* estimates, and of the mean over years, which *in two* estimates.")
+    print("Runs with more occupations show smaller ones with larger errors; so there are columns for the six largest and the six with the narrowest intervals.")
     print("The last column is how often the 95 % interval, which covers the noise alone, holds the mean over men.\n")
     print("| adjacency | how | runs | occupations shown | off, of men | six largest | six narrowest | off, of years | in the interval |\n|---|---|---|---|---|---|---|---|---|")
     for adjacency in ("add-or-remove-one", "replace-one"):
         for name, how, number in (("in one", in_one, runs), ("in two", in_two, max(1, runs // 4))):
             print(row_of(name, adjacency, [how(command, adjacency, seed) for seed in range(1, number + 1)], truth), flush=True)
-    print("\nA tenth of delta is for the threshold of means, half for that of keys alone. The weight of the count under add-or-remove-one was chosen with this panel in view.")
-    print("Made from the seeds 1, 2, ...: the same version reproduces it exactly.")
+    print("\nThe weight of the count under add-or-remove-one was chosen with this panel in view.")
 
 
 main()

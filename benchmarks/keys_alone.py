@@ -44,7 +44,7 @@ def main():
         for most_keys in (1, 2, 3, 5, 8):
             cells = [str(cell) for function in ("distinct", "keys") for cell in asked(command, function, most_keys, adjacency)]
             print(f"| {adjacency} | {most_keys} | {' | '.join(cells)} |", flush=True)
-    print("\nSelection divides epsilon among the keys of a unit, noise grows with the root of their number: selection suits few keys, noise more.")
+    print("\nSelection suits few keys of a unit, noise more.")
 
 
 main()

@@ -14,7 +14,7 @@ Run by hand, in an environment with what benchmarks/learners-requirements.txt pi
     python benchmarks/learners.py rule-page RULE        prints that part of the page alone
 
 Replace-one, delta = 1e-5, rows of unit norm with an intercept. Columns are mapped to [-1, 1] by round bounds in the script that hold all records, assumed to be public.
-The sets and the splits were fixed before any rule. Noise is replayed from the split's number.
+Sets and splits were fixed before any rule.
 """
 
 import bz2

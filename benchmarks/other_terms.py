@@ -422,11 +422,10 @@ def tables_of(folder):
 
 
 REASONS = {
-    "squares": "Above .02, curves are worse by two standard errors in every fifth cell. So the rule stops at .015, although higher limits gain on the mean.",
+    "squares": "Above .02, curves are worse by two standard errors in every fifth cell, so the rule stops at .015.",
     "classes": "With fewer than 70 records per feature and at most 30 linear features, curves have a ridge of .3 and at least 20 steps, chosen on these tables; with fewer than three per feature and class\n"
     "there are none. With many records, limits above .03 gain on the mean, but *food*, *work: education* and *lines, 3 classes* lose up to .24.",
-    "owners": "The limit that the other tables choose gains a hundredth, only at epsilon 4 and 8 and only in one survey (doctor visits and household income of the same people).\n"
-    "The rule therefore takes no curves.",
+    "owners": "The chosen limit gains a hundredth, only at epsilon 4 and 8 and in one survey. The rule therefore takes no curves.",
 }
 
 

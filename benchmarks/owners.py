@@ -145,7 +145,7 @@ def main(command):
             print(lines[score][-1], file=sys.stderr, flush=True)
     print("# Training with owners of several rows\n")
     print("<!-- python benchmarks/owners.py build/release/cli/surety -->\n")
-    print("Made by `benchmarks/owners.py`: replace-one of an owner with all rows, delta = 1e-5, a fifth of the owners held out.")
+    print("Replace-one of an owner with all rows, delta = 1e-5, a fifth of the owners held out.")
     print("*Constant* is the best answer without features and without privacy, *reachable* the same descent with hardly any noise. A share of 0 is the constant, 1 reachable.\n")
     print("## The wage panel\n")
     print(f"545 men with eight rows each, of `examples/data`: means of {len(WAGE_SPLITS)} splits, and in how many the model is better than the constant. The rule was chosen with")
@@ -155,7 +155,7 @@ def main(command):
     print("|---|---|---|---|---|---|")
     print("\n".join(wage))
     print("\n## Other panels\n")
-    print(f"Shares of means of {len(SPLITS)} splits, in brackets how many models are better than the constant; for comparison also the wage panel.")
+    print(f"Shares of means of {len(SPLITS)} splits, in brackets how many models are better than the constant.")
     print("Where less than a hundredth of the constant's loss can be learned, the cell is the excess of the model's loss over it. The means contain neither.")
     for score, title in ((LOGISTIC, "Log loss"), (SQUARED, "Squared error")):
         print()

@@ -364,8 +364,8 @@ def versions(python):
 
 
 # Questions that the page shows; the file has all.
-SHOWN = re.compile(r"best_of\(geometric_runs, 10, repeat|repeat\(2, best_of|allocated\(1000, 10, gaussian\(1\)\) delta 1e-6|allocated\(1000, 100|repeat\(1000, (without|truncated)"
-                   r"|repeat\(1000000, poisson|repeat\(10000, poisson\(0.9|poisson\(0.001, gaussian\(2\)\) epsilon|^compose\(30|repeat\(1000, poisson.* (advantage|true)|^gaussian.* true")
+SHOWN = re.compile(r"best_of\(geometric_runs, 10, repeat|allocated\(1000, 10, gaussian\(1\)\) delta 1e-6|allocated\(1000, 100|repeat\(1000, (without|truncated)"
+                   r"|repeat\(1000000, poisson|poisson\(0.001, gaussian\(2\)\) epsilon|repeat\(1000, poisson.* (advantage|true)|^gaussian.* true")
 
 LEFT_OUT = re.compile(r"(poisson\(0.9|poisson\(1e-9|poisson\(0.001).*riskcal|poisson\(0.001.*Renyi|advantage dp_accounting, privacy")
 
@@ -389,8 +389,8 @@ def page(command, python):
     print(f"""Each question runs in its own process with {SECONDS} s of processor time and 4 GiB; seconds are processor seconds, without a peer's imports.
 
 * **where**: the peer's upper bound against Surety's interval. *Inside*: both may be right. *Above*: looser by as much. *Below*: no bound for the event as Surety defines it.
-* **dp_accounting**: PLDAccountant (interval 1e-4, pessimistic) and RdpAccountant (default orders). Under replace-one PLDAccountant counts twice the norm of a
-  record (`record_sum`), RdpAccountant the movement of a replaced record (`gaussian`).
+* **dp_accounting**: PLDAccountant (interval 1e-4, pessimistic) and RdpAccountant (default orders). Under replace-one the former counts twice the norm of a
+  record (`record_sum`), the latter the movement (`gaussian`).
 * **PLD_accounting**: `gaussian_allocation_epsilon_range`, refined until its bounds are within a tenth; several kinds of epochs, and delta, at its default grid. k of t rounds are k epochs of t / k rounds.
 * **riskcal**: its accountant of Poisson-sampled Gaussians, which calls dp_accounting, and its functions on the distributions of the other two.
 

@@ -190,7 +190,7 @@ def page(*paths):
     names = [name for name in sets() if (name, "not private", "") in errors]
     print("# Squared loss\n")
     print(__doc__.split("\n\n")[2].strip() + "\n")
-    print("Made by `benchmarks/regression.py`: means over splits of the squared error of mapped labels (standard error, of splits and noise together), linear terms ([curves](other-terms.md)).")
+    print("Means over splits of the squared error of mapped labels (standard error, of splits and noise together), linear terms ([curves](other-terms.md)).")
     print("*Not private* is least squares on the same rows, *constant* the exact mean label.")
     print("*Auto* takes the mean label alone for nu = 2 d / (n mu) > .5, sufficient statistics for d <= 15 and nu <= .001. Otherwise it takes shaped descent on scaled rows with the clip from")
     print("[released residuals](../proofs/shaped-descent.md#residuals). Its constants were fitted on [made-up tables](squared-loss.md) and on splits 9 to 14 of these sets; splits here are from 9 on.")

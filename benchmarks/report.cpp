@@ -50,7 +50,7 @@ void report(const char* file) {
 
   fmt::print("| job | accountant | enclosure | width | ms | ratio |\n|---|---|---|---|---|---|\n");
   for (const std::string& job : rows.names()) fmt::print("{}", line(job, rows.at(job), reference));
-  fmt::print("\nThe reference workload, 10 million exponentials, took {:.3g} ms; ratio is time over that. ", reference);
+  fmt::print("\nThe reference workload, 10 million exponentials, took {:.3g} ms. ", reference);
   fmt::print("Peak memory of the process: {:.0f} MB after (a), (c), (e) (at most 64{}), {:.0f} MB at the end (at most 256{}).\n", small,
              small <= 64 ? "" : ": **missed**", peak, peak <= 256 ? "" : ": **missed**");
 }

@@ -420,9 +420,9 @@ def page(folder):
         below = [name for name in names if shares[name, e][1 + chosen] < -2 * max(errors[name, e][1 + chosen], 1e-9) and shares[name, e][1 + chosen] < -0.05]
         least = min(shares[name, e][1 + chosen] for name in names)
         print(f"| {e:g} | {cut[:, 0].mean():.2f}, {min(shares[name, e][0] for name in names):.1f} | {out:.2f} | {cut[:, 1 + chosen].mean():.2f} | {least:.2f} | {'; '.join(below) or 'none'} |")
-    print("\nThe rule has a larger ridge (.3) than the most frequent choice: the worst table loses less, at nearly the same mean.\n")
+    print("\nThe rule has a ridge of .3: the worst table loses less, at nearly the same mean.\n")
     print("Large noise: the loss of the released constant, and of ten steps with a ridge of .3, over that of the constant without noise, minus 1. Means are of")
-    print("tables with fewer than a million numbers. Above nu = 1 the constant loses little in every range.\n")
+    print("tables with fewer than a million numbers.\n")
     print("| nu | tables | constant | ten steps |")
     print("|---|---|---|---|")
     noisy = [(table["name"], *row) for table in results(os.path.join(folder, "large-noise")) for row in table["rows"]]

@@ -154,12 +154,11 @@ A step is the difference of runs of {MANY} and {FEW} steps over {MANY - FEW}, ea
 |---|---|---|---|
 {in_memory}
 The same records {COPIES} times, {RECORDS * COPIES:,} in all, in a record file of {file_size / 1e9:.1f} GB, under a limit of {MOST_MEMORY / 1e9:.0f} GB on the address space (RLIMIT_AS).
-*Anonymous* is the peak of the process's own memory, without the pages of the file.
+*Anonymous*: the peak of the process's own memory.
 
 | run | s | processor s | anonymous, MB |
 |---|---|---|---|
 {in_file}
-Shaped descent is the slowest because it transforms the rows of the file at each step, {WIDE + 1} products a number.
 """
     output.write_text(text)
 

@@ -121,7 +121,7 @@ def page(folder):
     print(f"{len(tables)} tables of [the rule's](rule.md), logistic loss, replace-one, delta = 1e-5, rows of unit norm. 0 is the constant, 1 logistic regression on")
     print("linear terms without privacy. Means cut shares at -1 and 2. Every column with bounds gets hat functions where nu of all features, hat functions included, is at most a limit.")
     print("The other tables choose the limit and the number of knots of each table (`benchmarks/terms.py`). Tables of sparse features are left out: they have no bounds.\n")
-    print("Additive terms raise the share by this much on average, over all tables, whether the rule takes additive terms or not:\n")
+    print("Mean rise of the share by additive terms, over all tables:\n")
     print(result_page.mark("terms-knots", r".", ["knots", "nu <= 0.05", "nu <= 0.1", "nu <= 0.2"]))
     print("| knots | " + " | ".join(f"nu <= {limit:g}" for limit in LIMITS) + " |")
     print("|---|" + "---|" * len(LIMITS))
@@ -141,7 +141,7 @@ def page(folder):
         print(f"| {e:g} | {np.mean([cut(cells[name, 0, e][1]) for name in names]):.3f} | {np.mean([cut(share(name, e, left_out[name])) for name in names]):.3f} | "
               f"{np.mean([cut(share(name, e, CHOSEN)) for name in names]):.3f} | {len(taken)} | {better}, {worse} | "
               + (f"{changes[least]:+.3f} ({least})" if least and changes[least] < 0 else "none") + " |")
-    print("\nWhere the truth is linear, as in the made tables, curves are pure noise and cost most where a class is rare (one in fifty), which is private. `--terms linear` removes them.")
+    print("\nWhere the truth is linear, curves are pure noise and cost most where a class is rare. `--terms linear` removes them.")
     print("\nA row has the share of linear terms, and that of additive terms where nu is at most .4 (bold where the rule takes them).\n")
     print(result_page.mark("terms"))
     print("| table | rows | features: linear, additive | columns with bounds | " + " | ".join(f"{e:g}" for e in EPSILONS) + " |")

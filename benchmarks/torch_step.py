@@ -115,8 +115,8 @@ def main():
         f" Opacus {metadata.version('opacus')}, NumPy {np.__version__}.\n"
     )
     print(
-        f"Clipping, sum and noise of one step with {numbers:,} parameters in {len(shapes())} tensors of float32 (ResNet-18), in processor seconds of all threads. The gradients of"
-        f" records are given. Median of {REPETITIONS} repetitions, in which the optimizers take turns.\n"
+        f"Clipping, sum and noise of one step with {numbers:,} parameters in {len(shapes())} tensors of float32 (ResNet-18), in processor seconds of all threads. Gradients are given."
+        f" Median of {REPETITIONS} repetitions.\n"
     )
     print("| records in the batch | Surety | Opacus | ratio | Opacus with `use_exact_noise` (one repetition) |\n|---|---|---|---|---|")
     worst = 0.0

@@ -177,12 +177,12 @@ A search holds out a fifth of the same records; the best and the worst candidate
 
 ## When it pays
 
-* Around the choice of `auto` a search does not pay: candidates differ by less than its noise.
+* Around the choice of `auto` it does not: candidates differ by less than its noise.
 * Where a default is far off and records are many, it pays: with 16 expected runs `gradient-descent` gains at epsilon 4 on both sets, at 0.5 on a9a and at 1 on covtype_sample,
   at epsilon 1 on a9a in eight searches of nine.
 * Where noise dominates it does not: on covtype_sample (8,000 records) at epsilon 0.5 the best candidate has 1.64 times the noise and loses to the default.
 * A diverging candidate costs: a search over three candidates runs the step size of 64 alone with probability 1 / (2 K + 1), 11 % at K = 4 and 3 % at 16.
-* On the mean, no searched `gradient-descent` reaches `auto` without a search."""
+* No mean of a searched `gradient-descent` reaches `auto`."""
 
 if __name__ == "__main__":
     run(*sys.argv[2:]) if sys.argv[1] == "run" else page(*sys.argv[2:])

@@ -4,7 +4,7 @@ PACKAGE = "PLD_accounting"
 ENVIRONMENT = "PLD_accounting"
 CLAIMS = "interval"
 NOTE = ("Random allocation under add-or-remove-one: epsilon by gaussian_allocation_epsilon_range at its default accuracy, documented as bounds on both sides; "
-        "delta by the default grid. Bounds of a self-convolution are a function of dp_accounting.")
+        "delta by the default grid.")
 
 
 def lines(vector):

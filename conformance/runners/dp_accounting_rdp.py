@@ -4,7 +4,7 @@ from dp_accounting_events import program
 PACKAGE = "dp-accounting"
 ENVIRONMENT = "dp_accounting"
 CLAIMS = "upper bound"
-NOTE = ("RdpAccountant at its default orders; conversion from Renyi divergence to epsilon is documented as a theorem, so as an upper bound. Both documented "
+NOTE = ("RdpAccountant at its default orders; the conversion to epsilon is documented as a theorem. Both documented "
         "[readings](#cause-two-readings-of-noise-multiplier) of the noise multiplier are tested (`record_sum`, `gaussian`).")
 
 

@@ -3,7 +3,7 @@ from common import at
 PACKAGE = "surety"
 ENVIRONMENT = ""
 CLAIMS = "interval"
-NOTE = "The command at its default width, from this tree. It certified most of the vectors, so this row shows only speed and width."
+NOTE = "The command at its default width, from this tree. It certified most vectors: this row shows only speed and width."
 
 
 def lines(vector):

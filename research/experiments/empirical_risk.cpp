@@ -477,8 +477,8 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
       "* *gradients*: evaluated gradients of one record, for DP-SVRG with batches of their expected size. *seconds*: one run, one thread, with other load.\n"
       "* *audited epsilon*: the upper bound at delta = 1e-3 from an audit of the run's ledger, for the three columns.\n"
       "\n"
-      "The options are the same for all data but were chosen on some of these data without privacy cost.\n"
-      "The ranges of Covertype's elevation, slope and distances were also set from such data: the guarantee holds only if they count as public.\n"
+      "Options were chosen on some of these data without privacy cost.\n"
+      "So were the ranges of Covertype's elevation, slope and distances: the guarantee holds only if they are public.\n"
       "Newton's method with double noise ([GHST23], Algorithm 3) is not certified: no sensitivity is proved for its rounded linear solve.\n\n",
       slow_seeds, seeds);
   const char* const folder = std::getenv("SURETY_DATA_DIR");
@@ -495,7 +495,7 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
     const Dataset data = classification_data(name, folder);
     for (const double lambda : {0.01, 0.0}) report(name, data, lambda, seeds, slow_seeds, winners, claims, unspent, instances, tables);
   }
-  fmt::print("## What wins\n\nThe least mean gap, whatever the number of gradients:\n\n");
+  fmt::print("## What wins\n\nThe least mean gap:\n\n");
   Table table{{"data", "lambda", "epsilon = 0.2", "0.5", "1"}};
   for (const auto& winner : winners)
     table.add({winner.data, fmt::format("{}", winner.lambda), winner.names[0], winner.names[1], winner.names[2]});
@@ -509,7 +509,7 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
   fmt::print("{}{}\n", tables, instances.markdown({.file = "empirical-risk-data"}));
   fmt::print(
       "## DP-SVRG against DP-GD, T = 1500\n\n"
-      "The paper's claim: the gap of DP-GD(T = 1500) with far fewer gradients. It counts as met here with at most a 50th of the gradients at a gap\n"
+      "The paper's claim: the gap of DP-GD(T = 1500) with far fewer gradients. It is met with at most a 50th of the gradients at a gap\n"
       "no larger, for every epsilon. Where the gap equals that of the row without noise, the steps are too few (500 of 0.8 against 1,500 of about 4).\n\n");
   Table claim{{"data", "lambda", "gradients", "gap of DP-SVRG", "gap of DP-GD", "claim"}};
   for (const auto& row : claims) claim.add({row.begin(), row.end()});

@@ -303,7 +303,7 @@ int page(std::span<char* const> arguments) {
       "[[LZCJ16]](../bibliography.md): {} learners, one record each a round, hinge loss in R^10, Gaussian noise for (1, 1e-5)-DP under replace-one,\n"
       "audited; mean (deviation) over seeds 1 to {}.\n"
       "Regret is that of learner 0's parameters on all records, with lambda = 1 and steps 1 / t, or lambda = 0 and steps 1 / sqrt(t).\n"
-      "Theorem 2 gives log T and sqrt(T): a ratio of at most 1 in its column is within that rate.\n\n"
+      "Theorem 2 gives log T and sqrt(T): a ratio of at most 1 is within that rate.\n\n"
       "## Connected within N rounds\n\n"
       "In a ring, the edge of learners i and i + 1 is present in the rounds that are i mod N. The graphs connect all learners within N - 1 rounds\n"
       "for N = 16, otherwise within N; the charge does not depend on it.\n\n{}\n",

@@ -201,7 +201,7 @@ int page(std::span<char* const> arguments) {
       "{} users, 50 features, 2 arms, seeds 1 to {}; (1, 1e-4) joint differential privacy under replace-one, each run charged and audited.\n"
       "Regret is cumulative, of mean rewards; the slope is that of log regret over log users in the second half. Instances are those of\n"
       "`surety simulate`, sparse (sign contexts, parameters of 5 coordinates) and dense (contexts uniform on [-1, 1]^50, normal parameters); l1 norm\n"
-      "1, noise 0.1 on rewards, which are clamped to 1.3. Options are the command's defaults, fixed on other seeds (1000 to 1005).\n"
+      "1, noise 0.1 on rewards, which are clamped to 1.3. Options are the command's defaults, fixed on other seeds.\n"
       "\n"
       "* *DP-HDB*: [[HLL22]](../bibliography.md), Algorithm 3, on buffered Gaussian prefix sums, on the l_p ball with p = 1 + 1 / log 50 = 1.26 or l1; its\n"
       "  regret includes the warm-up of 200 users per arm. *By choices*: the paper's estimator, with gradients clipped to 0.1 in each coordinate.\n"

@@ -235,7 +235,7 @@ int page(std::span<char* const> arguments) {
       "buffered Gaussian prefix sums.\n"
       "(1, 1/T) joint differential privacy under replace-one, each run charged and audited; mean (deviation) over seeds 1 to {}.\n"
       "Contexts (1, u) / sqrt(5), u uniform on [-1, 1]^4; three arms of scores (u_1 + u_2) / 2, its negative, and -1, at least h_sub = 1 below the\n"
-      "best. Regret is in means of rewards; a random arm loses {:.4f} a user. Warm-up of {} log^2 T users for each arm ({} log^2 T where it is long,\n"
+      "best. Regret is in means of rewards; a random arm loses {:.4f} a user. Warm-up of {} log^2 T users for each arm (*long*: {} log^2 T,\n"
       "more than all users at T = 1000), clip {} (of 1.5, 0.3 and 0.1 on other seeds), step scale {}, l_p ball with p = 1 + 1 / log 5 and radius {}.\n"
       "*Preselected*: without arms whose score after the warm-up is h_sub / 2 or more below the best one.\n\n",
       seeds, random_regret(), short_warm_up, long_warm_up, clip, step_scale, radius);

@@ -322,7 +322,7 @@ int run(std::uint64_t seeds, const std::vector<std::uint64_t>& horizons) {
                                      .keep = R"(\| (5|20) \| 10000 \|)",
                                      .columns = {"p", "d", "T", "printed", "buffered", "no noise", "NoisySGD"}}));
   fmt::print(
-      "Streaming methods release a point after every record and are not better than the other three, which read the data as a whole.\n\n"
+      "Streaming methods release a point after every record and are not better than the other three.\n\n"
       "The buffered factorization is below the printed figure (below 2.5 times it for p = 1.5, d = 5) in {} of {} cells.\n\n"
       "## Cost\n"
       "\n"

@@ -190,7 +190,7 @@ void print_amplified() {
   const double step = 200'000 * 0.2 / std::sqrt(75'000 * std::log(1e3));
   fmt::print(
       "{}\nThe proof uses Lemma B.1 (amplification to 2 gamma epsilon' by a sampling share gamma, for epsilon' up to 1) at epsilon' = {:.1f} (claim 0.2),\n"
-      "where sampling one of n leaves ln(1 + (e^epsilon' - 1) / n) = {:.1f}, not {:.5f}. It also does not cover the full gradient in each release.\n\n",
+      "where sampling one of n leaves ln(1 + (e^epsilon' - 1) / n) = {:.1f}, not {:.5f}.\n\n",
       table.markdown({.file = "printed-erm-noise-amplified",
                       .keep = R"(\| (0\.2|1) \|)",
                       .columns = {"amplified by", "claimed epsilon", "true epsilon, differences alone", "verdict", "least c"}}),
