@@ -475,7 +475,7 @@ def part_of_page(part, tables):
         if len(means) > 1:
             print(f"| {lower:g} to {upper:g} | {len(sizes)} | {len(means)} | {means.mean():+.3f} ({means.std(ddof=1) / len(means) ** 0.5:.3f}) | "
                   f"{sum(size > 2 for size in sizes)}, {sum(size < -2 for size in sizes)} |")
-    print("\n" + result_page.mark("other-terms-epsilon", r"\| (0.5|1|4) \|", ["epsilon", "linear: mean share", "what others chose", "the rule", "largest loss"], loss=PARTS[part].lower()))
+    print("\n" + result_page.mark("other-terms-epsilon", loss=PARTS[part].lower()))
     print("| epsilon | linear: mean share | what others chose | the rule | tables where it takes additive terms | largest loss |")
     print("|---|---|---|---|---|---|")
     for e in EPSILONS:
@@ -490,7 +490,7 @@ def part_of_page(part, tables):
     if rises:
         print(f"\nOf {len(rises)} pairs of epsilons (linear terms at the smaller, additive at the larger), the mean share falls in {len(worse)}"
               + (f", at most by {worse[0][0]:.3f} ({worse[0][1]}, from {worse[0][2]:g} to {worse[0][3]:g})." if worse else "."))
-    print("\n" + result_page.mark("other-terms", r"(randhie, visits|fair, affairs|SLID|MedExp|hardly|cut|doctor: health|lines, 3|household income, log|firms, log)", ["table", "trained on", "features: linear, additive", "1", "4"], loss=PARTS[part].lower()))
+    print("\n" + result_page.mark("other-terms", r"(randhie, visits|fair, affairs|SLID|hardly|cut|doctor: health|lines, 3|household income, log|firms, log)", ["table", "trained on", "features: linear, additive", "1", "4"], loss=PARTS[part].lower()))
     print("| table | trained on | features: linear, additive | columns with bounds | constant, best loss | " + " | ".join(f"{e:g}" for e in EPSILONS) + " |")
     print("|---|---|---|---|---|" + "---|" * len(EPSILONS))
     for t in tables:

@@ -159,7 +159,7 @@ def main(command):
     print("Where less than a hundredth of the constant's loss can be learned, the cell is the excess of the model's loss over it. The means contain neither.")
     for score, title in ((LOGISTIC, "Log loss"), (SQUARED, "Squared error")):
         print()
-        print(result_page.mark("owners", r"(doctor visits|labour|patents|firms|mean of)", ["loss", "panel", "0.5", "1", "4"], loss=title.lower()))
+        print(result_page.mark("owners", r"(doctor visits|firms|mean of)", ["loss", "panel", "0.5", "1", "4"], loss=title.lower()))
         print(f"| panel | owners x rows used | {' | '.join(EPSILONS)} |")
         print("|---|---|" + "---|" * len(EPSILONS))
         print("\n".join(lines[score]))

@@ -1,7 +1,8 @@
 """What Python gets: samples per second in place, beside NumPy's own normal; the time to make a noise object the first time and again; and the time
 of one epsilon, beside dp_accounting and prv_accountant where they are installed. All in processor seconds.
 
-Run by hand, in an environment that has the wheel of build/python/dist: python benchmarks/python.py >docs/results/python.md makes that page."""
+Run by hand, in an environment that has the wheel of build/python/dist: python benchmarks/python.py | scripts/result_page.py docs/results/python.md
+makes that page."""
 
 import datetime
 import os
@@ -112,6 +113,7 @@ def main():
     make()
     first = time.process_time() - begin
     print(f"A noise object takes {1e3 * first:.1f} ms the first time, then {1e6 * best_time(make, 1000):.1f} microseconds.\n")
+    print(r'<!-- csv {"file": "python-noise", "keep": "\\| 1000000 \\|"} -->')
     print("| case | values a call | million a second |\n|---|---|---|")
     numpys = np.random.default_rng()
     secure = np.random.Generator(surety.SecureBits())

@@ -412,6 +412,7 @@ def page(folder):
         least = min(shares[name, e][1 + m] for name in names for e in EPSILONS if e >= 0.5)
         print(f"| {a:g} | {power:.2g} | {most} | {ridge:g} | {worth[m].mean():.4f} | {least:.2f} | {picks[FAMILY[m]]} |")
     print(f"| the rule before | | | | {np.mean([np.clip(shares[n, e][0], -1, 1.1) for n in names for e in EPSILONS]):.4f} | {min(shares[n, e][0] for n in names for e in EPSILONS if e >= 0.5):.2f} | |\n")
+    print(result_page.mark("rule-epsilon", r"^(0\.1|1|4) \|"))
     print("| epsilon | before: mean, least share | the rule that others chose | the rule | the rule: least share | below the constant by two standard errors |")
     print("|---|---|---|---|---|---|")
     for e in EPSILONS:

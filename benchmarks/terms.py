@@ -129,6 +129,7 @@ def page(folder):
         print(f"| {knots} | " + " | ".join(f"{worth[FAMILY.index((knots, limit))].mean():+.4f}" for limit in LIMITS) + " |")
     print("\nChosen by the other tables: " + "; ".join(f"{knots} knots and nu <= {limit:g} for {count} tables" for (knots, limit), count in picks.most_common()) + ".")
     print(f"The rule: {CHOSEN[0]} knots, nu <= {CHOSEN[1]:g}.\n")
+    print(result_page.mark("terms-epsilon", r"^(0\.5|1|4) \|"))
     print("| epsilon | linear: mean share | what others chose | the rule | tables where it takes additive terms | of these better, worse by two standard errors | largest loss |")
     print("|---|---|---|---|---|---|---|")
     for e in EPSILONS:

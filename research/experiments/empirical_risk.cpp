@@ -499,7 +499,7 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
   Table table{{"data", "lambda", "epsilon = 0.2", "0.5", "1"}};
   for (const auto& winner : winners)
     table.add({winner.data, fmt::format("{}", winner.lambda), winner.names[0], winner.names[1], winner.names[2]});
-  fmt::print("{}\n", table.markdown());
+  fmt::print("{}\n", table.markdown({.file = "empirical-risk-least", .keep = ".", .columns = {"data", "lambda", "epsilon = 0.2", "1"}}));
   for (const auto& [name, spent] : unspent) {
     fmt::print(
         "Of 0.2, 0.5 and 1, {} spends {:.3f}, {:.3f} and {:.3f}: its budget is divided by hand, and its rows have more noise than they are\n"

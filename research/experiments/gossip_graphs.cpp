@@ -317,7 +317,7 @@ int page(std::span<char* const> arguments) {
       "Learner i reads what learner j sent (7 i + 3 j) mod (D + 1) rounds ago ([old messages cost nothing](../proofs/gossip.md#late)).\n"
       "Every learner keeps equal weight and every step counts 1 / Z of its value, Z being 1 plus the mean delay; by an impulse at each learner:\n\n{}\n"
       "On the ring:\n\n{}",
-      weights.markdown(), table_of("D", delays, seeds, of_delay));
+      weights.markdown({.file = "gossip-graphs-impulse", .keep = "^ring"}), table_of("D", delays, seeds, of_delay));
   return 0;
 }
 

@@ -165,7 +165,7 @@ std::string print_instance(BanditInstance instance, std::uint64_t seeds, Count u
   for (std::size_t i = 0; i < all.size(); ++i) table.add(row_of(all[i], outcomes[i]));
   fmt::print("{}\n", table.markdown({.file = "linear-bandit",
                                      .labels = {{"instance", std::string{name_of(instance)}}},
-                                     .keep = R"(\| (random play|DP-HDB|DP-UCB, greedy|DP-UCB|UCB without noise) \|)",
+                                     .keep = R"(\| (random play|DP-HDB|DP-UCB, greedy|UCB without noise) \|)",
                                      .columns = {"instance", "mean regret after", "1000", "10000", "deviation", "audited epsilon"}}));
   const double hdb = outcomes[1].regret.back().mean;
   Table ratios{{"regret of DP-HDB over that of", "ratio"}};
