@@ -1,8 +1,7 @@
 from opacus_common import ENVIRONMENT, PACKAGE, program  # noqa: F401
 
 CLAIMS = "approximation"
-NOTE = ("GaussianAccountant warns that it is experimental and can underestimate privacy expenditure, so an answer below the truth breaks no promise. Loaded "
-        "without torch.")
+NOTE = "GaussianAccountant warns that it is experimental and can underestimate privacy expenditure, so no promise is broken."
 
 
 def lines(vector):
