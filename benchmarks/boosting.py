@@ -183,7 +183,7 @@ def page(path):
         return f"{100 * (values(name, row).mean() / values(name, 'constant').mean() - 1):+.2f} %"
 
     heads = ("table", "records", "columns", "share", "constant, logistic", OTHER, *ROWS)
-    print(result_page.mark("boosting", ".", ["table", "records", OTHER, *ROWS]))
+    print(result_page.mark("boosting", "^(labsup|401ksubs|catholic|Working|turnout)", ["table", "records", OTHER, *ROWS]))
     print("| " + " | ".join((*heads, *(f"{what}: {row}" for what in ("log loss", "area under the curve", "seconds") for row in (OTHER, *ROWS)), "chosen")) + " |")
     print("|" + "---|" * (len(heads) + 3 * (1 + len(ROWS)) + 1))
     for name in TABLES:
