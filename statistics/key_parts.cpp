@@ -92,7 +92,7 @@ PartFacts KeysPart::facts() const {
                      .is_whole = true,
                      .has_groups = has_groups,
                      .has_cells = !has_groups,
-                     .has_values = !std::get<KeysOf>(statistic_.of).hides_counts},
+                     .has_values = has_numbers(statistic_)},
                     statistic_);
 }
 

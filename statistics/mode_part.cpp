@@ -138,10 +138,11 @@ std::vector<Answer> ModePart::release(accounting::Reservation& reservation, mech
     }
   }
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const double error = choice.count_error(std::nextafter(1 - confidence_, 0), candidates);
   std::vector<Answer> answers;
   for (std::size_t group = 0; group < groups.size(); ++group) {
     for (const auto text : chosen[group]) {
-      answers.push_back({groups[group].text, mode.categories.names[text], {none, none, none}, groups[group].texts});
+      answers.push_back({groups[group].text, mode.categories.names[text], {none, none, none}, groups[group].texts, std::nullopt, error});
     }
   }
   return answers;

@@ -38,7 +38,8 @@ struct Answer {
   Estimate estimate;
   std::vector<std::string> group_texts = {};  ///< of each column of the group, where it is by several
   std::optional<UsedRecords> used = std::nullopt;
-  /// Of a quantile: its rank misses the requested one by fewer records than that, with the confidence of an interval.
+  /// With the confidence of an interval, of a quantile: its rank misses the requested one by fewer records than that; of a mode: its count is below the
+  /// largest among the texts left by fewer records than that.
   std::optional<double> rank_error = std::nullopt;
 };
 
@@ -54,7 +55,7 @@ struct PartFacts {
   bool is_whole;  ///< every number counts records
   bool has_groups;
   bool has_cells;
-  bool has_rank_error = false;  ///< of quantiles: each answer has one
+  bool has_rank_error = false;  ///< of quantiles, whose reports name each answer's
   bool has_interval = true;     ///< false of quantiles without one
   /// The column that is read; empty where records alone are counted.
   std::string column = {};

@@ -114,6 +114,11 @@ bool is_choice(const Statistic& statistic) noexcept {
   return std::holds_alternative<QuantileOf>(statistic.of) || std::holds_alternative<ModeOf>(statistic.of);
 }
 
+bool has_numbers(const Statistic& statistic) noexcept {
+  const auto* const keys = std::get_if<KeysOf>(&statistic.of);
+  return !std::holds_alternative<ModeOf>(statistic.of) && !(keys != nullptr && keys->hides_counts);
+}
+
 bool is_public(const Statistic& statistic) noexcept {
   if (std::holds_alternative<CountOf>(statistic.of)) return statistic.has_public_count();
   return std::holds_alternative<UnitsOf>(statistic.of) && !statistic.where && !statistic.by &&

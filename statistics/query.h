@@ -157,6 +157,9 @@ struct Statistic {
 /// A quantile or a mode: the result is a choice among candidates.
 [[nodiscard]] bool is_choice(const Statistic& statistic) noexcept;
 
+/// The result has numbers; of a mode and of keys without counts it has texts alone.
+[[nodiscard]] bool has_numbers(const Statistic& statistic) noexcept;
+
 /// The answer is public: the number of all units, or of all records where each unit has one, which the adjacency keeps. It has no noise and no charge.
 [[nodiscard]] bool is_public(const Statistic& statistic) noexcept;
 

@@ -1,6 +1,7 @@
 // surety release: private statistics, charged to a ledger before their noise is drawn.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -146,6 +147,10 @@ int release(ReleaseOptions& options, OptionTable given) {
                          .confidence = options.words.confidence,
                          .reading = policy,
                          .note = options.run.note.value_or("")};
+  const auto has_numbers = [](const auto& query) { return statistics::has_numbers(query.statistic); };
+  if (options.svg && std::none_of(plan.queries.begin(), plan.queries.end(), has_numbers)) {
+    invalid("--svg draws numbers, and these queries release texts alone, must be left out");
+  }
   // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
   // noise.
   if (!options.run.print_plan && !options.run.expected) jobs::require_columns(plan, options.data);

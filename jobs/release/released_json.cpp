@@ -25,10 +25,10 @@ nlohmann::json json_of(const PartFacts& facts, double number) {
 }
 
 nlohmann::json json_of(const PartFacts& facts, const Answer& answer) {
-  if (!facts.has_values) return nlohmann::json::object();
   const auto& estimate = answer.estimate;
-  nlohmann::json object{{"value", json_of(facts, estimate.value)}};
-  if (facts.has_interval) object["interval"] = {json_of(facts, estimate.lower), json_of(facts, estimate.upper)};
+  auto object = nlohmann::json::object();
+  if (facts.has_values) object["value"] = json_of(facts, estimate.value);
+  if (facts.has_values && facts.has_interval) object["interval"] = {json_of(facts, estimate.lower), json_of(facts, estimate.upper)};
   if (answer.rank_error) object["rank_error"] = accounting::json_number(*answer.rank_error);
   return object;
 }

@@ -315,13 +315,14 @@ BarPicture picture_of(const ReleasedStatistics& released) {
       .panels = {},
       .note = fmt::format("Lines: intervals with confidence {}, each for itself, over the noise alone.", released.confidence)};
   for (const auto& query : released.queries) {
+    if (!query.facts.has_values) continue;
     double rank_error = 0;
     for (const auto& answer : query.answers) rank_error = std::max(rank_error, answer.rank_error.value_or(0));
     BarPanel panel{
         .title = query.facts.query + (query.facts.has_rank_error ? ", rank error: " + shown_rank_error(rank_error) : std::string{}),
         .across = {query.facts.is_whole ? "records" : query.facts.query},
         .bars = {}};
-    for (const auto& answer : query.facts.has_values ? query.answers : std::vector<Answer>{}) {
+    for (const auto& answer : query.answers) {
       const char* const between = answer.group.empty() || answer.cell.empty() ? "" : ", ";
       const std::string name = escaped(answer.group) + between + escaped(answer.cell);
       panel.bars.push_back({name, answer.estimate.value, answer.estimate.lower, answer.estimate.upper, query.facts.has_interval});

@@ -65,6 +65,14 @@ TEST_F(Picture, DrawsNoIntervalWhereThereIsNone) {
   EXPECT_NE(svg.find("median(x), rank error: "), std::string::npos);
 }
 
+TEST_F(Picture, OfTextsAloneIsRefusedBeforeTheCharge) {
+  const Words mode{"--query", "mode(where)", "--categories", "a,b"};
+  expect_refused_untouched(release(mode, path("picture.svg")), 2, {"--svg", "texts alone"});
+  EXPECT_FALSE(std::filesystem::exists(path("ledger.db")));
+  const auto svg = drawn(mode + Words{"--query", "count()"});
+  EXPECT_EQ(svg.find("mode"), std::string::npos);
+}
+
 TEST_F(Picture, IsNoOtherFile) {
   const Words query{"--query", "count()"};
   expect_refused_untouched(release(query, data_), 2, {"--svg"});

@@ -247,7 +247,10 @@ TEST(ModePart, ReleasesTheMostFrequentTextsOfEachGroup) {
       auto reservation = ledger.reserve({.event = event_of(queries, family, 1e-3)});
       ReplayBits bits{3};
       std::vector<std::string> found;
-      for (const auto& answer : part->release(reservation, bits, 0)) found.push_back(answer.group + answer.cell);
+      for (const auto& answer : part->release(reservation, bits, 0)) {
+        found.push_back(answer.group + answer.cell);
+        EXPECT_EQ(answer.rank_error, facts.half_length);
+      }
       EXPECT_EQ(found, (std::vector<std::string>{"pb", "pa", "qc", "qa"}));
       EXPECT_EQ(reservation.released().event(), event_of(queries, family, 1e-3));
       EXPECT_TRUE(refuses([&] { return part->release(reservation, bits, 0); }, ErrorCode::budget_exceeded, {}));

@@ -31,7 +31,7 @@ class Number(NamedTuple):
     used_lower: float | None = None  #: the bounds of that number's own interval
     used_upper: float | None = None
     total: float | None = None  #: how many records could be used, where that is public or was released in the same call
-    rank_error: float | None = None  #: of a quantile: its rank among the records is missed by fewer than so many records, with the confidence of an interval
+    rank_error: float | None = None  #: of a quantile: its rank among the records is missed, and of a mode the largest count left, by fewer than so many records, with the confidence of an interval
     rank_error_share: float | None = None  #: of a quantile 0: earlier versions also missed a share of all records
 
 
