@@ -29,8 +29,8 @@ accounting::Effort effort_of(std::optional<double> width) {
 Block::Block(nb::handle array, const char* name, Use use) {
   const int writable = use == Use::change ? PyBUF_WRITABLE : 0;
   if (PyObject_CheckBuffer(array.ptr()) == 0) {
-    PyErr_Format(PyExc_TypeError, "%s is of type %.100s, must be an array of float64, float32 or int64", name,
-                 Py_TYPE(array.ptr())->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s is of type %.100U, must be an array of float64, float32 or int64", name,
+                 nb::steal(PyType_GetName(Py_TYPE(array.ptr()))).ptr());
     python_error();
   }
   if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | writable) != 0) {

@@ -1,7 +1,5 @@
 #include "objects.h"
 
-#include <datetime.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +35,7 @@ constexpr std::int8_t duration_in_seconds = 10;
 constexpr std::int8_t duration_in_microseconds = 12;
 constexpr std::int8_t duration_in_nanoseconds = 13;
 constexpr std::int8_t microsecond_of_day = 14;
+constexpr std::int64_t second = 1'000'000;  ///< in microseconds
 
 template <class Struct>
 void release_child(Struct* one) {
@@ -120,8 +120,19 @@ nb::object class_of(const char* module, const char* name) {
   return made.is_valid() && PyType_Check(made.ptr()) ? made : nb::object{};
 }
 
+/// A function of a type, as the limited C interface has it. \pre the type has it
+template <class Function>
+Function slot_of(PyObject* type, int slot) {
+  void* const found = PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type), slot);
+  return reinterpret_cast<Function>(found);
+}
+
 /// Classes whose objects are many, and are not asked by way of Python.
 struct Classes {
+  nb::object date_and_time = class_of("datetime", "datetime");
+  nb::object date = class_of("datetime", "date");
+  nb::object duration = class_of("datetime", "timedelta");
+  nb::object time = class_of("datetime", "time");
   nb::object decimal = class_of("decimal", "Decimal");
   nb::object integer = class_of("numpy", "integer");
   nb::object floating = class_of("numpy", "floating");
@@ -132,18 +143,46 @@ bool is_of(PyObject* object, const nb::object& its_class) {
   return its_class.is_valid() && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(its_class.ptr())) != 0;
 }
 
+/// Whether it is of this class and of none that derives of it.
+bool is_exactly(PyObject* object, const nb::object& its_class) {
+  return its_class.is_valid() && reinterpret_cast<PyObject*>(Py_TYPE(object)) == its_class.ptr();
+}
+
+/// Attributes of times.
+struct Names {
+  static nb::object of(const char* name) { return nb::steal(PyUnicode_InternFromString(name)); }
+  nb::object zone = of("tzinfo");
+  std::array<nb::object, 3> date = {of("year"), of("month"), of("day")};
+  std::array<nb::object, 4> time = {of("hour"), of("minute"), of("second"), of("microsecond")};
+  std::array<nb::object, 3> duration = {of("days"), of("seconds"), of("microseconds")};
+  std::array<nb::object, 1> value = {of("value")};
+};
+
+/// Attributes that are whole numbers; nothing where one is none, or one beyond 64 bits.
+template <std::size_t size>
+std::optional<std::array<std::int64_t, size>> numbers_of(PyObject* object, const std::array<nb::object, size>& names) {
+  std::array<std::int64_t, size> numbers{};
+  for (std::size_t k = 0; k < size; ++k) {
+    const auto found = or_nothing(PyObject_GetAttr(object, names[k].ptr()));
+    if (!found.is_valid() || !PyLong_CheckExact(found.ptr())) return std::nullopt;
+    int beyond = 0;
+    numbers[k] = PyLong_AsLongLongAndOverflow(found.ptr(), &beyond);
+    if (beyond != 0) return std::nullopt;
+  }
+  return numbers;
+}
+
 class Cells {
  public:
   Cells(nb::handle convert, std::size_t rows) : convert_{convert} {
     types_.reserve(rows);
     places_.reserve(rows);
     ends_.push_back(0);
-    if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
-    if (PyDateTimeAPI == nullptr) python_error();
   }
 
   void add(nb::handle object) {
-    if (!add_plain(object) && !add_time(object.ptr())) add_converted(or_nothing(PyObject_CallOneArg(convert_.ptr(), object.ptr())));
+    if (!add_plain(object) && !add_time(object.ptr()))
+      add_converted(or_nothing(PyObject_CallFunctionObjArgs(convert_.ptr(), object.ptr(), nullptr)));
   }
 
   /// \pre called once, at the end
@@ -202,24 +241,24 @@ class Cells {
     const long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &beyond);
     if (beyond == 0) return add_integer(value);
     // Not what a class of its own would write. Beyond what Python writes it is beyond all doubles.
-    const auto digits = or_nothing(PyLong_Type.tp_repr(object.ptr()));
+    const auto digits = or_nothing(slot_of<reprfunc>(reinterpret_cast<PyObject*>(&PyLong_Type), Py_tp_repr)(object.ptr()));
     if (!digits.is_valid()) return add_infinity(beyond < 0);
     add_digits(letters_of(digits));
   }
   void add_letters(nb::handle object) {
+#ifndef Py_LIMITED_API
     if (PyUnicode_IS_COMPACT_ASCII(object.ptr())) {
       return add_text({reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(object.ptr())),
                        static_cast<std::size_t>(PyUnicode_GET_LENGTH(object.ptr()))});
     }
+#endif
     // Not as Python keeps it from then on beside the text.
     auto bytes = or_nothing(PyUnicode_AsUTF8String(object.ptr()));
     if (!bytes.is_valid()) bytes = or_nothing(PyUnicode_AsEncodedString(object.ptr(), "utf-8", "surrogatepass"));
     if (!bytes.is_valid()) return add_nothing();
     add_bytes(bytes);
   }
-  void add_bytes(nb::handle object) {
-    add_text({PyBytes_AS_STRING(object.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr()))});
-  }
+  void add_bytes(nb::handle object) { add_text({PyBytes_AsString(object.ptr()), static_cast<std::size_t>(PyBytes_Size(object.ptr()))}); }
   /// \pre a text of ASCII
   static std::string_view letters_of(nb::handle object) {
     Py_ssize_t size = 0;
@@ -239,7 +278,7 @@ class Cells {
     } else if (PyUnicode_Check(it)) {
       add_letters(object);
     } else if (PyFloat_Check(it)) {
-      add_number(PyFloat_AS_DOUBLE(it));
+      add_number(PyFloat_AsDouble(it));
     } else if (PyBool_Check(it)) {
       add_truth(it == Py_True);
     } else if (PyLong_Check(it)) {
@@ -248,7 +287,7 @@ class Cells {
       add_bytes(object);
     } else if (is_of(it, classes_.decimal)) {
       // As the class itself writes it, whatever one that derives of it does.
-      const auto written = or_nothing(reinterpret_cast<PyTypeObject*>(classes_.decimal.ptr())->tp_str(it));
+      const auto written = or_nothing(slot_of<reprfunc>(classes_.decimal.ptr(), Py_tp_str)(it));
       if (written.is_valid()) {
         add_digits(letters_of(written));
       } else {
@@ -280,48 +319,73 @@ class Cells {
     put(days, days_.size());
     days_.push_back(day);
   }
-  static std::int64_t days_since_1970(int year, int month, int day) {
+  /// Since 1970; nothing for what is no day of a calendar.
+  [[nodiscard]] std::optional<std::int64_t> day_of(PyObject* it) const {
     using namespace std::chrono;
-    return sys_days{std::chrono::year{year} / month / day}.time_since_epoch().count();
+    const auto found = numbers_of(it, names_.date);
+    if (!found) return std::nullopt;
+    const auto [year, month, day] = *found;
+    if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
+    const auto date = std::chrono::year{static_cast<int>(year)} / static_cast<int>(month) / static_cast<int>(day);
+    return date.ok() ? std::optional<std::int64_t>{sys_days{date}.time_since_epoch().count()} : std::nullopt;
   }
-  /// False for times of other classes, and of zones.
-  bool add_time(PyObject* it) {
-    constexpr std::int64_t second = 1'000'000;
-    if (PyDateTime_CheckExact(it) && PyDateTime_DATE_GET_TZINFO(it) == Py_None) {
-      const auto day = days_since_1970(PyDateTime_GET_YEAR(it), PyDateTime_GET_MONTH(it), PyDateTime_GET_DAY(it));
-      const std::int64_t minute = day * 1440 + PyDateTime_DATE_GET_HOUR(it) * 60 + PyDateTime_DATE_GET_MINUTE(it);
-      add_units(instant_in_microseconds, (minute * 60 + PyDateTime_DATE_GET_SECOND(it)) * second + PyDateTime_DATE_GET_MICROSECOND(it));
-    } else if (PyDate_CheckExact(it)) {
-      add_day(static_cast<std::int32_t>(days_since_1970(PyDateTime_GET_YEAR(it), PyDateTime_GET_MONTH(it), PyDateTime_GET_DAY(it))));
-    } else if (PyDelta_CheckExact(it)) {
-      const std::int64_t seconds = std::int64_t{PyDateTime_DELTA_GET_DAYS(it)} * data::seconds_of_day + PyDateTime_DELTA_GET_SECONDS(it);
-      constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / second - 1;
-      if (seconds > most || seconds < -most) {
-        add_units(duration_in_seconds, seconds);
-      } else {
-        add_units(duration_in_microseconds, seconds * second + PyDateTime_DELTA_GET_MICROSECONDS(it));
-      }
-    } else if (PyTime_CheckExact(it)) {
-      const std::int64_t minute = PyDateTime_TIME_GET_HOUR(it) * 60 + PyDateTime_TIME_GET_MINUTE(it);
-      add_units(microsecond_of_day, (minute * 60 + PyDateTime_TIME_GET_SECOND(it)) * second + PyDateTime_TIME_GET_MICROSECOND(it));
-    } else if (is_of(it, classes_.timestamp)) {
-      return add_nanoseconds(it, instant_in_nanoseconds);
-    } else if (is_of(it, classes_.timedelta)) {
-      return add_nanoseconds(it, duration_in_nanoseconds);
+  /// Of the day; nothing for what is no time.
+  [[nodiscard]] std::optional<std::int64_t> microsecond_of(PyObject* it) const {
+    const auto found = numbers_of(it, names_.time);
+    if (!found) return std::nullopt;
+    const auto [hours, minutes, seconds, microseconds] = *found;
+    const auto is_digit = [](std::int64_t part, std::int64_t most) { return part >= 0 && part < most; };
+    if (!is_digit(hours, 24) || !is_digit(minutes, 60) || !is_digit(seconds, 60) || !is_digit(microseconds, second)) return std::nullopt;
+    return ((hours * 60 + minutes) * 60 + seconds) * second + microseconds;
+  }
+  /// Without a zone.
+  bool add_instant(PyObject* it) {
+    const auto zone = or_nothing(PyObject_GetAttr(it, names_.zone.ptr()));
+    if (!zone.is_none()) return false;
+    const auto day = day_of(it);
+    const auto microsecond = microsecond_of(it);
+    if (!day || !microsecond) return false;
+    add_units(instant_in_microseconds, *day * data::seconds_of_day * second + *microsecond);
+    return true;
+  }
+  bool add_date(PyObject* it) {
+    const auto day = day_of(it);
+    if (day) add_day(static_cast<std::int32_t>(*day));
+    return day.has_value();
+  }
+  bool add_duration(PyObject* it) {
+    const auto found = numbers_of(it, names_.duration);
+    constexpr std::int64_t most_days = 999'999'999;  // of the class
+    if (!found || std::abs((*found)[0]) > most_days || (*found)[1] < 0 || (*found)[1] >= data::seconds_of_day) return false;
+    const std::int64_t seconds = (*found)[0] * data::seconds_of_day + (*found)[1];
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / second - 1;
+    if (seconds > most || seconds < -most) {
+      add_units(duration_in_seconds, seconds);
     } else {
-      return false;
+      add_units(duration_in_microseconds, seconds * second + (*found)[2] % second);
     }
     return true;
   }
+  bool add_time_of_day(PyObject* it) {
+    const auto microsecond = microsecond_of(it);
+    if (microsecond) add_units(microsecond_of_day, *microsecond);
+    return microsecond.has_value();
+  }
   /// Of pandas; false beyond 64 bits.
   bool add_nanoseconds(PyObject* it, std::int8_t member) {
-    const auto value = or_nothing(PyObject_GetAttr(it, value_.ptr()));
-    if (!value.is_valid() || !PyLong_CheckExact(value.ptr())) return false;
-    int beyond = 0;
-    const long long units = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
-    if (beyond != 0) return false;
-    add_units(member, units);
-    return true;
+    const auto value = numbers_of(it, names_.value);
+    if (value) add_units(member, value->front());
+    return value.has_value();
+  }
+  /// False for times of other classes, and of zones.
+  bool add_time(PyObject* it) {
+    if (is_exactly(it, classes_.date_and_time)) return add_instant(it);
+    if (is_exactly(it, classes_.date)) return add_date(it);
+    if (is_exactly(it, classes_.duration)) return add_duration(it);
+    if (is_exactly(it, classes_.time)) return add_time_of_day(it);
+    if (is_of(it, classes_.timestamp)) return add_nanoseconds(it, instant_in_nanoseconds);
+    if (is_of(it, classes_.timedelta)) return add_nanoseconds(it, duration_in_nanoseconds);
+    return false;
   }
 
   void add_converted(const nb::object& made) {
@@ -331,11 +395,11 @@ class Cells {
       return;
     }
     int beyond = 0;
-    const bool is_pair =
-        PyTuple_GET_SIZE(made.ptr()) == 2 && PyLong_Check(PyTuple_GET_ITEM(made.ptr(), 0)) && PyLong_Check(PyTuple_GET_ITEM(made.ptr(), 1));
-    const long member = is_pair ? PyLong_AsLongAndOverflow(PyTuple_GET_ITEM(made.ptr(), 0), &beyond) : 0;
+    const auto item = [&](Py_ssize_t place) { return PyTuple_GetItem(made.ptr(), place); };
+    const bool is_pair = PyTuple_Size(made.ptr()) == 2 && PyLong_Check(item(0)) && PyLong_Check(item(1));
+    const long member = is_pair ? PyLong_AsLongAndOverflow(item(0), &beyond) : 0;
     if (!is_pair || beyond != 0 || member < first_time || member >= static_cast<long>(member_count)) return add_nothing();
-    const long long units = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(made.ptr(), 1), &beyond);
+    const long long units = PyLong_AsLongLongAndOverflow(item(1), &beyond);
     if (beyond != 0 || (member == days && units != static_cast<std::int32_t>(units))) return add_nothing();
     if (member == days) {
       add_day(static_cast<std::int32_t>(units));
@@ -346,8 +410,16 @@ class Cells {
 
   void lay_out() {
     // The thread that releases the cells may not hold the lock.
-    classes_ = {.decimal = {}, .integer = {}, .floating = {}, .timestamp = {}, .timedelta = {}};
-    value_ = {};
+    classes_ = {.date_and_time = {},
+                .date = {},
+                .duration = {},
+                .time = {},
+                .decimal = {},
+                .integer = {},
+                .floating = {},
+                .timestamp = {},
+                .timedelta = {}};
+    names_ = {.zone = {}, .date = {}, .time = {}, .duration = {}, .value = {}};
     own_buffers_ = {types_.data(), places_.data()};
     const auto child = [&](std::size_t member, std::size_t length, std::array<const void*, 3> buffers, std::int64_t buffer_count) {
       buffers_[member] = buffers;
@@ -376,8 +448,8 @@ class Cells {
   }
 
   nb::handle convert_;
-  nb::object value_ = nb::steal(PyUnicode_InternFromString("value"));
   Classes classes_;
+  Names names_;
   std::vector<std::int8_t> types_;
   std::vector<std::int32_t> places_;
   std::vector<std::int64_t> ends_;

@@ -37,7 +37,6 @@ LICENCES = {
     "sqlite3": "blessing",
     "xxhash": "BSD-2-Clause",
     "nanobind": "BSD-3-Clause",
-    "robin-map": "MIT",
 }
 # Texts that files of Debian refer to and licences ask for.
 COMMON_LICENCES = ["GPL-3", "LGPL-3", "MPL-2.0"]
@@ -123,15 +122,13 @@ def add_licences(inside: Path, packages: list[str]) -> None:
     texts = [file for file in nanobind.files or [] if file.name.startswith("LICENSE")]
     if len(texts) != 1:
         sys.exit(f"repair: nanobind comes with {len(texts)} licences, must have one")
-    (robin_map,) = [file for file in nanobind.files or [] if file.name == "robin_map.h"]
-    (folder / "robin-map.txt").write_text(robin_map.read_text().split("*/")[0])
     (folder / "nanobind.txt").write_text(texts[0].read_text())
 
 
 def declare_licences(inside: Path, packages: list[str]) -> None:
     """In the metadata: an expression of all licences, and the files with their texts."""
     (info,) = inside.glob("*.dist-info")
-    of_parts = [OWN_LICENCE, *(licence_of(name) for name in [*map(source_of, packages), "nanobind", "robin-map"])]
+    of_parts = [OWN_LICENCE, *(licence_of(name) for name in [*map(source_of, packages), "nanobind"])]
     parts = {part for licence in of_parts for part in licence.split(" AND ")}
     expression = " AND ".join(sorted(f"({part})" if " OR " in part else part for part in parts))
     lines = (info / "METADATA").read_text().splitlines(keepends=True)
@@ -150,7 +147,6 @@ def complete_listing(inside: Path, packages: list[str]) -> None:
     added = {package: (version, f"pkg:deb/debian/{package}@{quote(version)}") for package, version in versions.items()}
     nanobind = importlib.metadata.version("nanobind")
     added["nanobind"] = (nanobind, f"pkg:pypi/nanobind@{nanobind}")
-    added["robin-map"] = (f"of nanobind {nanobind}", "pkg:github/Tessil/robin-map")
     listed = {component["name"] for component in sbom["components"]}
     for name, (version, purl) in added.items():
         if name not in listed:
