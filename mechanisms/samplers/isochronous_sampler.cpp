@@ -188,6 +188,7 @@ struct IsochronousSampler::Tables {
     if (fast.is_wide) set_blocks(std::ilogb(scale) - (law.is_exponential() ? log2_exponential_blocks : 0));
     if (fast.is_wide && law.integer) set_heights(scale);
     law.is_exponential() ? set_exponential() : set_thresholds();
+    number_thresholds();
     if (fast.is_wide && law.integer) set_cosines();
   }
 
@@ -282,6 +283,14 @@ struct IsochronousSampler::Tables {
         if (first != 0) fast.thresholds.push_back(1 + std::ldexp(static_cast<double>(first), -fast.index_digits));
       }
     }
+  }
+
+  void number_thresholds() {
+    const int below = 63 - fast.index_digits;
+    for (std::size_t j = 0; j < fast.thresholds.size(); ++j) {
+      fast.numbered_thresholds.push_back(static_cast<std::uint64_t>(thresholds[j] >> 64) << below | j);
+    }
+    fast.numbered_thresholds.push_back(fast.thresholds.size());
   }
 
   void set_exponential() {

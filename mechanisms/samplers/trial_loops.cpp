@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include <array>
+#include <bit>
 #include <type_traits>
 
 // Vectors are arguments of functions that are always part of their caller.
@@ -14,6 +16,22 @@
 namespace surety::mechanisms {
 namespace {
 
+#if defined(__x86_64__)
+/// The order of the halves of four lanes that moves those of a mask to the front.
+constexpr std::array<std::array<std::uint8_t, 8>, 16> chosen_lanes = [] {
+  std::array<std::array<std::uint8_t, 8>, 16> result{};
+  for (unsigned chosen = 0; chosen < 16; ++chosen) {
+    std::size_t next = 0;
+    for (unsigned lane = 0; lane < 4; ++lane) {
+      if ((chosen >> lane & 1) == 0) continue;
+      result[chosen][next++] = static_cast<std::uint8_t>(2 * lane);
+      result[chosen][next++] = static_cast<std::uint8_t>(2 * lane + 1);
+    }
+  }
+  return result;
+}();
+#endif
+
 namespace baseline {
 constexpr std::size_t lanes = 2;
 #include <surety/mechanisms/samplers/trial_loops.inc>
@@ -21,22 +39,23 @@ constexpr std::size_t lanes = 2;
 
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,popcnt"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,popcnt")
 #endif
+#define SURETY_HAS_AVX2
 namespace avx2 {
 constexpr std::size_t lanes = 4;
 #include <surety/mechanisms/samplers/trial_loops.inc>
 }  // namespace avx2
 #if defined(__clang__)
 #pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx2,fma,popcnt"))), apply_to = function)
 #else
 #pragma GCC pop_options
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq")
+#pragma GCC target("avx512f,avx512dq,avx2,fma,popcnt")
 #endif
 #define SURETY_HAS_AVX512
 namespace avx512 {
