@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <surety/base/text/error.h>
+#include <surety/mechanisms/bits/vector_aes.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -65,18 +66,48 @@ std::array<std::byte, 8> little_endian(std::uint64_t value) {
 
 void AesStream::Free::operator()(evp_cipher_ctx_st* context) const noexcept { EVP_CIPHER_CTX_free(context); }
 
-AesStream::AesStream() : context_{EVP_CIPHER_CTX_new()} {
+AesPath fastest_aes() {
+  static const AesPath result = [] {
+    if (!VectorAes::is_available()) return AesPath::openssl;
+    AesStream::Key key;
+    for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(151 * i + 13);
+    // Of lengths that end within a block and within what is made at once.
+    const auto stream_of = [&key](AesPath path) {
+      std::array<std::byte, 1541> bytes;
+      AesStream stream{path};
+      stream.restart(key);
+      stream.generate(std::span{bytes}.first(5));
+      stream.generate(std::span{bytes}.subspan(5));
+      return bytes;
+    };
+    return stream_of(AesPath::vectors) == stream_of(AesPath::openssl) ? AesPath::vectors : AesPath::openssl;
+  }();
+  return result;
+}
+
+AesStream::AesStream(AesPath path) {
+  if (path == AesPath::vectors) {
+    vectors_ = std::make_unique<VectorAes>();
+    return;
+  }
+  context_.reset(EVP_CIPHER_CTX_new());
   if (context_ == nullptr || EVP_EncryptInit_ex(context_.get(), EVP_aes_256_ctr(), nullptr, nullptr, nullptr) != 1) {
     openssl_cannot("start AES-256-CTR");
   }
 }
 
+AesStream::AesStream(AesStream&&) noexcept = default;
+AesStream& AesStream::operator=(AesStream&&) noexcept = default;
+AesStream::~AesStream() = default;
+
 void AesStream::restart(std::span<const std::byte, key_size> key) {
+  if (vectors_ != nullptr) return vectors_->restart(key);
   static constexpr std::array<unsigned char, 16> counter{};
   if (EVP_EncryptInit_ex(context_.get(), nullptr, nullptr, octets(key.data()), counter.data()) != 1) openssl_cannot("set an AES-256 key");
 }
 
 void AesStream::generate(std::span<std::byte> bytes) {
+  if (vectors_ != nullptr) return vectors_->generate(bytes);
   // The keystream is the encryption of zeros, in place; the library counts in int.
   constexpr std::size_t longest = std::size_t{1} << 30;
   while (!bytes.empty()) {
@@ -91,7 +122,9 @@ void AesStream::generate(std::span<std::byte> bytes) {
   }
 }
 
-SystemBits::SystemBits() { seed(); }
+SystemBits::SystemBits() : SystemBits{fastest_aes()} {}
+
+SystemBits::SystemBits(AesPath path) : stream_{path} { seed(); }
 
 SystemBits::~SystemBits() { OPENSSL_cleanse(buffer_.data(), buffer_.size()); }
 

@@ -23,6 +23,10 @@
 
 struct evp_cipher_ctx_st;
 
+namespace surety::mechanisms {
+class VectorAes;
+}  // namespace surety::mechanisms
+
 namespace surety {
 
 /// A promise that an adversary cannot tell the bytes of `Bits` from uniform ones, nor predict or reconstruct them, also across
@@ -49,6 +53,11 @@ class ReplayBits;
 template <class Bits>
 concept ReleaseBits = CryptographicBits<Bits> || std::same_as<Bits, ReplayBits> || std::same_as<Bits, BitsRef>;
 
+/// Who computes AES: OpenSSL, or instructions for several blocks at once. Both give the same bytes.
+enum class AesPath { openssl, vectors };
+/// `vectors` where the processor has VAES and AVX-512, and gave the stream of OpenSSL for a key at the first call.
+[[nodiscard]] AesPath fastest_aes();
+
 /// The keystream of AES-256 in counter mode, from counter 0.
 class AesStream {
  public:
@@ -56,7 +65,12 @@ class AesStream {
   using Key = std::array<std::byte, key_size>;
 
   /// \throws Error{environment} when OpenSSL offers no AES-256-CTR or memory is out.
-  AesStream();
+  AesStream() : AesStream{fastest_aes()} {}
+  /// \pre `path` is `openssl` or fastest_aes().
+  explicit AesStream(AesPath path);
+  AesStream(AesStream&&) noexcept;
+  AesStream& operator=(AesStream&&) noexcept;
+  ~AesStream();
   /// Starts the stream of `key`; what is left of an earlier key is overwritten. \throws Error{environment}.
   void restart(std::span<const std::byte, key_size> key);
   /// The next bytes of the stream. \throws Error{environment}.
@@ -66,7 +80,8 @@ class AesStream {
   struct Free {
     void operator()(evp_cipher_ctx_st* context) const noexcept;
   };
-  std::unique_ptr<evp_cipher_ctx_st, Free> context_;
+  std::unique_ptr<evp_cipher_ctx_st, Free> context_;  ///< of `openssl`
+  std::unique_ptr<VectorAes> vectors_;                ///< of `vectors`
 };
 
 /// Cryptographic random bytes, buffered.
@@ -88,6 +103,8 @@ class SystemBits {
 
   /// \throws Error{environment} when the operating system gives no entropy: before any data is touched.
   SystemBits();
+  /// \pre `path` is `openssl` or fastest_aes().
+  explicit SystemBits(AesPath path);
   ~SystemBits();
   SystemBits(const SystemBits&) = delete;
   SystemBits& operator=(const SystemBits&) = delete;

@@ -56,6 +56,9 @@ inline constexpr FixedPoint inverse_log_of_2{(UnsignedWide{0x0171547652b82fe1} <
 inline constexpr std::size_t terms = 19;
 inline constexpr std::size_t first_short = 10;
 inline constexpr int short_digits = 85;
+/// Of f and f^2 there.
+inline constexpr int short_f_digits = 67;
+inline constexpr int short_square_digits = 71;
 inline constexpr std::array<FixedPoint, first_short> inverse_factorials = [] {
   std::array<FixedPoint, first_short> result{};
   UnsignedWide value = UnsignedWide{1} << FixedPoint::digits;
@@ -75,21 +78,60 @@ inline constexpr std::array<std::uint64_t, terms> short_inverse_factorials = [] 
   return result;
 }();
 
-/// exp(-x), within 2^-112. \pre x <= 88.
-[[nodiscard]] constexpr FixedPoint exp_of_minus(FixedPoint x) {
-  // x = n ln 2 + 8 f with 0 <= f < ln 2 / 8; the Taylor polynomial of exp(-f), squared three times.
-  const auto n = static_cast<unsigned>((x * inverse_log_of_2).value >> FixedPoint::digits);
-  const FixedPoint f{(x - log_of_2.times(n)).value >> 3};
-  const UnsignedWide short_f = f.value >> (FixedPoint::digits - 67);
-  std::uint64_t rest = short_inverse_factorials[terms - 1];
-  for (std::size_t k = terms - 2; k >= first_short; --k) {
-    rest = short_inverse_factorials[k] - static_cast<std::uint64_t>(short_f * rest >> 67);
+/// exp(-x) for each x, within 2^-112: together, as one alone waits for its own products. \pre x <= 88.
+template <std::size_t count>
+[[nodiscard]] constexpr std::array<FixedPoint, count> exps_of_minus(const std::array<FixedPoint, count>& x) {
+  // x = n ln 2 + 8 f with 0 <= f < ln 2 / 8; the Taylor polynomial of exp(-f), squared three times. Its even terms and its odd ones are polynomials of f^2.
+  std::array<unsigned, count> n{};
+  std::array<FixedPoint, count> f{};
+  std::array<FixedPoint, count> square{};
+  std::array<FixedPoint, count> even{};
+  std::array<FixedPoint, count> odd{};
+  std::array<std::uint64_t, count> short_square{};
+  std::array<std::uint64_t, count> short_even{};
+  std::array<std::uint64_t, count> short_odd{};
+  for (std::size_t i = 0; i < count; ++i) {
+    n[i] = static_cast<unsigned>((x[i] * inverse_log_of_2).value >> FixedPoint::digits);
+    f[i].value = (x[i] - log_of_2.times(n[i])).value >> 3;
+    square[i] = f[i] * f[i];
+    const UnsignedWide short_f = f[i].value >> (FixedPoint::digits - short_f_digits);
+    short_square[i] = static_cast<std::uint64_t>(short_f * short_f >> (2 * short_f_digits - short_square_digits));
+    short_even[i] = short_inverse_factorials[terms - 1];
+    short_odd[i] = short_inverse_factorials[terms - 2];
+    odd[i] = inverse_factorials[first_short - 1];
   }
-  FixedPoint sum{UnsignedWide{rest} << (FixedPoint::digits - short_digits)};
-  for (std::size_t k = first_short; k > 0; --k) sum = inverse_factorials[k - 1] - f * sum;
-  for (int i = 0; i < 3; ++i) sum = sum * sum;
-  return {shifted_down(sum.value, n)};
+  const auto step = [](std::uint64_t term, UnsignedWide factor, std::uint64_t sum) {
+    return term + static_cast<std::uint64_t>(factor * sum >> short_square_digits);
+  };
+  for (std::size_t k = terms - 3; k > first_short; k -= 2) {
+    for (std::size_t i = 0; i < count; ++i) {
+      short_even[i] = step(short_inverse_factorials[k], short_square[i], short_even[i]);
+      short_odd[i] = step(short_inverse_factorials[k - 1], short_square[i], short_odd[i]);
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    short_even[i] = step(short_inverse_factorials[first_short], short_square[i], short_even[i]);
+    const UnsignedWide short_f = f[i].value >> (FixedPoint::digits - short_f_digits);
+    short_even[i] -= static_cast<std::uint64_t>(short_f * short_odd[i] >> short_f_digits);
+    even[i].value = UnsignedWide{short_even[i]} << (FixedPoint::digits - short_digits);
+  }
+  for (std::size_t k = first_short - 2; k > 0; k -= 2) {
+    for (std::size_t i = 0; i < count; ++i) {
+      even[i] = inverse_factorials[k] + square[i] * even[i];
+      odd[i] = inverse_factorials[k - 1] + square[i] * odd[i];
+    }
+  }
+  std::array<FixedPoint, count> result{};
+  for (std::size_t i = 0; i < count; ++i) result[i] = inverse_factorials[0] + square[i] * even[i] - f[i] * odd[i];
+  for (int squaring = 0; squaring < 3; ++squaring) {
+    for (std::size_t i = 0; i < count; ++i) result[i] = result[i] * result[i];
+  }
+  for (std::size_t i = 0; i < count; ++i) result[i].value = shifted_down(result[i].value, n[i]);
+  return result;
 }
+
+/// exp(-x), within 2^-112. \pre x <= 88.
+[[nodiscard]] constexpr FixedPoint exp_of_minus(FixedPoint x) { return exps_of_minus<1>({x})[0]; }
 
 // Proved so far.
 

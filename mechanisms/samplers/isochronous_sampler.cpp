@@ -488,9 +488,10 @@ struct IsochronousSampler::Tables {
 
   // ---- A trial, by fixed-point numbers ----
 
-  /// V with a further word, towards zero.
-  [[nodiscard]] UnsignedWide rounded_place(std::uint64_t v, std::uint64_t further) const {
-    return (UnsignedWide{v} << 64 | UnsignedWide{further} << 64 >> place_digits) >> (128 - FixedPoint::digits);
+  /// The place in the block, of a rounded distribution V with a further word towards zero. \pre wide.
+  [[nodiscard]] FixedPoint precise_place(const std::uint64_t* words, const std::uint64_t* further) const {
+    if (!law.is_rounded) return {UnsignedWide{place(words)} << (FixedPoint::digits - fast.log2_width)};
+    return {(UnsignedWide{v_of(words)} << 64 | UnsignedWide{further[2]} << 64 >> place_digits) >> (128 - FixedPoint::digits)};
   }
 
   /// The trial with these words and further ones. `is_in_doubt` is set where that does not decide.
@@ -498,6 +499,7 @@ struct IsochronousSampler::Tables {
     const UnsignedWide t = UnsignedWide{index_digits(words[0])} << 64 | further[0];
     std::uint64_t index = 0;
     UnsignedWide height = 0;
+    FixedPoint ratio;
     bool in_doubt = false;
     if (!heights.empty()) {
       height = heights[0].value;
@@ -522,7 +524,15 @@ struct IsochronousSampler::Tables {
       const auto j = static_cast<std::uint64_t>(static_cast<std::int64_t>(nearest));
       const UnsignedWide limit = UnsignedWide{largest_loss} << FixedPoint::digits;
       const UnsignedWide exponent = where(j != 0, index_rate.times(j).value - log_factor.value);
-      const FixedPoint survival = fixed_point::exp_of_minus({select(exponent < limit, exponent, limit)});
+      const FixedPoint limited{select(exponent < limit, exponent, limit)};
+      FixedPoint survival;
+      if (fast.is_wide) {
+        const auto both = fixed_point::exps_of_minus<2>({limited, precise_place(words, further) * rate});
+        survival = both[0];
+        ratio = both[1];
+      } else {
+        survival = fixed_point::exp_of_minus(limited);
+      }
       in_doubt |= distance(real.value, survival.value) <= fixed_point_margin;
       // Not `||`, which is a branch.
       index = j - 1 + (std::uint64_t{j == 0} | std::uint64_t{real.value < survival.value});
@@ -540,10 +550,11 @@ struct IsochronousSampler::Tables {
         is_in_doubt = in_doubt;
         return result;
       }
-      const FixedPoint y{law.is_rounded ? rounded_place(v_of(words), further[2])
-                                        : UnsignedWide{place(words)} << (FixedPoint::digits - width)};
-      const FixedPoint twice_index{UnsignedWide{2 * index} << FixedPoint::digits};
-      const FixedPoint ratio = fixed_point::exp_of_minus((law.is_gaussian ? (twice_index + y) * y : y) * rate);
+      if (law.is_gaussian) {
+        const FixedPoint y = precise_place(words, further);
+        const FixedPoint twice_index{UnsignedWide{2 * index} << FixedPoint::digits};
+        ratio = fixed_point::exp_of_minus((twice_index + y) * y * rate);
+      }
       in_doubt |= distance(u.value, ratio.value) <= fixed_point_margin;
       result.accepted = kept(u.value < ratio.value, result.sample, words[0]);
     }
