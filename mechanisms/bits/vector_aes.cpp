@@ -21,6 +21,7 @@ namespace surety::mechanisms {
 namespace {
 
 constexpr std::size_t block_size = 16;
+constexpr std::size_t rounds = 14;
 constexpr std::size_t vectors = 8;
 constexpr std::size_t part_size = vectors * sizeof(__m512i);
 
@@ -61,27 +62,29 @@ void expand_all(const std::byte* key, std::array<std::byte, block_size>* to) {
 
 /// Blocks first, first + 1, ... of the stream, `parts` times part_size bytes.
 void encrypt_counters(const std::array<std::byte, block_size>* round_keys, std::uint64_t first, std::size_t parts, std::byte* to) {
-  std::array<__m512i, 15> keys;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    keys[i] = _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(round_keys[i].data())));
+  // No std::array, which forgets the alignment of its type.
+  __m512i keys[rounds + 1];  // NOLINT(cppcoreguidelines-avoid-c-arrays)
+  for (std::size_t i = 0; i <= rounds; ++i) {
+    keys[i] = _mm512_maskz_broadcast_i32x4(0xffff, _mm_load_si128(reinterpret_cast<const __m128i*>(round_keys[i].data())));
   }
-  // A block is a number of 128 digits, the highest byte first: here its lowest 64 digits count.
-  const __m512i big_endian = _mm512_broadcast_i32x4(_mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  // A block is a number of 128 digits, the highest byte first. The highest 64 digits are 0.
+  const __m512i big_endian = _mm512_set_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f,
+                                              0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607);
   const auto start = static_cast<long long>(first);
   __m512i counter = _mm512_add_epi64(_mm512_set_epi64(3, 0, 2, 0, 1, 0, 0, 0), _mm512_set_epi64(start, 0, start, 0, start, 0, start, 0));
   const __m512i four = _mm512_set_epi64(4, 0, 4, 0, 4, 0, 4, 0);
   for (std::size_t part = 0; part < parts; ++part) {
-    std::array<__m512i, vectors> states;
+    __m512i states[vectors];  // NOLINT(cppcoreguidelines-avoid-c-arrays)
     for (auto& state : states) {
       state = _mm512_xor_si512(_mm512_shuffle_epi8(counter, big_endian), keys[0]);
       counter = _mm512_add_epi64(counter, four);
     }
 #pragma GCC unroll 13
-    for (std::size_t i = 1; i < keys.size() - 1; ++i) {
+    for (std::size_t i = 1; i < rounds; ++i) {
       for (auto& state : states) state = _mm512_aesenc_epi128(state, keys[i]);
     }
     for (auto& state : states) {
-      _mm512_storeu_si512(to, _mm512_aesenclast_epi128(state, keys.back()));
+      _mm512_storeu_si512(to, _mm512_aesenclast_epi128(state, keys[rounds]));
       to += sizeof state;
     }
   }

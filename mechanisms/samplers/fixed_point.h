@@ -28,6 +28,13 @@ struct FixedPoint {
     const UnsignedWide highest = high(a.value) * high(b.value) + high(one) + high(other) + high(middle);
     return {highest << (128 - digits) | low(middle) >> (digits - 64)};
   }
+  /// The same in fewer steps. \pre a + b is below 255, too.
+  [[nodiscard]] friend constexpr FixedPoint product(FixedPoint a, FixedPoint b) {
+    const auto low = [](UnsignedWide x) { return UnsignedWide{static_cast<std::uint64_t>(x)}; };
+    const auto high = [](UnsignedWide x) { return x >> 64; };
+    const UnsignedWide middle = low(a.value) * high(b.value) + high(a.value) * low(b.value) + high(low(a.value) * low(b.value));
+    return {(high(a.value) * high(b.value) << (128 - digits)) + (middle >> (digits - 64))};
+  }
   /// Exactly. \pre it is below 256, from 0 on.
   [[nodiscard]] friend constexpr FixedPoint operator+(FixedPoint a, FixedPoint b) { return {a.value + b.value}; }
   [[nodiscard]] friend constexpr FixedPoint operator-(FixedPoint a, FixedPoint b) { return {a.value - b.value}; }
@@ -91,9 +98,9 @@ template <std::size_t count>
   std::array<std::uint64_t, count> short_even{};
   std::array<std::uint64_t, count> short_odd{};
   for (std::size_t i = 0; i < count; ++i) {
-    n[i] = static_cast<unsigned>((x[i] * inverse_log_of_2).value >> FixedPoint::digits);
+    n[i] = static_cast<unsigned>(product(x[i], inverse_log_of_2).value >> FixedPoint::digits);
     f[i].value = (x[i] - log_of_2.times(n[i])).value >> 3;
-    square[i] = f[i] * f[i];
+    square[i] = product(f[i], f[i]);
     const UnsignedWide short_f = f[i].value >> (FixedPoint::digits - short_f_digits);
     short_square[i] = static_cast<std::uint64_t>(short_f * short_f >> (2 * short_f_digits - short_square_digits));
     short_even[i] = short_inverse_factorials[terms - 1];
@@ -117,14 +124,14 @@ template <std::size_t count>
   }
   for (std::size_t k = first_short - 2; k > 0; k -= 2) {
     for (std::size_t i = 0; i < count; ++i) {
-      even[i] = inverse_factorials[k] + square[i] * even[i];
-      odd[i] = inverse_factorials[k - 1] + square[i] * odd[i];
+      even[i] = inverse_factorials[k] + product(square[i], even[i]);
+      odd[i] = inverse_factorials[k - 1] + product(square[i], odd[i]);
     }
   }
   std::array<FixedPoint, count> result{};
-  for (std::size_t i = 0; i < count; ++i) result[i] = inverse_factorials[0] + square[i] * even[i] - f[i] * odd[i];
+  for (std::size_t i = 0; i < count; ++i) result[i] = inverse_factorials[0] + product(square[i], even[i]) - product(f[i], odd[i]);
   for (int squaring = 0; squaring < 3; ++squaring) {
-    for (std::size_t i = 0; i < count; ++i) result[i] = result[i] * result[i];
+    for (std::size_t i = 0; i < count; ++i) result[i] = product(result[i], result[i]);
   }
   for (std::size_t i = 0; i < count; ++i) result[i].value = shifted_down(result[i].value, n[i]);
   return result;

@@ -527,7 +527,7 @@ struct IsochronousSampler::Tables {
       const FixedPoint limited{select(exponent < limit, exponent, limit)};
       FixedPoint survival;
       if (fast.is_wide) {
-        const auto both = fixed_point::exps_of_minus<2>({limited, precise_place(words, further) * rate});
+        const auto both = fixed_point::exps_of_minus<2>({limited, product(precise_place(words, further), rate)});
         survival = both[0];
         ratio = both[1];
       } else {
@@ -553,7 +553,7 @@ struct IsochronousSampler::Tables {
       if (law.is_gaussian) {
         const FixedPoint y = precise_place(words, further);
         const FixedPoint twice_index{UnsignedWide{2 * index} << FixedPoint::digits};
-        ratio = fixed_point::exp_of_minus((twice_index + y) * y * rate);
+        ratio = fixed_point::exp_of_minus(product(product(twice_index + y, y), rate));
       }
       in_doubt |= distance(u.value, ratio.value) <= fixed_point_margin;
       result.accepted = kept(u.value < ratio.value, result.sample, words[0]);
