@@ -679,6 +679,8 @@ std::size_t IsochronousSampler::draw_block(std::size_t count, BitsRef bits, std:
 void IsochronousSampler::fill(std::span<std::int64_t> samples, BitsRef bits) const { fill(samples, bits, fastest_path()); }
 
 void IsochronousSampler::fill(std::span<std::int64_t> samples, BitsRef bits, TrialPath path) const {
+  // In place, where there is space for what a block writes beyond its samples.
+  while (samples.size() >= block + trial_lanes) samples = samples.subspan(draw_block(samples.size(), bits, path, samples.data()));
   std::array<std::int64_t, block + trial_lanes> gathered;
   while (!samples.empty()) {
     const std::size_t drawn = draw_block(samples.size(), bits, path, gathered.data());
