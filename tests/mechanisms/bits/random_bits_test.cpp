@@ -31,6 +31,7 @@
 
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/bits/vector_aes.h>
 #include <surety/mechanisms/samplers/exact_rounding.h>
 
 namespace {
@@ -184,6 +185,36 @@ TEST(AesStream, IsOneStreamHoweverItIsCut) {
   cut.generate(all.subspan(1, 40));
   cut.generate(all.subspan(41));
   EXPECT_EQ(hex(bytes), hex(expected));
+}
+
+TEST(AesStream, InstructionsGiveTheStreamOfOpenSsl) {
+  EXPECT_EQ(fastest_aes() == AesPath::vectors, VectorAes::is_available()) << "the stream of vectors is not that of OpenSSL";
+  std::mt19937_64 random{6};
+  AesStream by_openssl{AesPath::openssl};
+  AesStream fastest{fastest_aes()};
+  for (int key_number = 0; key_number < 200; ++key_number) {
+    AesStream::Key key;
+    for (auto& byte : key) byte = static_cast<std::byte>(random());
+    by_openssl.restart(key);
+    fastest.restart(key);
+    for (int part = 0; part < 10; ++part) {
+      // Lengths around those that are made at once, and far more.
+      const std::size_t size = part % 3 == 0 ? random() % 20 : part % 3 == 1 ? 500 + random() % 30 : random() % 6000;
+      std::vector<std::byte> expected(size);
+      std::vector<std::byte> bytes(size);
+      by_openssl.generate(expected);
+      fastest.generate(bytes);
+      ASSERT_EQ(hex(bytes), hex(expected)) << "part " << part << " of key " << key_number;
+    }
+  }
+}
+
+TEST(SystemBits, EachPathGivesTheSameFromTheSameEntropy) {
+  fixed_entropy = AesStream::Key{std::byte{5}};
+  SystemBits by_openssl{AesPath::openssl};
+  SystemBits fastest{fastest_aes()};
+  EXPECT_EQ(draw(by_openssl, 3 * SystemBits::buffer_size), draw(fastest, 3 * SystemBits::buffer_size));
+  fixed_entropy.reset();
 }
 
 // Computed with Python's hashlib and the openssl command: SHA-256 for the key, aes-256-ctr of zeros for the stream.
