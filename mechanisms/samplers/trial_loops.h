@@ -37,7 +37,7 @@ struct TrialConstants {
   double acceptance_unit = 1;
   /// Gaussian, cosines: 1 + floor(2^d S(j)) 2^-d for d index_digits and j = 1, 2, ..., until S(j) < 2^-d.
   std::vector<double> thresholds = {};
-  /// The same floor(2^d S(j)) in digits 62, 61, ..., and in the last ones j - 1; behind them how many they are.
+  /// The same floor(2^d S(j)) 2^(63 - d) + j - 1, and at the end how many they are.
   std::vector<std::uint64_t> numbered_thresholds = {};
   /// Exponential: S(j) = exp(log_factor - j index_rate), and 1 / index_rate.
   double index_rate = 1;

@@ -386,6 +386,7 @@ TEST(IsochronousSampler, DecidesOnBothSidesOfAThreshold) {
 TEST(IsochronousSampler, ATBelowAllDigitsIsDecidedByDefinition) {
   auto laws = all_laws();
   laws.push_back(discrete(Kind::geometric, {1, 90}));  // S(1) is 2^-130, between 0 and S(0) = 1 nothing else
+  laws.push_back(discrete(Kind::geometric, {1, 25}));  // S(1) is 2^-36, and nearest to a T of 0 in doubles
   for (const auto& law : laws) {
     if (law.is_integer() && (law.sampler.is_wide() || law.largest <= 50)) continue;  // their tails are tested below
     SCOPED_TRACE(law.name);
