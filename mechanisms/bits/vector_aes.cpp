@@ -68,8 +68,8 @@ void encrypt_counters(const std::array<std::byte, block_size>* round_keys, std::
     keys[i] = _mm512_maskz_broadcast_i32x4(0xffff, _mm_load_si128(reinterpret_cast<const __m128i*>(round_keys[i].data())));
   }
   // A block is a number of 128 digits, the highest byte first. The highest 64 digits are 0.
-  const __m512i big_endian = _mm512_set_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f,
-                                              0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607);
+  const __m512i big_endian = _mm512_set_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607,
+                                              0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607);
   const auto start = static_cast<long long>(first);
   __m512i counter = _mm512_add_epi64(_mm512_set_epi64(3, 0, 2, 0, 1, 0, 0, 0), _mm512_set_epi64(start, 0, start, 0, start, 0, start, 0));
   const __m512i four = _mm512_set_epi64(4, 0, 4, 0, 4, 0, 4, 0);
