@@ -62,8 +62,9 @@ void expand_all(const std::byte* key, std::array<std::byte, block_size>* to) {
 
 /// Blocks first, first + 1, ... of the stream, `parts` times part_size bytes.
 void encrypt_counters(const std::array<std::byte, block_size>* round_keys, std::uint64_t first, std::size_t parts, std::byte* to) {
-  // No std::array, which forgets the alignment of its type.
+  // No std::array, which forgets the alignment of its type. Without loops all are registers, and nothing stays in memory.
   __m512i keys[rounds + 1];  // NOLINT(cppcoreguidelines-avoid-c-arrays)
+#pragma GCC unroll 16
   for (std::size_t i = 0; i <= rounds; ++i) {
     keys[i] = _mm512_maskz_broadcast_i32x4(0xffff, _mm_load_si128(reinterpret_cast<const __m128i*>(round_keys[i].data())));
   }
@@ -75,14 +76,17 @@ void encrypt_counters(const std::array<std::byte, block_size>* round_keys, std::
   const __m512i four = _mm512_set_epi64(4, 0, 4, 0, 4, 0, 4, 0);
   for (std::size_t part = 0; part < parts; ++part) {
     __m512i states[vectors];  // NOLINT(cppcoreguidelines-avoid-c-arrays)
+#pragma GCC unroll 8
     for (auto& state : states) {
       state = _mm512_xor_si512(_mm512_shuffle_epi8(counter, big_endian), keys[0]);
       counter = _mm512_add_epi64(counter, four);
     }
-#pragma GCC unroll 13
+#pragma GCC unroll 16
     for (std::size_t i = 1; i < rounds; ++i) {
+#pragma GCC unroll 8
       for (auto& state : states) state = _mm512_aesenc_epi128(state, keys[i]);
     }
+#pragma GCC unroll 8
     for (auto& state : states) {
       _mm512_storeu_si512(to, _mm512_aesenclast_epi128(state, keys[rounds]));
       to += sizeof state;
