@@ -20,7 +20,7 @@ GroupMeansPart::GroupMeansPart(const Statistic& statistic, const Event& noise, d
 
 void GroupMeansPart::start(Rows& rows) {
   const auto& statistic = means_.statistic();
-  numbers_.emplace(statistic, *column_of(statistic), rows);
+  numbers_.emplace(statistic, rows);
   key_.emplace(columns_of(*keys_of(statistic)), rows);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
@@ -48,7 +48,7 @@ PartFacts GroupMeansPart::facts() const {
        .standard_deviation = statistics::standard_deviation(noise_.value()),
        .noise_is_on = fmt::format(
            "the sum of each group of ({} - {}), to which a unit adds its mean there, and {:.6g} times that on the number of its units, of which those above {:.6g} are shown",
-           *column_of(means_.statistic()), frame.origin(), 1 / (static_cast<double>(frame.weight()) * step),
+           term_of(means_.statistic()), frame.origin(), 1 / (static_cast<double>(frame.weight()) * step),
            means_.units(static_cast<double>(threshold_))),
        .l1_sensitivity = means_.l1_sensitivity().value(),
        .l2_sensitivity = means_.l2_sensitivity().value(),

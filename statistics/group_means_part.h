@@ -39,7 +39,7 @@ class GroupMeansPart : public Part {
   std::optional<StatisticNoise> noise_;
   std::int64_t threshold_ = 0;
   std::optional<GroupMeanIntervals> intervals_;
-  std::optional<NumberColumn> numbers_;
+  std::optional<NumberReader> numbers_;
   std::optional<KeyFinder> key_;
   std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;

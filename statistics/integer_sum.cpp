@@ -311,12 +311,12 @@ std::string StatisticSum::what_is_released() const {
   if (is_variance()) {
     const double half = static_cast<double>(farthest()) * grid_.step();
     const std::string beside = weight_ != 0 ? fmt::format(", and {:.6g} times that on the count", 1 / half) : "";
-    return fmt::format("the sum{0} of d = ({1} - {2}) and of 2 d^2 / {3:.6g} - {3:.6g}{4}", of_each, *column_of(statistic_), origin_, half,
+    return fmt::format("the sum{0} of d = ({1} - {2}) and of 2 d^2 / {3:.6g} - {3:.6g}{4}", of_each, term_of(statistic_), origin_, half,
                        beside);
   }
   if (std::holds_alternative<UnitSumOf>(statistic_.of)) return fmt::format("the sum{} of what units add", of_each);
   if (weight_ == 0) return fmt::format("the sum{}", of_each);
-  return fmt::format("the sum{} of ({} - {}), and {:.6g} times that on the count", of_each, *column_of(statistic_), origin_,
+  return fmt::format("the sum{} of ({} - {}), and {:.6g} times that on the count", of_each, term_of(statistic_), origin_,
                      1 / (static_cast<double>(weight_) * grid_.step()));
 }
 

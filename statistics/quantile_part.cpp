@@ -55,7 +55,7 @@ QuantilePart::QuantilePart(const Statistic& statistic) : statistic_{statistic} {
 }
 
 void QuantilePart::start(Rows& rows) {
-  numbers_.emplace(statistic_, *column_of(statistic_), rows);
+  numbers_.emplace(statistic_, rows);
   if (statistic_.where) where_.emplace(*statistic_.where, rows);
   if (statistic_.by) groups_.emplace(statistic_, rows);
   places_.emplace(statistic_, rows);

@@ -42,7 +42,7 @@ class QuantilePart : public Part {
   std::optional<QuantileMechanism> mechanism_;
   std::vector<double> rank_errors_;  ///< of each fraction
   std::optional<QuantileIntervals> intervals_;
-  std::optional<NumberColumn> numbers_;
+  std::optional<NumberReader> numbers_;
   std::optional<data::RowCondition> where_;
   std::optional<GroupFinder> groups_;
   std::optional<GroupPlaces> places_;

@@ -7,6 +7,7 @@
 #include <surety/base/numbers/overload.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/quoted_text.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/reading/text_reader.h>
 #include <surety/statistics/quantile_intervals.h>
 
@@ -88,6 +89,10 @@ void Statistic::validate() const {
   if (tells_units_apart(*this) && unit.most().value() > 1 && owner_of(*this) == nullptr) {
     invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
   }
+  if (expression && !(reads_numbers(*this) && *column_of(*this) == expression->text())) {
+    invalid(fmt::format("the expression '{}' is given for {}, must be for a sum, mean, variance, quantile or histogram of its numbers",
+                        one_line(expression->text(), 120), one_line(describe(*this), 120)));
+  }
   if (by) {
     statistics::validate(*by);
     const std::size_t groups = number_of(*by);
@@ -154,7 +159,7 @@ std::string groups_text(const Statistic& statistic) {
 std::string query_name(std::string_view column) {
   const bool is_plain = !column.empty() && column == trimmed(column) && std::none_of(column.begin(), column.end(), [](char c) {
     return c == '"' || c == ',' || c == '(' || c == ')' || static_cast<unsigned char>(c) < ' ';
-  });
+  }) && !has_signs_of_expression(column);
   return is_plain ? std::string{column} : double_quoted(column);
 }
 
@@ -177,7 +182,8 @@ std::string describe(const Statistic& statistic) {
   } else if (keys != nullptr) {
     asked = names_text(columns_of(*keys));
   } else if (column != nullptr) {
-    asked = (std::holds_alternative<DistinctOf>(statistic.of) ? "distinct " : "") + query_name(*column);
+    asked = (std::holds_alternative<DistinctOf>(statistic.of) ? "distinct " : "") +
+            (statistic.expression ? statistic.expression->text() : query_name(*column));
   }
   if (quantile != nullptr && !is_median(*quantile)) {
     for (const auto fraction : quantile->fractions.all()) asked += fmt::format(", {}", fraction.value());
@@ -221,6 +227,21 @@ const std::string* column_of(const Statistic& statistic) noexcept {
                [](const GroupMeansOf& of) -> const std::string* { return &of.mean.column; },
                [](const auto& of) -> const std::string* { return &of.column; }},
       statistic.of);
+}
+
+std::string term_of(const Statistic& statistic) {
+  return statistic.expression ? "(" + statistic.expression->text() + ")" : *column_of(statistic);
+}
+
+bool reads_numbers(const Statistic& statistic) noexcept {
+  const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
+  if (histogram != nullptr) return are_of_numbers(histogram->cells);
+  return bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
+}
+
+std::vector<std::string> columns_of_numbers(const Statistic& statistic) {
+  if (!reads_numbers(statistic)) return {};
+  return statistic.expression ? statistic.expression->columns() : std::vector{*column_of(statistic)};
 }
 
 const Bounds* bounds_of(const Statistic& statistic) noexcept {

@@ -14,6 +14,7 @@
 #include <surety/data/features/features.h>
 #include <surety/data/reading/condition.h>
 #include <surety/statistics/cells.h>
+#include <surety/statistics/expression.h>
 #include <surety/statistics/groups.h>
 #include <surety/statistics/quantile.h>
 
@@ -135,12 +136,14 @@ struct Statistic {
   MissingCells missing = MissingCells::left_out;
   std::vector<std::string> dates =
       {};  ///< columns that are declared to hold dates, of those whose numbers the statistic or its groups read
+  /// In the place of the column, whose name is then the text of the expression: the number of a row is its value, and a row without one has a missing cell.
+  std::optional<Expression> expression = std::nullopt;
 
   static constexpr std::size_t most_numbers = std::size_t{1} << 20;  ///< of all groups
 
   /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for a mode of fewer texts than 2 or that releases all of them, for bounds of a variance
   ///         whose squares are no numbers, for units, different texts or keys without the owner that several rows have, or more texts of a unit than it
-  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for a cap in groups of what is none of records or is of none, and for clipped sums of groups whose bounds are not -C and C.
+  ///         has rows, for more than `most_numbers` cells of all groups or 2^22 candidates, for different texts or keys of groups, for a cap in groups of what is none of records or is of none, for clipped sums of groups whose bounds are not -C and C, and for an expression of what is not computed from numbers.
   void validate() const;
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the
   /// adjacency keeps the number of units, of one record each. A unit of several may have fewer or more of them.
@@ -167,7 +170,7 @@ struct Statistic {
 /// with its columns is a query of the command that reads the same columns.
 [[nodiscard]] std::string describe(const Statistic& statistic);
 
-/// The name of a column as it stands in such a text and in a query of the command: in double quotes where it needs them.
+/// The name of a column as it stands in such a text and in a query of the command: in double quotes where it needs them, as where it may be an expression.
 [[nodiscard]] std::string query_name(std::string_view column);
 
 /// The columns of a key.
@@ -178,8 +181,14 @@ struct Statistic {
 [[nodiscard]] Count most_rows(const Statistic& statistic);
 /// By which column owners are found where units have several rows and the statistic tells them apart; else nullptr.
 [[nodiscard]] const RowOwner* owner_of(const Statistic& statistic) noexcept;
-/// The column that is counted, summed or cut into cells; nullptr for a count of records or units.
+/// The column that is counted, summed or cut into cells, or the text of its expression; nullptr for a count of records or units.
 [[nodiscard]] const std::string* column_of(const Statistic& statistic) noexcept;
+/// The same as a term of a formula: an expression in parentheses. \pre column_of(statistic) != nullptr
+[[nodiscard]] std::string term_of(const Statistic& statistic);
+/// Numbers of a column are read: not texts, and not records or units alone.
+[[nodiscard]] bool reads_numbers(const Statistic& statistic) noexcept;
+/// The columns whose numbers the statistic reads, without those of its groups and condition.
+[[nodiscard]] std::vector<std::string> columns_of_numbers(const Statistic& statistic);
 /// The bounds of a sum, mean or variance, or of what a unit adds; nullptr for others.
 [[nodiscard]] const data::Bounds* bounds_of(const Statistic& statistic) noexcept;
 /// A sum, mean or variance without the records whose cell is missing.

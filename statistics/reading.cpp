@@ -4,6 +4,10 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <surety/base/text/safe_text.h>
+
 namespace surety::statistics {
 
 using namespace data;
@@ -55,6 +59,17 @@ bool Rows::may_hold_texts(const std::string& column) const {
   return stream == nullptr || stream->may_hold_texts(column);
 }
 
+void Rows::require_no_column(const Expression& expression) const {
+  const auto* const csv = std::get_if<Csv>(&reader_);
+  const auto& names = csv != nullptr ? csv->reader.header() : std::get<ArrowReader>(reader_).header();
+  if (std::find(names.begin(), names.end(), expression.text()) == names.end()) return;
+  const auto reason =
+      fmt::format("has a column '{}', which is also the text of an expression: quote the name in a query for the column, or rename it",
+                  one_line(expression.text(), 120));
+  if (csv != nullptr) csv->reader.refuse_file(reason);
+  ArrowReader::refuse_file(reason);
+}
+
 bool Rows::is_missing(std::size_t position, CellKind kind) {
   if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.is_missing(csv->cells, position, kind);
   return std::get<ArrowReader>(reader_).is_missing(position, kind);
@@ -73,6 +88,28 @@ void Rows::refuse_emptiness() const {
 NumberColumn::NumberColumn(const Statistic& statistic, const std::string& column, Rows& rows)
     : are_days_{std::find(statistic.dates.begin(), statistic.dates.end(), column) != statistic.dates.end() && rows.may_hold_texts(column)},
       position_{rows.position(column, are_days_ ? CellUse::date : CellUse::number)} {}
+
+NumberReader::NumberReader(const Statistic& statistic, Rows& rows) : expression_{statistic.expression} {
+  if (expression_) rows.require_no_column(*expression_);
+  for (const auto& column : columns_of_numbers(statistic)) columns_.emplace_back(statistic, column, rows);
+  cells_.resize(columns_.size());
+}
+
+std::optional<double> NumberReader::read(Rows& rows) {
+  if (!expression_) return columns_.front().read(rows);
+  // All cells are read before any has a say, since a public form is public in all rows.
+  bool are_there = true;
+  for (std::size_t k = 0; k < columns_.size(); ++k) {
+    const auto cell = columns_[k].read(rows);
+    are_there = are_there && cell;
+    cells_[k] = cell.value_or(0);
+  }
+  return are_there ? expression_->value(cells_) : std::nullopt;
+}
+
+std::optional<std::size_t> NumberReader::position_in_batches() const {
+  return expression_ ? std::nullopt : columns_.front().position_in_batches();
+}
 
 OwnerReader::OwnerReader(const Statistic& statistic, Rows& rows) {
   const auto* const owner = owner_of(statistic);
@@ -157,7 +194,7 @@ SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum}, places_{sum.sta
     if (is_of_texts) {
       texts_ = rows.position(*column, CellUse::text);
     } else {
-      numbers_.emplace(statistic, *column, rows);
+      numbers_.emplace(statistic, rows);
     }
   }
   if (statistic.where) where_.emplace(*statistic.where, rows);

@@ -53,6 +53,8 @@ class Rows {
   [[nodiscard]] std::optional<double> days(std::size_t position);
   /// The cells of a column may be texts, as all of a text file are. \throws Error{bad_data} for a column that is missing.
   [[nodiscard]] bool may_hold_texts(const std::string& column) const;
+  /// \throws Error{bad_data} for a column whose name is the text of the expression: either may be meant.
+  void require_no_column(const Expression& expression) const;
   [[nodiscard]] bool is_missing(std::size_t position, data::CellKind kind);
   [[nodiscard]] bool is_damaged() const;
   /// That there are no rows. \throws Error{bad_data}, always.
@@ -86,6 +88,22 @@ class NumberColumn {
  private:
   bool are_days_;
   std::size_t position_;
+};
+
+/// The numbers that a statistic reads: of a column, or computed from columns.
+class NumberReader {
+ public:
+  /// \throws as `NumberColumn` of each column, and `Rows::require_no_column`. \pre reads_numbers(statistic)
+  NumberReader(const Statistic& statistic, Rows& rows);
+  /// Of the row in hand, from its own cells alone; nothing where a cell is missing or the expression has no number. \throws Error{bad_data} as `Rows::number`.
+  [[nodiscard]] std::optional<double> read(Rows& rows);
+  /// As that of `NumberColumn`; nothing of an expression.
+  [[nodiscard]] std::optional<std::size_t> position_in_batches() const;
+
+ private:
+  std::vector<NumberColumn> columns_;  ///< of the expression, or one
+  std::optional<Expression> expression_;
+  std::vector<double> cells_;
 };
 
 /// Whose the row in hand is.
@@ -162,7 +180,7 @@ class SumReader {
  private:
   StatisticSum& sum_;
   std::optional<std::size_t> texts_;     ///< the column of a histogram of texts
-  std::optional<NumberColumn> numbers_;  ///< the column of other statistics
+  std::optional<NumberReader> numbers_;  ///< of other statistics
   std::optional<data::RowCondition> where_;
   std::optional<GroupFinder> groups_;
   std::optional<OwnerReader> owner_;  ///< where units are counted

@@ -60,7 +60,7 @@ std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mecha
 
 void UnitSumPart::start(Rows& rows) {
   const auto& statistic = sum().statistic();
-  numbers_.emplace(statistic, *column_of(statistic), rows);
+  numbers_.emplace(statistic, rows);
   owner_.emplace(statistic, rows);
   if (statistic.where) where_.emplace(*statistic.where, rows);
   if (statistic.by) groups_.emplace(statistic, rows);

@@ -65,7 +65,7 @@ class UnitSumPart final : public SumPart {
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
 
  private:
-  std::optional<NumberColumn> numbers_;
+  std::optional<NumberReader> numbers_;
   std::optional<OwnerReader> owner_;
   std::optional<data::RowCondition> where_;
   std::optional<GroupFinder> groups_;

@@ -91,7 +91,7 @@ QueryOptions options_in_words(const QueryFields& fields) {
   return query;
 }
 
-/// The column of numbers that is clamped to bounds; nothing where there is none.
+/// The column of numbers that is clamped to bounds, or the text of the expression; nothing where there is none.
 std::optional<std::string> bounded_column(const Query& said) {
   const auto function = said.asked.function;
   const bool has_bounds = function == Function::sum || function == Function::mean || function == Function::variance ||
@@ -114,18 +114,31 @@ class SharedBounds {
     }
   }
 
-  /// With the bounds of its column, or with those of all columns; a clip of the sum of a unit takes their place.
-  void give(Query& said) {
+  /// With the bounds of its column, with those that follow from the bounds of the columns of its expression, or with those of all; a clip of the sum of a unit takes
+  /// their place. \return whether they are those of all
+  bool give(Query& said, const Schema* schema) {
     const auto column = bounded_column(said);
+    if (column && said.asked.expression) {
+      const auto& columns = said.asked.expression->columns();
+      const auto is_named = [&](const std::string& one) { return of_column_.contains(one); };
+      const bool are_own = std::any_of(columns.begin(), columns.end(), is_named);
+      for (const auto& one : columns) {
+        if (is_named(one)) used_.insert(one);
+      }
+      if (are_own && !said.clip_unit_sum) said.bounds = bounds_by_columns(said, schema);
+      if (!are_own) said.bounds = of_all_;
+      return !are_own;
+    }
     const auto found = column ? of_column_.find(*column) : of_column_.end();
     if (found != of_column_.end()) {
       used_.insert(*column);
       if (!said.clip_unit_sum) said.bounds = found->second;
-    } else if (of_all_) {
-      said.bounds = of_all_;
+      return false;
     }
+    if (of_all_) said.bounds = of_all_;
+    return true;
   }
-  [[nodiscard]] bool has_own(const std::string& column) const { return of_column_.contains(column); }
+  [[nodiscard]] bool names(const std::string& column) const { return of_column_.contains(column); }
   void require_used() const {
     for (const auto& [column, bounds] : of_column_) {
       if (!used_.contains(column))
@@ -135,6 +148,18 @@ class SharedBounds {
   [[nodiscard]] const std::optional<Bounds>& of_all() const noexcept { return of_all_; }
 
  private:
+  /// By the bounds that were said or are in the schema. \throws PlanError for a column without
+  [[nodiscard]] Bounds bounds_by_columns(const Query& said, const Schema* schema) const {
+    return *derived_bounds(said, [&](const std::string& name) -> std::optional<Bounds> {
+      if (const auto own = of_column_.find(name); own != of_column_.end()) return own->second;
+      auto in_schema = schema != nullptr ? bounds_in(schema->find(name)) : std::nullopt;
+      if (!in_schema) {
+        said.refuse("{} names columns of '{}' and not '{}', must be given for each of its columns", "bounds"_field,
+                    one_line(said.asked.expression->text()), one_line(name));
+      }
+      return in_schema;
+    });
+  }
   static Bounds ends_of(std::string_view text) {
     const auto [lower, upper] = parse_ends(text, "bounds");
     return {lower, upper};
@@ -148,13 +173,14 @@ class SharedBounds {
 /// What was said once, and of which columns it would then be.
 class OnceForAll {
  public:
-  void take(const std::string& column) {
+  void take(const std::string& column, bool is_expression = false) {
+    has_expression_ = has_expression_ || is_expression;
     if (std::find(columns_.begin(), columns_.end(), column) == columns_.end()) columns_.push_back(column);
   }
   /// \throws PlanError where it would be of several columns.
   void require_one(std::string_view field) const {
     if (columns_.size() < 2) return;
-    if (field == "bounds") {
+    if (field == "bounds" && !has_expression_) {
       refuse_plan("{} is given once for {} columns ({}); give each column its own: {} {}=lower,upper {} {}=lower,upper", "bounds"_field,
                   columns_.size(), names(), "bounds"_field, form(columns_[0]), "bounds"_field, form(columns_[1]));
     }
@@ -174,6 +200,7 @@ class OnceForAll {
   }
 
   std::vector<std::string> columns_;
+  bool has_expression_ = false;
 };
 
 /// Takes from a query those of the options of several queries that it has no use for.
@@ -263,6 +290,9 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
   auto unused = shared;
   SharedBounds bounds{options.bounds};
   unused.bounds = bounds.of_all();
+  const IsColumn is_column = [&](const std::string& name) {
+    return bounds.names(name) || (context.schema != nullptr && context.schema->find(name) != nullptr);
+  };
   OnceForAll columns_of_bounds, columns_of_clip, columns_of_edges, columns_of_categories;
   std::vector<WeightedStatistic> queries;
   for (std::size_t k = 0; k < list.size(); ++k) {
@@ -273,7 +303,7 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
       const auto object = list[k].is_string() ? or_refused([&] { return accounting::parse_strict_json(text, deepest, "the object"); },
                                                            [&](const std::string& reason) { refuse_plan("{}{}", place, reason); })
                                               : list[k];
-      queries.push_back(statistic_of(with_schema(query_of(object, place, options.grammar), context.schema), context));
+      queries.push_back(statistic_of(with_schema(query_of(object, place, options.grammar, is_column), context.schema), context));
       continue;
     }
     Query query{shared};
@@ -283,12 +313,12 @@ std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const Q
       query.refuse("{} is '{}', must be an object with 'function', 'column' and 'fractions' in a plan of version 2", "query"_field,
                    one_line(text));
     }
-    read_text(query, true);
-    bounds.give(query);
+    read_text(query, true, is_column);
+    const bool may_be_shared = bounds.give(query, context.schema);
     if (in_words > 1) keep_used_options(query);
     const auto bounded = bounded_column(query);
-    const bool has_shared_bounds = query.bounds && !(bounded && bounds.has_own(*bounded));
-    if (bounded && has_shared_bounds) columns_of_bounds.take(*bounded);
+    const bool has_shared_bounds = query.bounds && may_be_shared;
+    if (bounded && has_shared_bounds) columns_of_bounds.take(*bounded, query.asked.expression.has_value());
     if (!query.asked.columns.empty()) {
       if (query.clip_unit_sum) columns_of_clip.take(query.asked.columns.front());
       if (query.edges) columns_of_edges.take(query.asked.columns.front());

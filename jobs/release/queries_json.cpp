@@ -107,6 +107,7 @@ Query query_of(const WeightedStatistic& weighted) {
   const auto& statistic = weighted.statistic;
   Query query;
   std::visit(KindOfQuery{query}, statistic.of);
+  query.asked.expression = statistic.expression;
   if (statistic.where) {
     query.where = describe(*statistic.where);
     add_types(query, *statistic.where);

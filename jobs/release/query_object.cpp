@@ -23,8 +23,8 @@ namespace surety::jobs {
 using namespace data;
 using namespace statistics;
 
-void read_text(Query& said, bool may_have_condition) {
-  auto text = parse_query_text(said.text, may_have_condition);
+void read_text(Query& said, bool may_have_condition, const IsColumn& is_column) {
+  auto text = parse_query_text(said.text, may_have_condition, is_column);
   if (!text.fault.empty()) said.refuse("{}", text.fault);
   if (text.where) {
     if (said.where) said.refuse("'{}' has a condition, so {} must be left out", one_line(said.text), "where"_field);
@@ -132,9 +132,9 @@ class Member {
 
 /// The function of an object, which has it as a value of its own with its column and fractions, or on the command line and in plans of version 1
 /// as the text of a query. \throws PlanError for another form than the grammar has, and for columns or fractions that the function does not take.
-void read_function(Query& said, const nlohmann::json& object, QueryGrammar grammar) {
+void read_function(Query& said, const nlohmann::json& object, QueryGrammar grammar, const IsColumn& is_column) {
   if (grammar == QueryGrammar::plan_1) {
-    for (const auto* const field : {"function", "column", "fractions"}) {
+    for (const auto* const field : {"function", "column", "expression", "fractions"}) {
       if (object.contains(field)) said.refuse("unknown field '{}', must be 'query' in a plan of version 1", field);
     }
     if (!object.contains("query")) said.refuse("field 'query' is missing");
@@ -143,11 +143,11 @@ void read_function(Query& said, const nlohmann::json& object, QueryGrammar gramm
     if (grammar == QueryGrammar::plan_2) {
       said.refuse("field 'query' is for plans of version 1, must be 'function' with 'column' and 'fractions' in version 2");
     }
-    for (const auto* const field : {"function", "column", "fractions"}) {
+    for (const auto* const field : {"function", "column", "expression", "fractions"}) {
       if (object.contains(field)) said.refuse("'{}' is given beside 'query', must be one of them", field);
     }
     if (grammar == QueryGrammar::plan_1) said.text = query_text_of_version_1(said.text, false);
-    return read_text(said, false);
+    return read_text(said, false, is_column);
   }
   if (!object.contains("function")) said.refuse("field 'function' is missing");
   const auto known = std::find_if(function_forms.begin(), function_forms.end(), [&](const auto& one) { return one.name == said.function; });
@@ -158,8 +158,12 @@ void read_function(Query& said, const nlohmann::json& object, QueryGrammar gramm
                 did_you_mean(said.function, names));
   }
   said.asked.function = known->function;
+  if (object.contains("expression")) {
+    if (object.contains("column")) said.refuse("'column' is given beside 'expression', must be one of them");
+    if (!takes_expression(said.asked.function)) said.refuse("'expression' is not for {}(), must be left out", said.function);
+  }
   said.text = describe(said.asked);
-  const auto& [function, columns, fractions] = said.asked;
+  const auto& [function, columns, fractions, expression] = said.asked;
   const bool has_column = function != Function::count && function != Function::count_units;
   if (!has_column && object.contains("column")) said.refuse("'column' is not for {}(), must be left out", said.function);
   if (has_column && (columns.empty() || std::find(columns.begin(), columns.end(), "") != columns.end())) {
@@ -174,12 +178,12 @@ void read_function(Query& said, const nlohmann::json& object, QueryGrammar gramm
 
 }  // namespace
 
-Query query_of(const nlohmann::json& object, const FieldText& place, QueryGrammar grammar) {
+Query query_of(const nlohmann::json& object, const FieldText& place, QueryGrammar grammar, const IsColumn& is_column) {
   Query said;
   said.place = place;
   said.is_object = true;
   if (!object.is_object()) said.refuse("must be a JSON object");
-  std::vector<std::string> known{"function", "column", "fractions", "query", "types", "weight"};
+  std::vector<std::string> known{"function", "column", "expression", "fractions", "query", "types", "weight"};
   for_each_option([&](FieldName option, const auto&) { known.push_back(member_name(std::string{option.name})); }, said);
   for (const auto& [name, value] : object.items()) {
     const Member member{said, name, value};
@@ -189,6 +193,9 @@ Query query_of(const nlohmann::json& object, const FieldText& place, QueryGramma
       said.function = member.text();
     } else if (name == "column") {
       said.asked.columns = member.names();
+    } else if (name == "expression") {
+      said.asked.expression = or_refused([&] { return Expression::parse(member.text()); },
+                                         [&](const std::string& reason) { said.refuse("{}", reason); });
     } else if (name == "fractions") {
       said.asked.fractions = member.numbers();
     } else if (name == "types") {
@@ -205,7 +212,8 @@ Query query_of(const nlohmann::json& object, const FieldText& place, QueryGramma
         if (object.contains(name)) Member{said, name, object[name]}.read(place_of_option);
       },
       said);
-  read_function(said, object, grammar);
+  if (said.asked.expression && said.asked.columns.empty()) said.asked.columns = {said.asked.expression->text()};
+  read_function(said, object, grammar, is_column);
   return said;
 }
 
@@ -246,11 +254,15 @@ json json_of(const QueryKeys& keys) {
 
 json json_of(const Query& query) {
   json object;
-  const auto& [function, columns, fractions] = query.asked;
+  const auto& [function, columns, fractions, expression] = query.asked;
   object["function"] = std::find_if(function_forms.begin(), function_forms.end(), [&, &asked = function](const auto& one) {
                          return one.function == asked;
                        })->name;
-  if (!columns.empty()) object["column"] = json_of(columns);
+  if (expression) {
+    object["expression"] = expression->text();
+  } else if (!columns.empty()) {
+    object["column"] = json_of(columns);
+  }
   if (!fractions.empty()) object["fractions"] = fractions;
   for_each_option(
       [&](FieldName option, const auto& value) {

@@ -82,15 +82,12 @@ std::optional<Groups> groups_of(const Query& said) {
 }
 
 /// The columns whose numbers a statistic and its groups read.
-std::vector<std::string> columns_of_numbers(const Statistic& statistic) {
+std::vector<std::string> all_columns_of_numbers(const Statistic& statistic) {
   std::vector<std::string> columns;
   const auto add = [&](const std::string& column) {
     if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
   };
-  const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
-  const bool is_number = histogram != nullptr ? are_of_numbers(histogram->cells)
-                                              : bounds_of(statistic) != nullptr || std::holds_alternative<QuantileOf>(statistic.of);
-  if (is_number) add(*column_of(statistic));
+  for (const auto& column : statistics::columns_of_numbers(statistic)) add(column);
   const auto add_bins = [&](const std::string& column, const Cells& keys) {
     if (are_of_numbers(keys)) add(column);
   };
@@ -111,7 +108,7 @@ ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std
     if (kind == CellKind::text || column.categories) kinds.emplace(column.name, CellKind::text);
     if (kind == CellKind::number || column.bounds) kinds.emplace(column.name, CellKind::number);
   }
-  for (const auto& column : columns_of_numbers(statistic)) kinds.emplace(column, CellKind::number);
+  for (const auto& column : all_columns_of_numbers(statistic)) kinds.emplace(column, CellKind::number);
   return kinds;
 }
 
@@ -180,6 +177,10 @@ class AskedStatistic {
     }
   }
   [[nodiscard]] Bounds bounds() const {
+    if (!said_.bounds && said_.asked.expression) {
+      said_.refuse("{} is missing: {}() of an expression needs public bounds lower,upper, or bounds of each of its columns", "bounds"_field,
+                   said_.function);
+    }
     if (!said_.bounds) said_.refuse("{} is missing: {}() needs public bounds lower,upper", "bounds"_field, said_.function);
     return *said_.bounds;
   }
@@ -195,6 +196,9 @@ class AskedStatistic {
     return {column(), *said_.categories, said_.top.value_or(1)};
   }
   [[nodiscard]] HistogramOf histogram() const {
+    if (said_.categories && said_.asked.expression) {
+      said_.refuse("{} are texts, must be {} or {} of an expression", "categories"_field, "bins"_field, "edges"_field);
+    }
     if (said_.categories) {
       return {column(), *said_.categories};
     }
@@ -227,7 +231,7 @@ std::vector<std::string> dates_of(const Query& said, const Statistic& statistic,
     const auto is_date = [&](const CellComparison& asked) { return asked.column == column && asked.kind() == CellKind::date; };
     return statistic.where && std::any_of(statistic.where->comparisons().begin(), statistic.where->comparisons().end(), is_date);
   };
-  auto columns = columns_of_numbers(statistic);
+  auto columns = all_columns_of_numbers(statistic);
   std::erase_if(columns, [&](const std::string& column) {
     const auto type = types.find(column);
     return !(type != types.end() && type->second == "date") && !compares_dates(column);
@@ -275,11 +279,6 @@ void require_possible_texts(const Query& said, const Statistic& statistic, const
   for (const auto& more : statistic.by->beside) check("keys"_field, more.column, more.keys);
 }
 
-std::optional<Bounds> bounds_in(const SchemaColumn* column) {
-  if (column == nullptr || !column->bounds) return std::nullopt;
-  return Bounds{column->bounds->lower, column->bounds->upper};
-}
-
 std::optional<Categories> categories_in(const SchemaColumn* column) {
   if (column == nullptr || !column->categories) return std::nullopt;
   return Categories{*column->categories};
@@ -287,21 +286,43 @@ std::optional<Categories> categories_in(const SchemaColumn* column) {
 
 }  // namespace
 
+std::optional<Bounds> bounds_in(const SchemaColumn* column) {
+  if (column == nullptr || !column->bounds) return std::nullopt;
+  return Bounds{column->bounds->lower, column->bounds->upper};
+}
+
+std::optional<Bounds> derived_bounds(const Query& said, const std::function<std::optional<Bounds>(const std::string&)>& bounds_of_column) {
+  std::vector<Bounds> all;
+  for (const auto& name : said.asked.expression->columns()) {
+    const auto bounds = bounds_of_column(name);
+    if (!bounds) return std::nullopt;
+    all.push_back(*bounds);
+  }
+  return or_refused([&] { return said.asked.expression->bounds(all); }, [&](const std::string& reason) { said.refuse("{}", reason); });
+}
+
 Query with_schema(Query said, const Schema* schema) {
   if (schema == nullptr) return said;
   const auto function = said.asked.function;
-  const auto* const column = said.asked.columns.empty() ? nullptr : schema->find(said.asked.columns.front());
+  const auto& expression = said.asked.expression;
+  const auto* const column = said.asked.columns.empty() || expression ? nullptr : schema->find(said.asked.columns.front());
   const bool is_histogram = function == Function::histogram;
   if (is_histogram && !said.categories && !said.bins && !said.bounds && !said.edges) said.categories = categories_in(column);
   if (function == Function::mode && !said.categories) said.categories = categories_in(column);
   const bool needs_bounds = function == Function::sum || function == Function::mean || function == Function::variance ||
                             is_quantile(function) || (is_histogram && said.bins);
   const bool has_edges = is_histogram && said.edges.has_value();
-  if ((needs_bounds || has_edges) && column != nullptr && (column->type == "text" || column->type == "date")) {
-    said.refuse("{} is '{}', whose column is a {} by {}, must be one of numbers", "query"_field, one_line(said.text), *column->type,
-                "schema"_field);
+  const auto require_numbers = [&](const SchemaColumn* one) {
+    if ((needs_bounds || has_edges) && one != nullptr && (one->type == "text" || one->type == "date")) {
+      said.refuse("{} is '{}', whose column is a {} by {}, must be one of numbers", "query"_field, one_line(said.text), *one->type,
+                  "schema"_field);
+    }
+  };
+  require_numbers(column);
+  for (const auto& one : expression ? expression->columns() : std::vector<std::string>{}) require_numbers(schema->find(one));
+  if (needs_bounds && !said.bounds && !said.clip_unit_sum) {
+    said.bounds = expression ? derived_bounds(said, [&](const std::string& name) { return bounds_in(schema->find(name)); }) : bounds_in(column);
   }
-  if (needs_bounds && !said.bounds && !said.clip_unit_sum) said.bounds = bounds_in(column);
   if (said.by.empty()) return said;
   if (said.keys.of_columns.empty() && !said.keys.are_discovered && !said.key_bounds && !said.key_bins && !said.key_edges) {
     for (const auto& by : said.by) {
@@ -320,11 +341,18 @@ WeightedStatistic statistic_of(const Query& said, const QueryContext& context) {
       .weight = said.weight};
   auto& statistic = query.statistic;
   statistic.of = asked.kind();
+  statistic.expression = said.asked.expression;
   statistic.group_cap = asked.group_cap();
   if (said.where) statistic.where = condition_of(said, statistic, context.schema, context.format);
   require_possible_texts(said, statistic, context.schema);
   statistic.dates = dates_of(said, statistic, context.schema);
-  if (const auto* const read = column_of(statistic)) {
+  if (statistic.expression) {
+    // A row whose cells are all there may have no value, and what a missing cell counts as is said of columns.
+    const auto& columns = statistic.expression->columns();
+    const bool are_complete =
+        std::all_of(columns.begin(), columns.end(), [&](const auto& column) { return context.format.complete.contains(column); });
+    statistic.missing = are_complete ? MissingCells::promised_complete : MissingCells::left_out;
+  } else if (const auto* const read = column_of(statistic)) {
     statistic.missing = context.format.missing.contains(*read)    ? MissingCells::count_as_a_value
                         : context.format.complete.contains(*read) ? MissingCells::promised_complete
                                                                   : MissingCells::left_out;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <surety/accounting/events/words.h>
+#include <surety/base/text/error.h>
 #include <surety/base/text/quoted_text.h>
 #include <surety/base/text/safe_text.h>
 #include <surety/data/reading/text_reader.h>
@@ -71,6 +72,11 @@ std::optional<Head> head_of(std::string_view text) {
   return head;
 }
 
+/// A reason of `Expression::parse`, with what a name needs.
+std::string about_expression(std::string_view reason) {
+  return fmt::format("{}{}", reason, reason.find("double quotes") == std::string_view::npos ? " (a column of such a name stands in double quotes)" : "");
+}
+
 /// Takes numbers behind commas from the end of `text`; what is left before them may have commas, too.
 std::vector<double> take_fractions(std::string_view& text) {
   std::vector<double> fractions;
@@ -96,7 +102,12 @@ std::string listed_functions(std::string_view FunctionForm::*member, std::string
   return listed(texts, before_last);
 }
 
-QueryText parse_query_text(std::string_view text, bool may_have_condition) {
+bool takes_expression(Function function) noexcept {
+  return function == Function::sum || function == Function::mean || function == Function::variance || function == Function::median ||
+         function == Function::quantile || function == Function::histogram;
+}
+
+QueryText parse_query_text(std::string_view text, bool may_have_condition, const IsColumn& is_column) {
   const auto is_wrong = [&](const FieldText& constraint) {
     return QueryText{.fault = field_text("{} is '{}', {}", "query"_field, one_line(text), constraint)};
   };
@@ -113,8 +124,22 @@ QueryText parse_query_text(std::string_view text, bool may_have_condition) {
     rest = head->of_name;
     quoted = take_quoted(rest);
     if (!quoted) return is_wrong("must close each quote");
+    // What goes on behind the name is an expression, with the quotes of its names.
+    const auto behind = without_blanks_before(rest);
+    if (takes_expression(function_of(*head)) && !behind.empty() && std::string_view{"+-*/"}.find(behind.front()) != std::string_view::npos) {
+      quoted.reset();
+      rest = head->of_name;
+    }
   }
-  auto inside = inside_of(rest, may_have_condition, is_distinct);
+  const bool goes_on = is_known && has_name && !quoted && head->of_name.starts_with('"');
+  auto inside = inside_of(rest, may_have_condition, is_distinct || goes_on);
+  if (inside && is_known && takes_expression(function_of(*head)) && !quoted && !goes_on) {
+    // A quote closes nothing in an expression, and is a character like others in a name.
+    auto again = inside_of(rest, may_have_condition, true);
+    auto argument = again ? again->text : std::string_view{};
+    if (function_of(*head) == Function::quantile) static_cast<void>(take_fractions(argument));
+    if (statistics::has_signs_of_expression(argument)) inside = std::move(again);
+  }
   if (!inside) {
     if (!quoted) return is_no_query();
     return is_wrong("must have a parenthesis, or of a quantile a comma, behind the quoted name");
@@ -138,7 +163,17 @@ QueryText parse_query_text(std::string_view text, bool may_have_condition) {
     if (asked.function == Function::quantile) asked.fractions = take_fractions(left);
     left = trimmed(left);
     if (quoted && !left.empty()) return is_wrong("must have a parenthesis, or of a quantile a comma, behind the quoted name");
-    asked.columns = {quoted ? *std::move(quoted) : std::string{left}};
+    asked.columns = {quoted ? *quoted : std::string{left}};
+    const bool is_expression = !quoted && takes_expression(asked.function) && statistics::has_signs_of_expression(left) &&
+                               !(is_column && is_column(std::string{left}));
+    if (is_expression) {
+      try {
+        asked.expression = statistics::Expression::parse(left);
+      } catch (const Error& error) {
+        return {.fault = field_text("{} is '{}': {}", "query"_field, one_line(text), about_expression(error.what()))};
+      }
+      asked.columns = {asked.expression->text()};
+    }
   }
   const bool has_empty_name = std::find(asked.columns.begin(), asked.columns.end(), "") != asked.columns.end();
   if (asked.function == Function::quantile && (has_empty_name || asked.fractions.empty())) {
@@ -152,7 +187,7 @@ std::string query_text_of_version_1(std::string_view text, bool may_have_conditi
   const std::string same{text};
   const auto head = head_of(text);
   const bool has_name = head && head->word != "distinct" && (head->word != "count" || head->counts_distinct);
-  if (!has_name || !head->of_name.starts_with('"')) return same;
+  if (!has_name) return same;
   const auto inside = inside_of(head->of_name, may_have_condition, false);
   if (!inside) return same;  // neither grammar has a query in it
   auto name = inside->text;
@@ -160,6 +195,7 @@ std::string query_text_of_version_1(std::string_view text, bool may_have_conditi
   if (head->word == "quantile") {
     for (const double fraction : take_fractions(name)) fractions += fmt::format(", {}", fraction);
   }
+  if (!head->of_name.starts_with('"') && !statistics::has_signs_of_expression(name)) return same;
   return fmt::format("{}({}{}{}){}", head->word, head->counts_distinct ? "distinct " : "", double_quoted(trimmed(name)), fractions,
                      inside->where ? " where " + *inside->where : std::string{});
 }
@@ -170,7 +206,9 @@ std::string describe(const AskedFunction& asked) {
       std::find_if(function_forms.begin(), function_forms.end(), [&](const auto& one) { return one.function == asked.function; });
   const bool counts_distinct = asked.function == Function::count_distinct;
   std::string text{counts_distinct ? "count(distinct " : fmt::format("{}(", found->name)};
-  for (std::size_t k = 0; k < asked.columns.size(); ++k) text += (k > 0 ? ", " : "") + statistics::query_name(asked.columns[k]);
+  for (std::size_t k = 0; k < asked.columns.size(); ++k) {
+    text += (k > 0 ? ", " : "") + (asked.expression ? asked.columns[k] : statistics::query_name(asked.columns[k]));
+  }
   for (const double fraction : asked.fractions) text += fmt::format(", {}", fraction);
   return text + ")";
 }

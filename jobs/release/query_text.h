@@ -2,6 +2,10 @@
 //
 //   mean(age)     count(distinct town)     quantile(age, 0.25, 0.5)     distinct(town, sex)     count() where age>40
 //   mean("age, 0.5")     mean(" pad")     mean("5"" pipe")     count(distinct "a) where b")
+//   sum(weight * income)     mean(log(income + 1))     quantile(income / "household size", 0.9)
+//
+// Where a function takes numbers, a text with the signs of an expression (statistics/expression.h) is one. It is a name where it stands in quotes, or where the schema
+// or the bounds name a column so.
 //
 // A name in double quotes, which are doubled inside, is what stands in the quotes, to the last blank. A name without quotes does not begin with a
 // quote and has no blanks around it. It ends where the query does: at the last parenthesis, or at ") where "; of a quantile the numbers behind the
@@ -10,10 +14,13 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <surety/statistics/expression.h>
 
 namespace surety::jobs {
 
@@ -58,17 +65,24 @@ struct AskedFunction {
   Function function = Function::count;
   std::vector<std::string> columns = {};  ///< none of `count` and `count_units`, several of `distinct`, else one
   std::vector<double> fractions = {};     ///< of `quantile`
+  std::optional<statistics::Expression> expression = {};  ///< whose text is then the column
 };
+
+/// Whether a function computes with numbers of one column, in whose place an expression may stand.
+[[nodiscard]] bool takes_expression(Function function) noexcept;
 
 struct QueryText {
   AskedFunction asked = {};
   std::optional<std::string> where = {};  ///< the text of the condition behind it
   FieldText fault = {};                   ///< "query is '...', must ..."; empty where nothing is wrong
 };
-/// \param may_have_condition whether a condition may stand behind the function. \throws PlanError as `parse_values`
-[[nodiscard]] QueryText parse_query_text(std::string_view text, bool may_have_condition);
+/// Whether a column of that name is known without the data.
+using IsColumn = std::function<bool(const std::string&)>;
+/// \param may_have_condition whether a condition may stand behind the function \param is_column what it is true of is a name, whatever signs it has
+/// \throws PlanError as `parse_values`
+[[nodiscard]] QueryText parse_query_text(std::string_view text, bool may_have_condition, const IsColumn& is_column = {});
 
-/// A text of a plan of version 1, in which a quote is a character like others (but of `distinct`), as the text of today that means the same.
+/// A text of a plan of version 1, in which a quote is a character like others (but of `distinct`) and no text is an expression, as the text of today that means the same.
 [[nodiscard]] std::string query_text_of_version_1(std::string_view text, bool may_have_condition);
 
 /// The text that `parse_query_text` reads as the same.
