@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/words.h>
+#include <surety/base/numbers/floating_point.h>
 #include <surety/base/numbers/interval.h>
 #include <surety/base/text/error.h>
 #include <surety/base/text/quoted_text.h>
@@ -25,9 +26,7 @@ constexpr std::size_t most_waiting = 2 * Expression::deepest + 4;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool begins_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-}
+bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
 bool continues_name(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
 bool is_name(std::string_view text) {
   return !text.empty() && begins_name(text.front()) && std::all_of(text.begin(), text.end(), continues_name);
@@ -246,8 +245,7 @@ std::string Expression::printed() const {
   };
   for (const auto& step : steps_) {
     const auto operation = step.operation;
-    const auto function =
-        std::find_if(functions.begin(), functions.end(), [&](const auto& one) { return one.operation == operation; });
+    const auto function = std::find_if(functions.begin(), functions.end(), [&](const auto& one) { return one.operation == operation; });
     if (operation == Operation::column) {
       const auto& name = columns_[step.column];
       stack.push_back({is_name(name) ? name : double_quoted(name), Binding::whole});
@@ -265,17 +263,21 @@ std::string Expression::printed() const {
       const auto binding = is_sum ? Binding::sum : Binding::product;
       const auto right = pop();
       const auto left = pop();
-      const char sign = operation == Operation::add ? '+' : operation == Operation::subtract ? '-' : operation == Operation::multiply ? '*' : '/';
+      const char sign = operation == Operation::add        ? '+'
+                        : operation == Operation::subtract ? '-'
+                        : operation == Operation::multiply ? '*'
+                                                           : '/';
       // Doubles do not associate: what stood in parentheses on the right stays there.
-      stack.push_back({fmt::format("{} {} {}", in_parentheses(left, left.binding < binding), sign,
-                                   in_parentheses(right, right.binding <= binding)),
-                       binding});
+      stack.push_back(
+          {fmt::format("{} {} {}", in_parentheses(left, left.binding < binding), sign, in_parentheses(right, right.binding <= binding)),
+           binding});
     }
   }
   return stack.front().text;
 }
 
 std::optional<double> Expression::value(std::span<const double> cells) const noexcept {
+  const StandardFloatingPoint standard;
   std::array<double, most_waiting> stack{};
   std::size_t size = 0;
   for (const auto& step : steps_) {
@@ -335,7 +337,8 @@ data::Bounds Expression::bounds(std::span<const data::Bounds> bounds) const {
         case Operation::subtract: return a - b;
         case Operation::multiply: return a * b;
         case Operation::divide:
-          if (!(ends.lower > 0 || ends.upper < 0)) refuse(fmt::format("a divisor is in [{}, {}], which contains 0", ends.lower, ends.upper));
+          if (!(ends.lower > 0 || ends.upper < 0))
+            refuse(fmt::format("a divisor is in [{}, {}], which contains 0", ends.lower, ends.upper));
           return a / b;
         case Operation::log:
           if (!(ends.lower > 0)) refuse(fmt::format("a logarithm is of [{}, {}], must be of numbers above 0", ends.lower, ends.upper));

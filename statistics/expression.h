@@ -18,21 +18,7 @@ namespace surety::statistics {
 /// digit; any other name stands in double quotes, each quote inside twice.
 class Expression {
  public:
-  enum class Operation : std::uint8_t {
-    column,
-    constant,
-    negate,
-    add,
-    subtract,
-    multiply,
-    divide,
-    log,
-    exp,
-    sqrt,
-    abs,
-    minimum,
-    maximum
-  };
+  enum class Operation : std::uint8_t { column, constant, negate, add, subtract, multiply, divide, log, exp, sqrt, abs, minimum, maximum };
   struct Function {
     std::string_view name;
     Operation operation;
@@ -41,7 +27,7 @@ class Expression {
   static constexpr std::array functions{Function{"log", Operation::log, 1},     Function{"exp", Operation::exp, 1},
                                         Function{"sqrt", Operation::sqrt, 1},   Function{"abs", Operation::abs, 1},
                                         Function{"min", Operation::minimum, 2}, Function{"max", Operation::maximum, 2}};
-  static constexpr std::size_t deepest = 24;         ///< parentheses, functions and signs inside each other
+  static constexpr std::size_t deepest = 24;           ///< parentheses, functions and signs inside each other
   static constexpr std::size_t most_operations = 200;  ///< with columns and constants
 
   /// \throws Error{invalid_argument} naming `text` for one that is no expression, reads no column, or is larger than the limits; and for an operator

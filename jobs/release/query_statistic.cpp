@@ -321,7 +321,8 @@ Query with_schema(Query said, const Schema* schema) {
   require_numbers(column);
   for (const auto& one : expression ? expression->columns() : std::vector<std::string>{}) require_numbers(schema->find(one));
   if (needs_bounds && !said.bounds && !said.clip_unit_sum) {
-    said.bounds = expression ? derived_bounds(said, [&](const std::string& name) { return bounds_in(schema->find(name)); }) : bounds_in(column);
+    said.bounds =
+        expression ? derived_bounds(said, [&](const std::string& name) { return bounds_in(schema->find(name)); }) : bounds_in(column);
   }
   if (said.by.empty()) return said;
   if (said.keys.of_columns.empty() && !said.keys.are_discovered && !said.key_bounds && !said.key_bins && !said.key_edges) {

@@ -74,7 +74,8 @@ std::optional<Head> head_of(std::string_view text) {
 
 /// A reason of `Expression::parse`, with what a name needs.
 std::string about_expression(std::string_view reason) {
-  return fmt::format("{}{}", reason, reason.find("double quotes") == std::string_view::npos ? " (a column of such a name stands in double quotes)" : "");
+  return fmt::format("{}{}", reason,
+                     reason.find("double quotes") == std::string_view::npos ? " (a column of such a name stands in double quotes)" : "");
 }
 
 /// Takes numbers behind commas from the end of `text`; what is left before them may have commas, too.
@@ -126,7 +127,8 @@ QueryText parse_query_text(std::string_view text, bool may_have_condition, const
     if (!quoted) return is_wrong("must close each quote");
     // What goes on behind the name is an expression, with the quotes of its names.
     const auto behind = without_blanks_before(rest);
-    if (takes_expression(function_of(*head)) && !behind.empty() && std::string_view{"+-*/"}.find(behind.front()) != std::string_view::npos) {
+    if (takes_expression(function_of(*head)) && !behind.empty() &&
+        std::string_view{"+-*/"}.find(behind.front()) != std::string_view::npos) {
       quoted.reset();
       rest = head->of_name;
     }

@@ -63,8 +63,8 @@ inline constexpr std::array function_forms{FunctionForm{"count", Function::count
 /// What is asked of which columns.
 struct AskedFunction {
   Function function = Function::count;
-  std::vector<std::string> columns = {};  ///< none of `count` and `count_units`, several of `distinct`, else one
-  std::vector<double> fractions = {};     ///< of `quantile`
+  std::vector<std::string> columns = {};                  ///< none of `count` and `count_units`, several of `distinct`, else one
+  std::vector<double> fractions = {};                     ///< of `quantile`
   std::optional<statistics::Expression> expression = {};  ///< whose text is then the column
 };
 

@@ -118,6 +118,18 @@ std::vector<Question> questions(const std::string& adjacency, std::size_t most) 
   gaussian({"--query", "count(units)", "--by", "t", "--keys", "p,q,x"});
   ask({"--query", "count(distinct t)", "--query", "count(units)"});
   if (most > 1) gaussian({"--query", "count(distinct t)", "--where", "x>0", "--most-keys", "2"});
+  // Of expressions, some of which have no number in a row whose cells have one.
+  ask({"--query", "sum(x * y)", "--bounds", "-2,20"});
+  ask({"--query", "mean(x / (y - 2))", "--bounds", "-1,4", "--query", "sum(x)"});
+  gaussian({"--query", "mean(log(x) + y)", "--bounds", "1,5", "--where", "t!=q"});
+  gaussian({"--query", "variance(sqrt(x))", "--bounds", "-7,-2"});
+  ask({"--query", "mean(x - y)", "--bounds", "5,9", "--complete", "x,y"});
+  ask({"--query", "mean(x / y)", "--bounds", "4,9", "--missing", "x=7"});
+  ask({"--query", "sum(min(x, 3) / y)", "--bounds", "x=-9,2", "--bounds", "y=1,2", "--by", "t", "--keys", "p,q"});
+  ask({"--query", "median(exp(min(x, 9)))", "--bounds", "1,5", "--candidates", "9", "--missing", "x=1"});
+  ask({"--query", "quantile(-x * abs(y), 0.25, 0.75)", "--bounds", "-1,6", "--candidates", "8"});
+  ask({"--query", "histogram(x * x)", "--edges", "0,1,9,100"});
+  gaussian({"--query", "sum(x * y)", "--clip-unit-sum", "-4,4", "--by", "t", "--keys", "p,q,x"});
   all.push_back({{"--query", "keys(t)", "--epsilon", "1", "--delta", "1e-6", "--noise", "laplace"}, true});
   all.push_back(
       {{"--query", "keys(t)", "--epsilon", "1", "--delta", "1e-6", "--noise", "gaussian", "--where", "x>0", "--most-keys", "2"}, true});
