@@ -241,12 +241,12 @@ void QueryFields::add(FieldTable& table) {
   table.add(
       "query", queries,
       field_text(
-          "{}. A name with a comma, a quote or a parenthesis, or with blanks around it, stands in double quotes, each quote inside twice: 'mean(\"age, 0.5\")'. Behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in {}",
+          "{}. A name with a comma, a quote, a parenthesis or a sign of arithmetic, or with blanks around it, stands in double quotes, each quote inside twice: 'mean(\"age, 0.5\")'. In the place of a column of numbers arithmetic of columns may stand: 'sum(weight * income)', 'mean(log(income + 1))'. Behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with noise of its own. Or a JSON object, as in {}",
           listed_functions(&FunctionForm::text, " or, for keys without counts, "), "queries"_field));
   table.add(
       "queries", file,
       field_text(
-          "A JSON file of queries for one charge: a list of objects with \"function\" ({}), \"column\" (of distinct also a list) and \"fractions\" (of quantile a list), or with \"query\", a text as {} has it, and, as needed, {} (of several columns \"by\": [...] and \"keys\": [[...], {{\"bounds\": [lower, upper], \"bins\": 9}}, {{\"edges\": [0, 18, 65]}}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1",
+          "A JSON file of queries for one charge: a list of objects with \"function\" ({}), \"column\" (of distinct also a list) or \"expression\", such as \"weight * income\", and \"fractions\" (of quantile a list), or with \"query\", a text as {} has it, and, as needed, {} (of several columns \"by\": [...] and \"keys\": [[...], {{\"bounds\": [lower, upper], \"bins\": 9}}, {{\"edges\": [0, 18, 65]}}]), and \"weight\": with weight 4 a query has half the noise of one with weight 1",
           listed_functions(&FunctionForm::name), "query"_field, listed_members()));
   for_each_option(
       [&](const QueryOption& option, auto& value) {

@@ -70,7 +70,7 @@ inline constexpr QueryOption where{
 inline constexpr QueryOption bounds{
     .field = "bounds"_field,
     .help =
-        "lower,upper, known without looking at the data: numbers are clamped to them. Where queries clamp several columns, column=lower,upper for each; may be repeated"};
+        "lower,upper, known without looking at the data: numbers are clamped to them. Where queries clamp several columns, column=lower,upper for each; may be repeated. Those of an expression follow from those of all its columns, too"};
 inline constexpr QueryOption clip_unit_sum{
     .field = "clip-unit-sum"_field,
     .help =

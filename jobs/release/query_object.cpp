@@ -194,8 +194,9 @@ Query query_of(const nlohmann::json& object, const FieldText& place, QueryGramma
     } else if (name == "column") {
       said.asked.columns = member.names();
     } else if (name == "expression") {
+      const auto text = member.text();
       said.asked.expression =
-          or_refused([&] { return Expression::parse(member.text()); }, [&](const std::string& reason) { said.refuse("{}", reason); });
+          or_refused([&] { return Expression::parse(text); }, [&](const std::string& reason) { said.refuse("{}", reason); });
     } else if (name == "fractions") {
       said.asked.fractions = member.numbers();
     } else if (name == "types") {

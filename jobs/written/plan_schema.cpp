@@ -116,6 +116,7 @@ json query_schema(int version) {
   for (const auto& form : function_forms) names.push_back(form.name);
   properties["function"] = {{"enum", std::move(names)}};
   properties["column"] = schema_of(std::vector<std::string>{});
+  properties["expression"] = text;
   properties["fractions"] = {{"type", "array"}, {"items", {{"type", "number"}}}};
   schema["required"] = {"function"};
   return schema;

@@ -521,6 +521,7 @@ TEST_F(EveryFieldOfReleases, IsReachedByEachDoorInAQuery) {
   const std::map<std::string, json> said{
       {"function", {{"function", "mean"}}},
       {"column", {{"column", "y"}}},
+      {"expression", {{"column", nullptr}, {"expression", "age * 2 - 1"}}},
       {"fractions", {{"function", "quantile"}, {"fractions", {0.25, 0.5}}}},
       {"where", {{"where", "age>3"}}},
       {"bounds", {{"bounds", {0, 8}}}},

@@ -70,6 +70,57 @@ TEST(QueryText, TakesBlanksWhereTheyAreOfNoName) {
   EXPECT_EQ(quantile.asked.fractions, std::vector<double>{0.9});
 }
 
+TEST(QueryText, IsAnExpressionWhereItHasTheSignsOfOne) {
+  const auto read = [](const std::string& text) { return parse_query_text(text, true).asked; };
+  EXPECT_EQ(read("sum(weight *  income)").expression->text(), "weight * income");
+  EXPECT_EQ(read("sum(weight *  income)").columns, std::vector<std::string>{"weight * income"});
+  EXPECT_EQ(read("mean(log(a)) where b>0").expression->text(), "log(a)");
+  EXPECT_EQ(parse_query_text("mean(log(a)) where log>0", true).where, "log>0");
+  EXPECT_EQ(read("quantile(min(a, 2), 0.25, 0.5)").expression->text(), "min(a, 2)");
+  EXPECT_EQ(read("quantile(min(a, 2), 0.25, 0.5)").fractions, (std::vector<double>{0.25, 0.5}));
+  EXPECT_EQ(read("median(\"a, 0.5\" / 2)").expression->text(), "\"a, 0.5\" / 2");
+  EXPECT_EQ(read("mean( \"a) where b\" * \"c) where d\") where e>0").expression->text(), "\"a) where b\" * \"c) where d\"");
+  EXPECT_EQ(read("mean(e - \"c) where d\") where e>0").expression->text(), "e - \"c) where d\"");
+  EXPECT_EQ(read("variance((a))").expression->text(), "a");
+  EXPECT_EQ(read("histogram(-a)").expression->text(), "-a");
+  for (const std::string name : {"hours-per-week", "wage (USD)", "a b", "5\" pipe", "2024-01-01", "log"}) {
+    EXPECT_FALSE(read("mean(" + name + ")").expression.has_value()) << name;
+    EXPECT_EQ(read("mean(" + name + ")").columns, std::vector<std::string>{name});
+  }
+  // Of functions of texts all are names.
+  for (const std::string text : {"keys(a * b)", "mode(a * b)", "distinct(a * b)", "count(distinct a * b)"}) {
+    EXPECT_FALSE(read(text).expression.has_value()) << text;
+    EXPECT_EQ(read(text).columns, std::vector<std::string>{"a * b"}) << text;
+  }
+  // What is shown of either is read as the same.
+  for (const std::string text : {"mean(\"a * b\")", "mean(a * b)", "mean(log(\"a * b\"))", "quantile(a / b, 0.5)", "sum(\"-a\")"}) {
+    EXPECT_EQ(describe(read(text)), text);
+  }
+}
+
+TEST(QueryText, IsANameWhereAColumnIsKnown) {
+  const IsColumn is_column = [](const std::string& name) { return name == "a * b" || name == "log(c)"; };
+  for (const std::string name : {"a * b", "log(c)"}) {
+    const auto asked = parse_query_text("mean(" + name + ")", true, is_column).asked;
+    EXPECT_FALSE(asked.expression.has_value()) << name;
+    EXPECT_EQ(asked.columns, std::vector<std::string>{name});
+  }
+  EXPECT_TRUE(parse_query_text("mean(a  * b)", true, is_column).asked.expression.has_value());
+}
+
+TEST(QueryText, OfNoExpressionSaysWhatIsWrong) {
+  const auto why = [](const std::string& text) { return parse_query_text(text, true).fault.plain(); };
+  EXPECT_EQ(why("mean(km/h)"),
+            "query is 'mean(km/h)': expression 'km/h' has 'm/h' between two names or numbers: it needs blanks around it, or double "
+            "quotes around one name");
+  EXPECT_NE(why("mean(lgo(a))").find("did you mean 'log'? (a column of such a name stands in double quotes)"), std::string::npos);
+  for (const std::string text : {"mean(C++)", "mean(a *)", "mean((a)", "mean(log(a)", "sum(1 + 1)", "mean(\"a\" * \"b)", "mean(\"a\" *)",
+                                 "quantile(a *, 0.5)", "quantile(a * b)", "mean(log(a) where b)", "mean(a + b))", "mean(rate(%))"}) {
+    EXPECT_NE(why(text), "") << text;
+    EXPECT_EQ(why(text).find('\n'), std::string::npos) << text;
+  }
+}
+
 TEST(QueryText, IsRefusedWhereItIsNone) {
   for (const std::string text : {"",
                                  "mean",
@@ -175,7 +226,9 @@ TEST(QueryText, OfVersionOneIsReadAsBefore) {
       EXPECT_EQ(now.where, old->where) << text;
       const bool is_quoted = old->column.starts_with('"');
       had_quotes += is_quoted ? 1 : 0;
-      if (!is_quoted) {
+      const bool has_signs = statistics::has_signs_of_expression(old->column);
+      EXPECT_FALSE(now.asked.expression.has_value()) << text;
+      if (!is_quoted && !has_signs) {
         EXPECT_EQ(query_text_of_version_1(text, may_have_condition), text);
       }
     }
@@ -282,6 +335,25 @@ TEST(PlanVersions, HaveQueriesOfTheirOwnForm) {
   refused(2, {{"function", "quantile"}, {"column", "a"}}, "'fractions' is missing, must be such as [0.25, 0.5, 0.75]");
   refused(2, {{"function", "quantile"}, {"column", "a"}, {"fractions", {"0.5"}}}, "'fractions' is [\"0.5\"], must be a list of numbers");
   refused(2, {{"function", "mean"}, {"column", "a"}}, "query: bounds is missing: mean() needs public bounds");
+  refused(2, {{"function", "mean"}, {"expression", "a * b"}}, "query: bounds is missing: mean() of an expression needs public bounds");
+  refused(2, {{"function", "mean"}, {"expression", "a * "}}, "query: expression 'a * ' ends where a column or a number must stand");
+  refused(2, {{"function", "mean"}, {"expression", ""}}, "query: an expression is empty");
+  refused(2, {{"function", "mean"}, {"expression", 3}}, "query: 'expression' is 3, must be a text");
+  refused(2, {{"function", "mean"}, {"expression", {"a", "b"}}}, "query: 'expression' is [\"a\",\"b\"], must be a text");
+  refused(2, {{"function", "mean"}, {"column", "a"}, {"expression", "a"}}, "'column' is given beside 'expression', must be one of them");
+  refused(2, {{"function", "count"}, {"expression", "a"}}, "'expression' is not for count(), must be left out");
+  refused(2, {{"function", "keys"}, {"expression", "a"}}, "'expression' is not for keys(), must be left out");
+  refused(2, {{"function", "histogram"}, {"expression", "a"}, {"categories", {"1"}}},
+          "categories are texts, must be bins or edges of an expression");
+  refused(1, {{"query", "count()"}, {"expression", "a"}}, "unknown field 'expression', must be 'query' in a plan of version 1");
+  const auto old = read_release_plan(plan_of(1, {{"query", "mean(a * b)"}, {"bounds", {0, 1}}}).dump());
+  EXPECT_EQ(*statistics::column_of(old.plan.queries[0].statistic), "a * b");
+  EXPECT_FALSE(old.plan.queries[0].statistic.expression.has_value());
+  EXPECT_EQ(read_release_plan(plan_text(old.plan)).plan, old.plan);
+  const auto now = read_release_plan(plan_of(2, {{"function", "mean"}, {"expression", "a*  (b)"}, {"bounds", {0, 1}}}).dump());
+  EXPECT_EQ(now.plan.queries[0].statistic.expression->text(), "a * b");
+  EXPECT_FALSE(now.plan == old.plan);
+  EXPECT_EQ(read_release_plan(plan_text(now.plan)).plan, now.plan);
   const auto first = read_release_plan(plan_of(1, {{"query", "quantile(\"age, 0.5)"}, {"bounds", {0, 1}}}).dump());
   EXPECT_EQ(*statistics::column_of(first.plan.queries[0].statistic), "\"age");
   ASSERT_EQ(first.notes.size(), 1U);

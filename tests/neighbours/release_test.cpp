@@ -261,7 +261,7 @@ Pairs pairs_of_units(const Setting& setting, std::size_t neighbours, Random& ran
 std::pair<double, double> bounds_of(const Question& question) {
   const auto found = std::find(question.words.begin(), question.words.end(), "--bounds");
   if (found == question.words.end()) return {0, 1};
-  const auto& text = *(found + 1);
+  const auto text = (found + 1)->substr((found + 1)->find('=') + 1);
   return {std::stod(text), std::stod(text.substr(text.find(',') + 1))};
 }
 

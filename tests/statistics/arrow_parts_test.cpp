@@ -60,6 +60,14 @@ std::vector<Statistic> all_statistics() {
   all.push_back({.of = CountOf{}, .adjacency = {}, .by = Groups{"day", Bins{{17300, 17330}, 6}}, .dates = {"day"}});
   all.push_back({.of = QuantileOf{"day", Bounds{17300, 17330}, Fraction{0.5}, 31}, .adjacency = {}, .dates = {"day"}});
   all.push_back({.of = KeysOf{.column = "t", .chance = Delta{1e-7}}, .adjacency = {}});
+  const auto of_expression = [&](decltype(Statistic::of) of, const std::string& text) {
+    all.push_back({.of = std::move(of), .adjacency = {}});
+    all.back().expression = Expression::parse(text);
+  };
+  of_expression(SumOf{"x * n", Bounds{-9, 15}}, "x * n");
+  of_expression(MeanOf{"x / n", Bounds{-1, 15}}, "x / n");
+  of_expression(QuantileOf{"log(x)", Bounds{0, 3}, Fraction{0.5}, 31}, "log(x)");
+  of_expression(HistogramOf{"price - x", Bins{{-5, 20}, 7}}, "price - x");
   return all;
 }
 

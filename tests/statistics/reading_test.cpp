@@ -47,6 +47,43 @@ TEST(ReadStatistic, CountsWhatMeetsTheCondition) {
   EXPECT_EQ(read(HistogramOf{"y", Bins{{0, 4}, 2}}, "", Adjacency::replace_one), (Values{2, 2}));
 }
 
+// The value of a row comes of its own cells, and a row without one has a missing cell.
+TEST(ReadStatistic, OfAnExpressionReadsTheCellsOfOneRow) {
+  const TemporaryFolder folder;
+  const auto data = folder.write("data.csv", "x,y\n1,2\n3,\n,4\n5,0\nred,1\n7\n-3,2\n1e200,1e-200\n");
+  const auto read = [&](const std::string& text, Bounds bounds, MissingCells missing, const char* where = "") {
+    auto sum = example({.of = SumOf{text, bounds},
+                        .where = *where == 0 ? std::nullopt : std::optional{parse_condition(where)},
+                        .adjacency = Adjacency::add_or_remove_one,
+                        .missing = missing,
+                        .expression = Expression::parse(text)});
+    EXPECT_EQ(read_statistic(data, sum), 8U);
+    return mechanisms::to_reals(sum.sum());
+  };
+  EXPECT_EQ(read("x * y", {-10, 10}, MissingCells::left_out), Values{2 + 0 - 6 + 1});
+  EXPECT_EQ(read("x + y", {0, 4}, MissingCells::left_out), Values{3 + 4 + 0 + 4});
+  EXPECT_EQ(read("x / y", {-10, 10}, MissingCells::left_out),
+            Values{0 - 1});  // 1/2 and -3/2 round away from 0 to 1 and -2, and 1e400 is no number
+  EXPECT_EQ(read("x + y", {2, 4}, MissingCells::promised_complete), Values{3 + 2 + 2 + 4 + 2 + 2 + 2 + 4});
+  EXPECT_EQ(read("x + y", {0, 4}, MissingCells::left_out, "y>=2"), Values{3 + 0});
+}
+
+// Also of rows that do not meet the condition, and of the second column where the first one has told that there is no value.
+TEST(ReadStatistic, OfAnExpressionOfAPublicFormRefusesEachDamagedCell) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& text) {
+    auto sum = example({.of = SumOf{"x * y", {0, 4}},
+                        .where = parse_condition("z>0"),
+                        .adjacency = Adjacency::add_or_remove_one,
+                        .expression = Expression::parse("x * y")});
+    return reference::refusal_of([&] { return read_statistic(folder.write("data.csv", text), sum, {.form = RecordForm::is_public}); });
+  };
+  EXPECT_FALSE(refused("x,y,z\n1,2,0\n").refused);
+  EXPECT_TRUE(refused("x,y,z\n1,red,0\n").says(ErrorCode::bad_data, "red"));
+  EXPECT_TRUE(refused("x,z,x * y,y\n1,0,1,1\n").says(ErrorCode::bad_data, "has a column 'x * y', which is also the text of an expression"));
+  EXPECT_TRUE(refused("x,z\n1,0\n").says(ErrorCode::bad_data, "'y' is missing"));
+}
+
 TEST(ReadStatistic, GivesDamagedCellsTheirStatedValues) {
   const TemporaryFolder folder;
   const auto data = folder.write("data.csv", "x,y\n1,2\nred,5\n2,1e400\n3\n\n\"4\n5\",7\n1e-400,8\n2,\"9\"\n\"2,2\n");

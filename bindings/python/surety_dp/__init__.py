@@ -44,7 +44,7 @@ from surety_dp._noise import (
 from surety_dp._release import Plan, epsilon_for, plan, release
 from surety_dp._released import Number, Released
 from surety_dp._signatures import check_keywords
-from surety_dp._statistics import Statistic, count, count_distinct, count_units, distinct, histogram, keys, mean, median, mode, quantile, sum, variance
+from surety_dp._statistics import Expression, Statistic, count, count_distinct, count_units, distinct, histogram, keys, mean, median, mode, quantile, sum, variance
 from surety_dp._train import FewUsableRecordsWarning, TrainingPlan, plan_training, train
 from surety_dp._types import Adjacency
 
@@ -61,6 +61,7 @@ __all__ = [
     "Enclosure",
     "ErrorCode",
     "Event",
+    "Expression",
     "FewUsableRecordsWarning",
     "Finding",
     "GaussianNoise",

@@ -67,6 +67,52 @@ class Either(Groups, total=False):
     replay_seed: SupportsIndex | None
 
 
+class Expression:
+    """Arithmetic with columns, for ``sum``, ``mean``, ``variance``, ``median``, ``quantile`` and ``histogram`` in the place of a column.
+
+    Parameters
+    ----------
+    text : str
+        Columns, numbers, ``+ - * /``, parentheses, ``log(x)``, ``exp(x)``, ``sqrt(x)``, ``abs(x)``, ``min(x, y)`` and ``max(x, y)``. A name with other characters than letters,
+        digits, underscores and points stands in double quotes, each quote inside twice.
+
+    Raises
+    ------
+    TypeError
+        ``text`` is no text.
+
+    Notes
+    -----
+    The value of a row is clamped to the bounds of the statistic. Without them, bounds of each column in the schema are combined by interval arithmetic. A row has a
+    missing cell where a column has one or a step has no finite value. ``plan`` and ``release`` refuse a text that is no expression.
+
+    Examples
+    --------
+    >>> import surety_dp as surety
+    >>> surety.mean(surety.Expression("weight * income"), bounds=(0, 500))
+    <Statistic mean(Expression('weight * income'), bounds=[0.0, 500.0])>
+    """
+
+    __slots__ = ("_text",)
+
+    _text: str
+
+    def __init__(self, text: str) -> None:
+        self._text = _arguments.text("text", text)
+
+    def __repr__(self) -> str:
+        return f"Expression({self._text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return self._text == other._text if isinstance(other, Expression) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Expression, (self._text,)
+
+
 class Statistic:
     """One statistic of a table, for ``surety.plan`` and ``surety.release``. Made by ``count``, ``count_units``, ``count_distinct``, ``sum``, ``mean``,
     ``variance``, ``median``, ``quantile``, ``histogram``, ``mode``, ``keys`` and ``distinct``, which share these keywords:
@@ -93,7 +139,8 @@ class Statistic:
     def __repr__(self) -> str:
         known = dict(self._object)
         function, column, fractions = known.pop("function"), known.pop("column", []), known.pop("fractions", [])
-        inside = [repr(one) for one in ([column] if isinstance(column, str) else column) + fractions]
+        expression = [Expression(known.pop("expression"))] if "expression" in known else []
+        inside = [repr(one) for one in expression + ([column] if isinstance(column, str) else column) + fractions]
         return f"<Statistic {function}({', '.join(inside + [f'{name}={value!r}' for name, value in known.items()])})>"
 
     def __eq__(self, other: object) -> bool:
@@ -157,13 +204,16 @@ _HOW = {
 }
 
 
-def _made(function: str, known: frozenset[str], more: Mapping[str, Any], *of: str | list[str], **own: Any) -> Statistic:
+def _made(function: str, known: frozenset[str], more: Mapping[str, Any], *of: str | list[str] | Expression, **own: Any) -> Statistic:
     """The statistic as a plan of version 2 has it: names and numbers are values of their own, and none is part of a text."""
     for name in more:
         if name not in known:
             raise _arguments.unexpected(f"{function}() ", name, [*own, *known])
     what: dict[str, Any] = {"function": function}
     for column in of:
+        if isinstance(column, Expression):
+            what["expression"] = column._text
+            continue
         what["column"] = [_arguments.text("column", one) for one in column] if isinstance(column, list) else _arguments.text("column", column)
     if "fractions" in own:
         what["fractions"] = [_arguments.number("fraction", fraction) for fraction in own.pop("fractions")]
@@ -300,16 +350,16 @@ def count_distinct(column: str, *, most_keys: SupportsIndex | None = None, **mor
 
 
 @overload
-def sum(column: str, *, bounds: Pair | None = None, clip_unit_sum: Pair | None = None, **more: Unpack[Groups]) -> Statistic: ...
+def sum(column: str | Expression, *, bounds: Pair | None = None, clip_unit_sum: Pair | None = None, **more: Unpack[Groups]) -> Statistic: ...
 @overload
 def sum(column: Column, *, bounds: Pair | None = None, clip_unit_sum: Pair | None = None, **more: Unpack[OfData]) -> Released: ...
-def sum(column: str | Column, *, bounds: Pair | None = None, clip_unit_sum: Pair | None = None, **more: Unpack[Either]) -> Statistic | Released:
+def sum(column: str | Expression | Column, *, bounds: Pair | None = None, clip_unit_sum: Pair | None = None, **more: Unpack[Either]) -> Statistic | Released:
     """The sum of a column.
 
     Parameters
     ----------
-    column : str or column of data
-        The name of the column. A Series, an array or a list is released at once, with the keywords of ``release``.
+    column : str, Expression or column of data
+        The name of the column, or what is computed from columns. A Series, an array or a list is released at once, with the keywords of ``release``.
     bounds : (float, float)
         Lower and upper bound, known without looking at the data, to which cells are clamped. A schema may set them instead.
     clip_unit_sum : (float, float), optional
@@ -343,16 +393,16 @@ def sum(column: str | Column, *, bounds: Pair | None = None, clip_unit_sum: Pair
 
 
 @overload
-def mean(column: str, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic: ...
+def mean(column: str | Expression, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Groups]) -> Statistic: ...
 @overload
 def mean(column: Column, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[OfData]) -> Released: ...
-def mean(column: str | Column, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Either]) -> Statistic | Released:
+def mean(column: str | Expression | Column, *, bounds: Pair | None = None, most_keys: SupportsIndex | None = None, **more: Unpack[Either]) -> Statistic | Released:
     """The mean of a column, over the rows whose cell is not missing.
 
     Parameters
     ----------
-    column : str or column of data
-        The name of the column. A Series, an array or a list is released at once, with the keywords of ``release``.
+    column : str, Expression or column of data
+        The name of the column, or what is computed from columns. A Series, an array or a list is released at once, with the keywords of ``release``.
     bounds : (float, float)
         Lower and upper bound, known without looking at the data, to which cells are clamped. A schema may set them instead.
     most_keys : int, optional
@@ -390,16 +440,16 @@ def mean(column: str | Column, *, bounds: Pair | None = None, most_keys: Support
 
 
 @overload
-def variance(column: str, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic: ...
+def variance(column: str | Expression, *, bounds: Pair | None = None, **more: Unpack[Groups]) -> Statistic: ...
 @overload
 def variance(column: Column, *, bounds: Pair | None = None, **more: Unpack[OfData]) -> Released: ...
-def variance(column: str | Column, *, bounds: Pair | None = None, **more: Unpack[Either]) -> Statistic | Released:
+def variance(column: str | Expression | Column, *, bounds: Pair | None = None, **more: Unpack[Either]) -> Statistic | Released:
     """The variance of a column, divided by the number of its rows.
 
     Parameters
     ----------
-    column : str or column of data
-        The name of the column. A Series, an array or a list is released at once, with the keywords of ``release``.
+    column : str, Expression or column of data
+        The name of the column, or what is computed from columns. A Series, an array or a list is released at once, with the keywords of ``release``.
     bounds : (float, float)
         Lower and upper bound, known without looking at the data, to which cells are clamped. A schema may set them instead.
     where, types, weight, by, keys, key_bounds, key_bins, key_edges, most_per_group
@@ -430,16 +480,16 @@ def variance(column: str | Column, *, bounds: Pair | None = None, **more: Unpack
 
 
 @overload
-def median(column: str, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, interval: bool = False, **more: Unpack[Groups]) -> Statistic: ...
+def median(column: str | Expression, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, interval: bool = False, **more: Unpack[Groups]) -> Statistic: ...
 @overload
 def median(column: Column, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, interval: bool = False, **more: Unpack[OfData]) -> Released: ...
-def median(column: str | Column, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, interval: bool = False, **more: Unpack[Either]) -> Statistic | Released:
+def median(column: str | Expression | Column, *, bounds: Pair | None = None, candidates: SupportsIndex | None = None, interval: bool = False, **more: Unpack[Either]) -> Statistic | Released:
     """The median of a column.
 
     Parameters
     ----------
-    column : str or column of data
-        The name of the column. A Series, an array or a list is released at once, with the keywords of ``release``.
+    column : str, Expression or column of data
+        The name of the column, or what is computed from columns. A Series, an array or a list is released at once, with the keywords of ``release``.
     bounds : (float, float)
         Lower and upper bound, known without looking at the data, to which cells are clamped. A schema may set them instead.
     candidates : int, optional
@@ -481,7 +531,7 @@ def median(column: str | Column, *, bounds: Pair | None = None, candidates: Supp
 
 @overload
 def quantile(
-    column: str,
+    column: str | Expression,
     fraction: SupportsFloat,
     *fractions: SupportsFloat,
     bounds: Pair | None = None,
@@ -500,7 +550,7 @@ def quantile(
     **more: Unpack[OfData],
 ) -> Released: ...
 def quantile(
-    column: str | Column,
+    column: str | Expression | Column,
     fraction: SupportsFloat,
     *fractions: SupportsFloat,
     bounds: Pair | None = None,
@@ -512,8 +562,8 @@ def quantile(
 
     Parameters
     ----------
-    column : str or column of data
-        The name of the column. A Series, an array or a list is released at once, with the keywords of ``release``.
+    column : str, Expression or column of data
+        The name of the column, or what is computed from columns. A Series, an array or a list is released at once, with the keywords of ``release``.
     fraction : float
         The fraction of the rows, in [0, 1].
     *fractions : float
@@ -558,7 +608,7 @@ def quantile(
 
 @overload
 def histogram(
-    column: str,
+    column: str | Expression,
     *,
     categories: Iterable[Cell] | None = None,
     bounds: Pair | None = None,
@@ -577,7 +627,7 @@ def histogram(
     **more: Unpack[OfData],
 ) -> Released: ...
 def histogram(
-    column: str | Column,
+    column: str | Expression | Column,
     *,
     categories: Iterable[Cell] | None = None,
     bounds: Pair | None = None,
@@ -589,8 +639,8 @@ def histogram(
 
     Parameters
     ----------
-    column : str or column of data
-        The name of the column. A Series, an array or a list is released at once, with the keywords of ``release``.
+    column : str, Expression or column of data
+        The name of the column, or what is computed from columns. A Series, an array or a list is released at once, with the keywords of ``release``.
     categories : iterable, optional
         One cell for each of these texts, numbers or truth values, known without looking at the data.
     bounds : (float, float), optional

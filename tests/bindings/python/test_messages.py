@@ -98,6 +98,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "median": (surety.median, {**BOUNDED, "candidates": 11, "interval": False}),
         "quantile": (surety.quantile, {**BOUNDED, "fraction": 0.5, "candidates": 11, "interval": False}),
         "histogram": (surety.histogram, {**BOUNDED, "bins": 3, "edges": None, "categories": None}),
+        "Expression": (surety.Expression, {"text": "a * b"}),
         "mode": (surety.mode, {"column": "x", "categories": ["a", "b"], "top": 1, **GROUPS}),
         "keys": (surety.keys, {"column": "x", "most_keys": 1, **SOME}),
         "distinct": (surety.distinct, {"most_keys": 1, **SOME}),

@@ -105,6 +105,7 @@ def test_every_statistic_is_an_object_of_a_plan() -> None:
         "distinct": surety.count_distinct("g", most_keys=1),
         "mode": surety.mode("g", categories=["a", "b", 7], top=2),
         "edges": surety.histogram("x", edges=(0, 18, 65.5), by="y", key_edges=[-1, 0, 1]),
+        "expression": surety.quantile(surety.Expression("log(x)/ \"y, 0.5\" "), 0.5, 0.9, bounds=(0, 1)),
     }
     plan = surety.plan(made.values(), unit=None, epsilon=8, delta=1e-3, adjacency="add-or-remove-one")
     queries = json.loads(plan.json())["options"]["query"]
@@ -118,6 +119,9 @@ def test_every_statistic_is_an_object_of_a_plan() -> None:
     assert queries[12] == {"function": "count_distinct", "column": "g", "most_keys": 1}
     assert queries[13] == {"function": "mode", "column": "g", "categories": ["a", "b", "7"], "top": 2}
     assert queries[14] == {"function": "histogram", "column": "x", "edges": [0, 18, 65.5], "by": "y", "key_edges": [-1, 0, 1]}
+    assert queries[15] == {"function": "quantile", "expression": 'log(x) / "y, 0.5"', "fractions": [0.5, 0.9], "bounds": [0, 1]}
+    assert repr(made["expression"]) == """<Statistic quantile(Expression('log(x)/ "y, 0.5" '), 0.5, 0.9, bounds=[0.0, 1.0])>"""
+    assert pickle.loads(pickle.dumps(made["expression"])) == made["expression"]
     assert repr(made["mean"]) == "<Statistic mean('x', bounds=[-1.0, 1.5], weight=2.0)>"
     assert surety.mean("x", bounds=[-1, 1.5], weight=2) == made["mean"] != made["sum"]  # type: ignore[call-overload]
     assert len({*made.values(), pickle.loads(pickle.dumps(made["bins"]))}) == len(made)
@@ -235,4 +239,4 @@ def queries_in(schema: Any) -> list[set[str]]:
 def test_statistics_take_every_option_of_a_query() -> None:
     schema = json.loads((Path(__file__).parents[3] / "docs" / "reference" / "plan.schema.json").read_text())
     (members,) = {frozenset(members) for members in queries_in(schema) if "function" in members}
-    assert members - {"function", "column", "fractions"} == set(_statistics._HOW)
+    assert members - {"function", "column", "expression", "fractions"} == set(_statistics._HOW)

@@ -31,7 +31,7 @@ STATISTICS: dict[str, Callable[..., surety.Statistic]] = {
     "mean": surety.mean,
     "variance": surety.variance,
     "median": surety.median,
-    "quantile": lambda column, **said: surety.quantile(column.split(",")[0], float(column.split(",")[1]), **said),
+    "quantile": lambda column, *fractions, **said: surety.quantile(column if fractions else column.split(",")[0], *(fractions or (float(column.split(",")[1]),)), **said),
     "histogram": surety.histogram,
     "mode": surety.mode,
     "keys": surety.keys,
@@ -102,7 +102,8 @@ def call_of(words: list[str]) -> tuple[list[surety.Statistic], dict[str, Any]]:
         "--where": str,
     }
     own = {name[2:].replace("-", "_"): of_query[name](said.pop(name)) for name in list(said) if name in of_query}
-    statistic = STATISTICS[function](*([column] if column else []), **own)
+    of = surety.Expression(column) if re.search(r"[-+*/(]", column) else column
+    statistic = STATISTICS[function](*([of] if column else []), **own)
     call: dict[str, Any] = {"unit": None, "adjacency": "replace-one", "delta": 0}
     of_plan: dict[str, Callable[[str], Any]] = {"--epsilon": float, "--delta": float, "--replay-seed": int, "--most": int, "--complete": lambda text: text.split(","), "--unit": lambda text: text.split(",") if "," in text else text}
     for name, text in said.items():
@@ -175,10 +176,12 @@ def random_plan(choose: random.Random) -> tuple[list[str], list[surety.Statistic
             own["categories"] = choose.sample(["Rome", "Oslo", "Bern", "New York, NY"], 2)
         if function == "median":
             own["candidates"] = choose.choice([11, 1000])
-        text = {"count": "count()", "quantile": "quantile(y, 0.25)", "bins": "histogram(y)", "categories": "histogram(town)"}.get(function, f"{function}(y)")
+        y = choose.choice(["y", "y", "log(y) + y * y", "max(-y, 3)"])
+        of: Any = y if y == "y" else surety.Expression(y)
+        text = {"count": "count()", "quantile": f"quantile({y}, 0.25)", "bins": f"histogram({y})", "categories": "histogram(town)"}.get(function, f"{function}({y})")
         words += ["--query", json.dumps({"query": text, **own})]
         name = {"bins": "histogram", "categories": "histogram"}.get(function, function)
-        inside = {"count": [], "quantile": ["y,0.25"], "categories": ["town"]}.get(function, ["y"])
+        inside = {"count": [], "quantile": [of, 0.25], "categories": ["town"]}.get(function, [of])
         statistics.append(STATISTICS[name](*inside, **own))
     call: dict[str, Any] = {
         "unit": choose.choice([None, "who"]),
@@ -222,6 +225,31 @@ def nearly(data: Any, *statistics: surety.Statistic, **more: Any) -> list[float]
 
 TOTAL = surety.sum("x", bounds=(-1000, 1000))
 ROWS_OF_X = surety.count(where="present(x)")
+
+
+def test_expressions_are_of_the_cells_of_one_row(tmp_path: Path) -> None:
+    data: dict[str, list[Any]] = {"weight": [1, 2, None, 4], "income": [10.0, 0, 3, 100], "a b": [1, 1, 1, "x"]}
+
+    def total(text: str, bounds: tuple[float, float] = (-1000, 1000)) -> surety.Statistic:
+        return surety.sum(surety.Expression(text), bounds=bounds)
+
+    asked = [total("weight * income"), total("weight * income", (0, 50)), total("income / weight"), total("1 / income"), total('"a b" * income'), total("min(weight, 3) + 7 / weight")]
+    for table in (data, write_csv(data, tmp_path / "data.csv")):
+        assert nearly(table, *asked) == [410, 60, 35, 0, 13, 18]
+    for text, message in {
+        "weight * wages": "'wages' is missing",
+        "weight *": "expression 'weight *' ends where a column or a number must stand",
+        "lgo(weight)": "did you mean 'log'?",
+        "weight*2": "between two names or numbers",
+    }.items():
+        ledger = surety.Ledger.in_memory()
+        with pytest.raises(surety.SuretyError, match=re.escape(message)):
+            surety.release(data, [total(text)], **{**ROWS, "ledger": ledger})
+        assert ledger.audit(1e-5)["runs"] == []
+    with pytest.raises(surety.SuretyError, match="mean.. of an expression needs public bounds"):
+        surety.plan([surety.mean(surety.Expression("weight * 2"))], unit=None, epsilon=1, adjacency="replace-one")
+    with pytest.raises(surety.SuretyError, match="'expression' is not for mode"):
+        surety.plan([surety.mode(surety.Expression("weight * 2"), categories=["1", "2"])], unit=None, epsilon=1, adjacency="replace-one")
 
 
 DTYPES = "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 >i2 >i4 >i8 >u8 >f4 >f8 g c8 c16 O U1 S1 m8[D] m8[24h] M8[D] >M8[D]".split()
