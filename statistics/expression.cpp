@@ -1,6 +1,7 @@
 #include <surety/statistics/expression.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -41,7 +42,8 @@ std::size_t operands_of(Operation operation) {
     case Operation::log:
     case Operation::exp:
     case Operation::sqrt:
-    case Operation::abs: return 1;
+    case Operation::abs:
+    case Operation::year: return 1;
     default: return 2;
   }
 }
@@ -50,6 +52,15 @@ const Expression::Function* function_named(std::string_view name) {
   const auto* const found =
       std::find_if(Expression::functions.begin(), Expression::functions.end(), [&](const auto& one) { return one.name == name; });
   return found == Expression::functions.end() ? nullptr : found;
+}
+
+/// The year of a day since 1970-01-01, from -9999 to 9999; else NaN. Never falls as the day rises.
+double year_of(double day) {
+  constexpr double first = -4371587;  // -9999-01-01
+  constexpr double behind = 2932897;  // 10000-01-01
+  if (!(day >= first && day < behind)) return std::numeric_limits<double>::quiet_NaN();
+  const std::chrono::sys_days days{std::chrono::days{static_cast<int>(std::floor(day))}};
+  return static_cast<int>(std::chrono::year_month_day{days}.year());
 }
 
 std::string with_signature(const Expression::Function& function) {
@@ -300,6 +311,7 @@ std::optional<double> Expression::value(std::span<const double> cells) const noe
       case Operation::abs: result = std::abs(a); break;
       case Operation::minimum: result = std::min(a, b); break;
       case Operation::maximum: result = std::max(a, b); break;
+      case Operation::year: result = year_of(a); break;
     }
     // An infinite step may end in a number: 1 / (1 / 0).
     if (!std::isfinite(result)) return std::nullopt;
@@ -349,6 +361,12 @@ data::Bounds Expression::bounds(std::span<const data::Bounds> bounds) const {
           return sqrt(clamp(a, 0, largest));
         case Operation::abs: return clamp(maximum(a, -a), 0, largest);
         case Operation::minimum: return -maximum(-a, -b);
+        case Operation::year: {
+          const double lower = year_of(ends.lower);
+          const double upper = year_of(ends.upper);
+          if (!(lower <= upper)) refuse(fmt::format("a year is of the days [{}, {}], must be from -9999 to 9999", ends.lower, ends.upper));
+          return hull(Interval{lower, precision}, Interval{upper, precision});
+        }
         case Operation::maximum: break;
       }
       return maximum(a, b);

@@ -14,11 +14,26 @@
 
 namespace surety::statistics {
 
-/// Numbers, columns, + - * /, a unary minus, parentheses and `functions`. A name is letters, digits, underscores and points and does not begin with a
+/// Numbers, columns, + - * /, a unary minus, parentheses and `functions`. `year` is that of a day since 1970-01-01, as columns of dates have them. A name is letters, digits, underscores and points and does not begin with a
 /// digit; any other name stands in double quotes, each quote inside twice.
 class Expression {
  public:
-  enum class Operation : std::uint8_t { column, constant, negate, add, subtract, multiply, divide, log, exp, sqrt, abs, minimum, maximum };
+  enum class Operation : std::uint8_t {
+    column,
+    constant,
+    negate,
+    add,
+    subtract,
+    multiply,
+    divide,
+    log,
+    exp,
+    sqrt,
+    abs,
+    minimum,
+    maximum,
+    year
+  };
   struct Function {
     std::string_view name;
     Operation operation;
@@ -26,7 +41,8 @@ class Expression {
   };
   static constexpr std::array functions{Function{"log", Operation::log, 1},     Function{"exp", Operation::exp, 1},
                                         Function{"sqrt", Operation::sqrt, 1},   Function{"abs", Operation::abs, 1},
-                                        Function{"min", Operation::minimum, 2}, Function{"max", Operation::maximum, 2}};
+                                        Function{"min", Operation::minimum, 2}, Function{"max", Operation::maximum, 2},
+                                        Function{"year", Operation::year, 1}};
   static constexpr std::size_t deepest = 24;           ///< parentheses, functions and signs inside each other
   static constexpr std::size_t most_operations = 200;  ///< with columns and constants
 

@@ -115,6 +115,20 @@ TEST(Expression, HasTheValueOfItsFormula) {
   EXPECT_EQ(value("log(exp(a))", {0}), 0);
   EXPECT_EQ(value("sqrt(a) + abs(b)", {9, -4}), 7);
   EXPECT_EQ(value("min(a, b) - max(a, b)", {9, -4}), -13);
+  for (const auto& [day, year] : std::vector<std::pair<double, double>>{{0, 1970},
+                                                                        {-1, 1969},
+                                                                        {364.99, 1970},
+                                                                        {365, 1971},
+                                                                        {-0.5, 1969},
+                                                                        {17531.99, 2017},
+                                                                        {17532, 2018},
+                                                                        {2932896.5, 9999},
+                                                                        {-4371587, -9999}}) {
+    EXPECT_EQ(value("year(a)", {day}), year) << day;
+  }
+  EXPECT_EQ(value("year(a)", {2932897}), std::nullopt);
+  EXPECT_EQ(value("year(a)", {-4371587.5}), std::nullopt);
+  EXPECT_EQ(value("year(a)", {1e300}), std::nullopt);
 }
 
 // No step may be infinite or no number, not even where the end is a number: such a row has a missing cell.
@@ -238,6 +252,7 @@ TEST(Expression, HasTightBoundsWhereEachColumnOccursOnce) {
   EXPECT_EQ(bounds("min(a, b)", {{0, 5}, {1, 2}}), (data::Bounds{0, 2}));
   EXPECT_EQ(bounds("max(a, b)", {{0, 5}, {1, 2}}), (data::Bounds{1, 5}));
   EXPECT_EQ(bounds("log(a)", {{1, 1}}), (data::Bounds{0, 0}));
+  EXPECT_EQ(bounds("year(a)", {{-1, 17532}}), (data::Bounds{1969, 2018}));
   // 0.1 + 0.2 is between two doubles.
   const auto tenth = bounds("a + b", {{0.1, 0.1}, {0.2, 0.2}});
   EXPECT_LT(tenth.lower, tenth.upper);
@@ -256,6 +271,7 @@ TEST(Expression, WithoutBoundsSaysWhy) {
   EXPECT_NE(why("log(a)", {0, 1}).find("a logarithm is of [0, 1], must be of numbers above 0"), std::string::npos);
   EXPECT_NE(why("log(a)", {-2, -1}).find("a logarithm is of [-2, -1]"), std::string::npos);
   EXPECT_NE(why("sqrt(a)", {-2, -1}).find("a square root is of [-2, -1], all below 0"), std::string::npos);
+  EXPECT_NE(why("year(a)", {0, 1e7}).find("a year is of the days [0, 10000000], must be from -9999 to 9999"), std::string::npos);
   for (const std::string text : {"exp(1000 * a)", "exp(exp(exp(exp(a + 9))))", "a * 1e308 * 1e308", "exp(a * 1e300)", "-exp(a * 1e18)"}) {
     EXPECT_NE(why(text, {0, 1}).find("a number in it may be beyond 1.8e308"), std::string::npos) << text;
   }
@@ -296,7 +312,8 @@ TEST(Expression, IsRefusedWhereItIsNone) {
       {"'a' * 2", "where a column or a number must stand"},
       {"\"a * 2", "has a quote that is not closed"},
       {"\"\" * 2", "has an empty name"},
-      {"lgo(a)", "has the function 'lgo', must be one of log(x), exp(x), sqrt(x), abs(x), min(x, y), max(x, y); did you mean 'log'?"},
+      {"lgo(a)",
+       "has the function 'lgo', must be one of log(x), exp(x), sqrt(x), abs(x), min(x, y), max(x, y), year(x); did you mean 'log'?"},
       {"LOG(a)", "has the function 'LOG'"},
       {"sin(a)", "has the function 'sin'"},
       {"2(a)", "has '(a)' where an operator must stand"},

@@ -68,6 +68,21 @@ TEST(ReadStatistic, OfAnExpressionReadsTheCellsOfOneRow) {
   EXPECT_EQ(read("x + y", {0, 4}, MissingCells::left_out, "y>=2"), Values{3 + 0});
 }
 
+TEST(ReadStatistic, OfAnExpressionReadsDeclaredDates) {
+  const TemporaryFolder folder;
+  const auto data = folder.write("data.csv", "from,to\n2020-01-01,2020-01-04\n2020-12-31,2021-01-02\n2020-01-01,7\n,2020-01-01\n");
+  const auto read = [&](const std::string& text, Bounds bounds) {
+    auto sum = example({.of = SumOf{text, bounds},
+                        .adjacency = Adjacency::add_or_remove_one,
+                        .dates = {"from", "to"},
+                        .expression = Expression::parse(text)});
+    EXPECT_EQ(read_statistic(data, sum), 4U);
+    return mechanisms::to_reals(sum.sum());
+  };
+  EXPECT_EQ(read("to - from", {0, 10}), Values{3 + 2});
+  EXPECT_EQ(read("year(to)", {0, 3000}), Values{2020 + 2021 + 2020});
+}
+
 // Also of rows that do not meet the condition, and of the second column where the first one has told that there is no value.
 TEST(ReadStatistic, OfAnExpressionOfAPublicFormRefusesEachDamagedCell) {
   const TemporaryFolder folder;

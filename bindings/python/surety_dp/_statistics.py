@@ -73,7 +73,7 @@ class Expression:
     Parameters
     ----------
     text : str
-        Columns, numbers, ``+ - * /``, parentheses, ``log(x)``, ``exp(x)``, ``sqrt(x)``, ``abs(x)``, ``min(x, y)`` and ``max(x, y)``. A name with other characters than letters,
+        Columns, numbers, ``+ - * /``, parentheses, ``log(x)``, ``exp(x)``, ``sqrt(x)``, ``abs(x)``, ``min(x, y)``, ``max(x, y)`` and ``year(x)`` of a day. A name with other characters than letters,
         digits, underscores and points stands in double quotes, each quote inside twice.
 
     Raises
