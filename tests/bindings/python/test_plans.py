@@ -119,7 +119,7 @@ def test_every_statistic_is_an_object_of_a_plan() -> None:
     assert queries[12] == {"function": "count_distinct", "column": "g", "most_keys": 1}
     assert queries[13] == {"function": "mode", "column": "g", "categories": ["a", "b", "7"], "top": 2}
     assert queries[14] == {"function": "histogram", "column": "x", "edges": [0, 18, 65.5], "by": "y", "key_edges": [-1, 0, 1]}
-    assert queries[15] == {"function": "quantile", "expression": 'log(x) / "y, 0.5"', "fractions": [0.5, 0.9], "bounds": [0, 1]}
+    assert queries[15] == {"function": "quantile", "expression": 'log(x)/ "y, 0.5" ', "fractions": [0.5, 0.9], "bounds": [0, 1]}
     assert repr(made["expression"]) == """<Statistic quantile(Expression('log(x)/ "y, 0.5" '), 0.5, 0.9, bounds=[0.0, 1.0])>"""
     assert pickle.loads(pickle.dumps(made["expression"])) == made["expression"]
     assert repr(made["mean"]) == "<Statistic mean('x', bounds=[-1.0, 1.5], weight=2.0)>"
