@@ -17,8 +17,8 @@ inline constexpr std::string_view discovered = "discovered";
 /// How a query says its function and columns.
 enum class QueryGrammar : std::uint8_t {
   command,  ///< as text (query_text.h), also in the member "query" of an object, or as members "function", "column" or "expression", and "fractions"
-  plan_1,   ///< as text alone, in which no name stands in quotes
-  plan_2    ///< as members alone: no name is parsed
+  plan_1,  ///< as text alone, in which no name stands in quotes
+  plan_2   ///< as members alone: no name is parsed
 };
 
 /// What all queries share.
