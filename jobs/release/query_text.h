@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/jobs/plans/field_text.h>
 #include <surety/statistics/expression.h>
 
 namespace surety::jobs {
