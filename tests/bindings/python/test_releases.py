@@ -250,7 +250,7 @@ def test_expressions_are_of_the_cells_of_one_row(tmp_path: Path) -> None:
     with pytest.raises(surety.SuretyError, match="mean.. of an expression needs public bounds"):
         surety.plan([surety.mean(surety.Expression("weight * 2"))], unit=None, epsilon=1, adjacency="replace-one")
     with pytest.raises(surety.SuretyError, match="'expression' is not for mode"):
-        surety.plan([surety.mode(surety.Expression("weight * 2"), categories=["1", "2"])], unit=None, epsilon=1, adjacency="replace-one")
+        surety.plan([surety.mode(surety.Expression("weight * 2"), categories=["1", "2"])], unit=None, epsilon=1, adjacency="replace-one")  # type: ignore[call-overload]
 
 
 DTYPES = "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 >i2 >i4 >i8 >u8 >f4 >f8 g c8 c16 O U1 S1 m8[D] m8[24h] M8[D] >M8[D]".split()
