@@ -13,8 +13,11 @@ FeatureMap arrow_features(ArrowReader& reader, const LabelRule& label, const Csv
   return named_features(reader, label, options);
 }
 
-ArrowRecords::ArrowRecords(ArrowReader reader, const FeatureMap& features, const std::optional<LabelRule>& label)
-    : reader_{std::move(reader)}, record_{std::make_unique<NamedRecord>(reader_, features, label)} {}
+ArrowRecords::ArrowRecords(ArrowReader reader, const FeatureMap& features, const std::optional<LabelRule>& label,
+                           const std::optional<WeightRule>& weight)
+    : reader_{std::move(reader)},
+      record_{std::make_unique<NamedRecord>(reader_, features, label, weight)},
+      has_weights_{weight.has_value()} {}
 ArrowRecords::ArrowRecords(ArrowRecords&&) noexcept = default;
 ArrowRecords& ArrowRecords::operator=(ArrowRecords&&) noexcept = default;
 ArrowRecords::~ArrowRecords() = default;
@@ -49,10 +52,14 @@ bool ArrowRecords::next(std::vector<double>& row, double& label) {
     if (reader_.row() >= block_end_) make_block();
     const double* const made = block_.data() + (reader_.row() - block_first_);
     is_damaged_ = !record_->make(reader_, row, label, [&](std::size_t column) { return made[column * rows_of_block]; });
+    const auto weight = is_damaged_ ? std::nullopt : record_->weight(reader_);
+    is_damaged_ = !weight;
+    weight_ = weight.value_or(0);
   }
   if (is_damaged_) {
     row.clear();
     label = 0;
+    weight_ = 0;
   }
   return true;
 }

@@ -22,7 +22,8 @@ class ArrowRecords {
  public:
   /// The rows that `reader` has not read yet. \throws Error{invalid_argument} when the map is not valid or not one of named columns; Error{bad_data} for a
   /// missing column, and, with its type, for one that cannot be used as the map and the label do.
-  ArrowRecords(ArrowReader reader, const FeatureMap& features, const std::optional<LabelRule>& label);
+  ArrowRecords(ArrowReader reader, const FeatureMap& features, const std::optional<LabelRule>& label,
+               const std::optional<WeightRule>& weight = std::nullopt);
   ArrowRecords(ArrowRecords&&) noexcept;
   ArrowRecords& operator=(ArrowRecords&&) noexcept;
   ~ArrowRecords();
@@ -35,6 +36,9 @@ class ArrowRecords {
   [[nodiscard]] bool next(std::vector<double>& row, double& label);
   /// The record that was read last had a damaged cell in a column that is used.
   [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+  /// The weight of the record that was read last over the largest one: from 0 to 1, of a damaged record 0.
+  [[nodiscard]] double weight() const noexcept { return weight_; }
+  [[nodiscard]] bool has_weights() const noexcept { return has_weights_; }
 
   [[noreturn]] void refuse_record(const std::string& reason) const { reader_.refuse_record(reason); }
   [[nodiscard]] RecordForm form() const noexcept { return reader_.form(); }
@@ -48,6 +52,8 @@ class ArrowRecords {
   std::vector<double> block_;      ///< by column and row: NaN where the cell itself is to be looked at
   std::uint64_t block_first_ = 0;  ///< the row of the stream where it begins
   std::uint64_t block_end_ = 0;
+  bool has_weights_ = false;
+  double weight_ = 1;
   bool is_damaged_ = false;
 };
 

@@ -254,8 +254,11 @@ FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const C
   return named_features(reader, label, options);
 }
 
-CsvRecords::CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label)
-    : reader_{std::move(reader)}, record_{std::make_unique<NamedRecord>(reader_, features, label)} {}
+CsvRecords::CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label,
+                       const std::optional<WeightRule>& weight)
+    : reader_{std::move(reader)},
+      record_{std::make_unique<NamedRecord>(reader_, features, label, weight)},
+      has_weights_{weight.has_value()} {}
 CsvRecords::CsvRecords(CsvRecords&&) noexcept = default;
 CsvRecords& CsvRecords::operator=(CsvRecords&&) noexcept = default;
 CsvRecords::~CsvRecords() = default;
@@ -268,8 +271,14 @@ bool CsvRecords::next(std::vector<double>& row, double& label) {
   if (!is_damaged_) {
     const CsvRow in_hand{reader_, cells_};
     is_damaged_ = !record_->make(in_hand, row, label);
+    const auto weight = is_damaged_ ? std::nullopt : record_->weight(in_hand);
+    is_damaged_ = !weight;
+    weight_ = weight.value_or(0);
   }
-  if (is_damaged_) row.clear();
+  if (is_damaged_) {
+    row.clear();
+    weight_ = 0;
+  }
   return true;
 }
 

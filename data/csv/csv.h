@@ -150,7 +150,8 @@ class CsvRecords {
  public:
   /// The rows that `reader` has not read yet. \throws Error{invalid_argument} when the map is not valid or not one of named columns;
   /// Error{bad_data} for a missing column.
-  CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label);
+  CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label,
+               const std::optional<WeightRule>& weight = std::nullopt);
   CsvRecords(CsvRecords&&) noexcept;
   CsvRecords& operator=(CsvRecords&&) noexcept;
   ~CsvRecords();
@@ -160,6 +161,9 @@ class CsvRecords {
   [[nodiscard]] bool next(std::vector<double>& row, double& label);
   /// The record that was read last had a damaged cell in a column that is used.
   [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+  /// The weight of the record that was read last over the largest one: from 0 to 1, of a damaged record 0.
+  [[nodiscard]] double weight() const noexcept { return weight_; }
+  [[nodiscard]] bool has_weights() const noexcept { return has_weights_; }
 
   [[noreturn]] void refuse_record(const std::string& reason) const { reader_.refuse_record(reason); }
   [[nodiscard]] RecordForm form() const noexcept { return reader_.form(); }
@@ -168,6 +172,8 @@ class CsvRecords {
   CsvReader reader_;
   std::unique_ptr<const NamedRecord> record_;
   std::vector<std::string> cells_;
+  bool has_weights_ = false;
+  double weight_ = 1;
   bool is_damaged_ = false;
 };
 

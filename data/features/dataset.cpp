@@ -24,9 +24,14 @@ void require_finite(std::span<const double> numbers, std::string_view what) {
   }
 }
 
+void require_weight(double weight) {
+  if (!(weight >= 0 && weight <= 1)) invalid_set(fmt::format("a weight is {}, must be from 0 to 1", weight));
+}
+
 }  // namespace
 
-Dataset::Dataset(std::size_t features, bool is_sparse) : features_{features}, is_sparse_{is_sparse}, shift_{0} {
+Dataset::Dataset(std::size_t features, bool is_sparse, bool has_weights)
+    : features_{features}, is_sparse_{is_sparse}, has_weights_{has_weights}, shift_{0} {
   constexpr std::size_t block_bytes = std::size_t{1} << 20;
   constexpr unsigned shift_of_sparse = 12;
   shift_ = is_sparse ? shift_of_sparse
@@ -65,6 +70,7 @@ void Dataset::append_from(const Dataset& other, std::size_t index) {
     append(other.row(index));
   }
   if (other.has_labels()) labels_.push_back(other.labels_[index]);
+  if (has_weights_) weights_.push_back(other.weights_[index]);
 }
 
 Dataset Dataset::dense(std::size_t features, const std::vector<double>& values, std::vector<double> labels) {
@@ -116,17 +122,19 @@ Dataset Dataset::sparse(std::size_t features, const std::vector<std::size_t>& ro
   return data;
 }
 
-DatasetBuilder::DatasetBuilder(std::size_t features, bool is_sparse) : data_{features, is_sparse} {
+DatasetBuilder::DatasetBuilder(std::size_t features, bool is_sparse, bool has_weights) : data_{features, is_sparse, has_weights} {
   if (features == 0 || features > std::numeric_limits<std::uint32_t>::max()) {
     invalid_set(fmt::format("features is {}, must be from 1 to 2^32 - 1", features));
   }
 }
 
-void DatasetBuilder::add(const RowView& row, double label) {
+void DatasetBuilder::add(const RowView& row, double label, double weight) {
+  if (data_.has_weights_) require_weight(weight);
   require_finite(row.values, "value");
   require_finite({&label, 1}, "label");
   data_.append(row);
   data_.labels_.push_back(label);
+  if (data_.has_weights_) data_.weights_.push_back(weight);
 }
 
 Dataset Dataset::in_file(std::shared_ptr<const RecordFile> file,
@@ -176,14 +184,14 @@ RowView Dataset::row(std::size_t index) const {
 }
 
 Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
-  Dataset other{features_, is_sparse_};
+  Dataset other{features_, is_sparse_, has_weights_};
   other.file_ = file_;
   for (const std::size_t index : chosen) other.append_from(*this, index);
   return other;
 }
 
 void Dataset::keep(std::span<const std::size_t> ascending) {
-  Dataset kept{features_, is_sparse_};
+  Dataset kept{features_, is_sparse_, has_weights_};
   kept.file_ = file_;
   std::size_t forgotten = 0;
   for (const std::size_t index : ascending) {
@@ -216,6 +224,15 @@ Dataset Dataset::with_labels(std::vector<double> labels) const {
   require_finite(labels, "label");
   Dataset other = *this;
   other.labels_ = std::move(labels);
+  return other;
+}
+
+Dataset Dataset::with_weights(std::vector<double> weights) const {
+  if (weights.size() != size()) invalid_set(fmt::format("{} weights for {} records", weights.size(), size()));
+  for (const double weight : weights) require_weight(weight);
+  Dataset other = *this;
+  other.has_weights_ = true;
+  other.weights_ = std::move(weights);
   return other;
 }
 

@@ -1,4 +1,4 @@
-// A data set: records of features, dense or sparse, each with its label and its l2 norm. The position of a record is its index. Its rows are in
+// A data set: records of features, dense or sparse, each with its label, its l2 norm and where weights are given its weight. The position of a record is its index. Its rows are in
 // memory, or stay in a record file and are read through a `RowReader`.
 //
 // Everything computed here looks at one record at a time (its norm, its side of a split), so that nothing about one record
@@ -87,6 +87,8 @@ class Dataset {
   [[nodiscard]] std::size_t features() const noexcept { return features_; }
   [[nodiscard]] bool is_sparse() const noexcept { return is_sparse_; }
   [[nodiscard]] bool has_labels() const noexcept { return labels_.size() == size(); }
+  /// Public, also where there are no records.
+  [[nodiscard]] bool has_weights() const noexcept { return has_weights_; }
 
   /// The file in which rows stay; nothing where they are in memory.
   [[nodiscard]] const RecordFile* file() const noexcept { return file_.get(); }
@@ -99,6 +101,8 @@ class Dataset {
   [[nodiscard]] double norm(std::size_t index) const noexcept { return norms_[index]; }
   [[nodiscard]] double label(std::size_t index) const noexcept { return labels_[index]; }
   [[nodiscard]] std::span<const double> labels() const noexcept { return labels_; }
+  /// From 0 to 1: what the record's contribution to a sum is multiplied by. 1 where there are no weights. \pre index < size()
+  [[nodiscard]] double weight(std::size_t index) const noexcept { return has_weights_ ? weights_[index] : 1; }
 
   /// The records at `indices`, in that order. \pre every index < size().
   [[nodiscard]] Dataset subset(std::span<const std::size_t> indices) const;
@@ -108,6 +112,8 @@ class Dataset {
   void map_rows(const RowMap& map);
   /// The same records with other labels. \throws Error{invalid_argument} unless there is one finite label per record.
   [[nodiscard]] Dataset with_labels(std::vector<double> labels) const;
+  /// The same records with other weights. \throws Error{invalid_argument} unless there is one from 0 to 1 per record.
+  [[nodiscard]] Dataset with_weights(std::vector<double> weights) const;
 
  private:
   friend class DatasetBuilder;
@@ -120,7 +126,7 @@ class Dataset {
     std::vector<double> values;
   };
 
-  Dataset(std::size_t features, bool is_sparse);
+  Dataset(std::size_t features, bool is_sparse, bool has_weights = false);
   [[nodiscard]] std::size_t rows_in_block() const noexcept { return std::size_t{1} << shift_; }
   void append(const RowView& row);
   void append_from(const Dataset& other, std::size_t index);
@@ -129,9 +135,11 @@ class Dataset {
 
   std::size_t features_;
   bool is_sparse_;
+  bool has_weights_;
   unsigned shift_;  ///< log2 of the rows in a block
   std::vector<Block> blocks_;
   std::vector<double> labels_;
+  std::vector<double> weights_ = {};
   std::vector<double> norms_;
   std::shared_ptr<const RecordFile> file_ = nullptr;
   std::vector<std::size_t> places_ = {};  // in the file
@@ -141,11 +149,12 @@ class Dataset {
 class DatasetBuilder {
  public:
   /// \throws Error{invalid_argument} unless features is from 1 to 2^32 - 1.
-  DatasetBuilder(std::size_t features, bool is_sparse);
+  DatasetBuilder(std::size_t features, bool is_sparse, bool has_weights = false);
 
   /// Adds a record; one without values is one of zeros. \pre the row is sparse where the data set is, and has `features` numbers where it is not;
   /// its indices ascend and are below `features`; its norm is that of its values. \throws Error{invalid_argument} for a number that is not finite.
-  void add(const RowView& row, double label);
+  /// Where records have no weights, `weight` is not looked at; elsewhere one outside [0, 1] is refused likewise.
+  void add(const RowView& row, double label, double weight = 1);
   [[nodiscard]] std::size_t size() const noexcept { return data_.size(); }
   [[nodiscard]] Dataset finish() && { return std::move(data_); }
 

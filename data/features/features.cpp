@@ -449,6 +449,8 @@ LabelRule opposite(LabelRule rule) {
   return rule;
 }
 
+std::string describe(const WeightRule& rule) { return fmt::format("column {} over {}", in_quotes(rule.column), rule.bound); }
+
 std::string describe(const LabelRule& rule) {
   if (!rule.test) return column_text(rule.column);
   CellComparison compared{.column = rule.column, .relation = rule.test->comparison, .value = rule.test->threshold};

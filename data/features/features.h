@@ -220,6 +220,20 @@ struct LabelRule {
 ///     stands twice.
 [[nodiscard]] LabelRule with_classes(LabelRule rule, std::vector<std::string> classes);
 
+/// Which column holds the weight of a record, and the largest weight, which is public.
+struct WeightRule {
+  std::string column;
+  double bound;  ///< W, greater than 0 and finite
+  friend bool operator==(const WeightRule&, const WeightRule&) = default;
+  /// w / W, from 0 to 1; nothing for a cell outside [0, W], which makes its record a damaged one. \pre the cell is finite
+  [[nodiscard]] std::optional<double> operator()(double cell) const {
+    return cell >= 0 && cell <= bound ? std::optional{cell / bound} : std::nullopt;
+  }
+};
+
+/// "column 'w' over 5".
+[[nodiscard]] std::string describe(const WeightRule& rule);
+
 /// What the user says about the columns of a table. Every name must be one of them.
 struct CsvOptions {
   std::vector<std::string> drop = {};                               ///< columns that are no features

@@ -80,8 +80,11 @@ class NamedRecord {
   /// \param table has, beside `position`, `count_missing_as(column, value)`. \throws Error{invalid_argument} when the map is not valid or not one of named
   ///        columns; Error{bad_data} for a column that is missing, and of an Arrow stream for one that stands twice.
   template <class Table>
-  NamedRecord(Table& table, const FeatureMap& features, const std::optional<LabelRule>& label) : features_{features}, label_{label} {
+  NamedRecord(Table& table, const FeatureMap& features, const std::optional<LabelRule>& label,
+              const std::optional<WeightRule>& weight = std::nullopt)
+      : features_{features}, label_{label}, weight_{weight} {
     if (label) label_position_ = table.position(label->column, label->is_of_text() ? CellUse::text : CellUse::number);
+    if (weight) weight_position_ = table.position(weight->column, CellUse::number);
     features.validate();
     if (has_private_ranges(features)) throw Error{ErrorCode::invalid_argument, "rows are made with bounds that are not yet released"};
     const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
@@ -125,6 +128,20 @@ class NamedRecord {
   template <class Row>
   [[nodiscard]] bool make(Row& row, std::vector<double>& features, double& label) const {
     return make(row, features, label, [](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
+  }
+
+  /// The weight of the row in hand over the largest one, 1 without a rule; nothing when the cell is damaged or outside [0, W].
+  /// \throws Error{bad_data} in place of nothing where the form is public.
+  template <class Row>
+  [[nodiscard]] std::optional<double> weight(Row& row) const {
+    if (!weight_) return 1;
+    const std::optional<double> cell = row.number(weight_position_, "");
+    if (!cell) return std::nullopt;
+    const auto share = (*weight_)(*cell);
+    if (!share && row.form() == RecordForm::is_public) {
+      row.refuse_record(fmt::format(", column {}: the weight is {}, must be from 0 to {}", in_quotes(weight_->column), *cell, weight_->bound));
+    }
+    return share;
   }
 
   [[nodiscard]] std::size_t columns() const noexcept { return positions_.size(); }
@@ -176,9 +193,11 @@ class NamedRecord {
 
   FeatureMap features_;
   std::optional<LabelRule> label_;
+  std::optional<WeightRule> weight_;
   std::vector<std::size_t> positions_;
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;  ///< features that are multiplied
   std::size_t label_position_ = 0;
+  std::size_t weight_position_ = 0;
 };
 
 }  // namespace surety::data

@@ -98,7 +98,7 @@ Dataset rows_with_ranges(const Dataset& rows, const FeatureMap& map, std::span<c
   const FeatureMap after = with_ranges(map, ranges);
   const RowsWithRanges made{std::get<NamedColumns>(before.inputs), after};
   const std::size_t count = after.features();
-  DatasetBuilder builder{count, false};
+  DatasetBuilder builder{count, false, rows.has_weights()};
   std::vector<double> features;
   const std::vector<double> zeros(count, 0.0);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -106,7 +106,7 @@ Dataset rows_with_ranges(const Dataset& rows, const FeatureMap& map, std::span<c
     const bool is_damaged = row.empty() || row.back() == 0;
     if (!is_damaged) made.make(row, features);
     const auto& own = is_damaged ? zeros : features;
-    builder.add({.indices = {}, .values = own, .norm = mechanisms::l2_norm(own)}, rows.has_labels() ? rows.label(i) : 0);
+    builder.add({.indices = {}, .values = own, .norm = mechanisms::l2_norm(own)}, rows.has_labels() ? rows.label(i) : 0, rows.weight(i));
   }
   return std::move(builder).finish();
 }

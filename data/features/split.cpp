@@ -122,7 +122,8 @@ Split split(Dataset data, const SplitOptions& options) {
   require_fraction(fraction);
   const auto held_out_sides = options.adjacency == Adjacency::add_or_remove_one ? sides_by_content(data, fraction, options.seed)
                                                                                 : sides_by_index(data.size(), fraction, options.seed);
-  Split parts{.training = Dataset{data.features_, data.is_sparse_}, .held_out = Dataset{data.features_, data.is_sparse_}};
+  Split parts{.training = Dataset{data.features_, data.is_sparse_, data.has_weights_},
+              .held_out = Dataset{data.features_, data.is_sparse_, data.has_weights_}};
   parts.training.file_ = data.file_;
   parts.held_out.file_ = data.file_;
   for (std::size_t i = 0; i < data.size(); ++i) {

@@ -123,6 +123,8 @@ class Algorithm {
   [[nodiscard]] virtual std::chrono::milliseconds timeout(const TrainPlan& /*plan*/) const { return optimizers::default_timeout; }
   /// Whether a plan may ask for private ranges: it trains on a file in memory with Gaussian noise, or uses no column.
   [[nodiscard]] virtual bool takes_private_ranges() const { return false; }
+  /// Whether records may have weights: all that it computes of records are sums of clipped vectors, which take them.
+  [[nodiscard]] virtual bool takes_weights() const { return false; }
   /// Why it has no theorem for the units of a plan, as a text that follows "is not for NAME: "; empty where it has one.
   /// \pre plan.has_unit(), and it is for this algorithm
   [[nodiscard]] virtual FieldText why_no_units(const TrainPlan& plan) const = 0;
@@ -139,6 +141,9 @@ class Algorithm {
   std::string summary_;
 };
 
+/// `weight` and `weight-bound`.
+void add_weight(FieldTable& table, TrainPlan& shared);
+
 /// An algorithm whose own fields are `Own`.
 template <class Own>
 class AlgorithmOf : public Algorithm {
@@ -146,7 +151,10 @@ class AlgorithmOf : public Algorithm {
   explicit AlgorithmOf(std::string_view summary) : Algorithm{Own::name, summary} {}
 
   [[nodiscard]] AlgorithmPlan standard() const final { return AlgorithmPlan{std::in_place_type<Own>}; }
-  void add_fields(FieldTable& table, AlgorithmPlan& own, TrainPlan& plan) const final { fields(table, std::get<Own>(own), plan); }
+  void add_fields(FieldTable& table, AlgorithmPlan& own, TrainPlan& plan) const final {
+    fields(table, std::get<Own>(own), plan);
+    if (takes_weights()) add_weight(table, plan);
+  }
   [[nodiscard]] std::unique_ptr<TrainingRun> prepare(const TrainPlan& plan, const TrainContext& context) const final {
     return run_of(std::get<Own>(plan.algorithm), plan, context);
   }

@@ -96,6 +96,7 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
  public:
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool takes_weights() const override { return true; }
   DpSgd() : FileAlgorithm{"Stochastic gradient descent on secret batches, each record's gradient clipped (DP-SGD)."} {}
 
  protected:

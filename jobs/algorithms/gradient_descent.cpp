@@ -52,6 +52,7 @@ class FullGradients : public FileAlgorithm<Own> {
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool takes_weights() const override { return true; }
 
  protected:
   static void add_full_gradients(FieldTable& table, FullGradientPlan& own, TrainPlan& shared, std::string radius) {
@@ -143,6 +144,10 @@ class GradientDescent final : public Descent<GradientDescentPlan> {
   }
 
   std::unique_ptr<TrainingRun> run_of(const GradientDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    if (own.publish == Publish::last && shared.source.weight) {
+      refuse(ErrorCode::unsupported, "cannot combine {} with {} last: the last iterate is for gradients without weights; remove one",
+             "weight"_field, "publish"_field);
+    }
     if (own.publish == Publish::last) return last_iterate_of_file(own, shared, context);
     const AnyObjective objective = any_objective_of(shared);
     return std::make_unique<GradientDescentRun>(descent_settings<GradientDescentOptions>(own, shared, context, objective), own, shared,

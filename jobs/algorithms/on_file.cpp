@@ -64,6 +64,7 @@ std::uint64_t fingerprint(const Dataset& data) {
     for (const auto index : row.indices) add(index);
     for (const double value : row.values) add(std::bit_cast<std::uint64_t>(value));
     if (data.has_labels()) add(std::bit_cast<std::uint64_t>(data.label(i)));
+    if (data.has_weights()) add(std::bit_cast<std::uint64_t>(data.weight(i)));
   }
   return hash;
 }
@@ -80,7 +81,10 @@ Dataset intercepts_of(const Dataset& data, std::size_t features) {
     }
     ends.push_back(values.size());
   }
-  return Dataset::sparse(features, std::move(ends), std::move(indices), std::move(values), {data.labels().begin(), data.labels().end()});
+  std::vector<double> weights;
+  for (std::size_t i = 0; data.has_weights() && i < data.size(); ++i) weights.push_back(data.weight(i));
+  auto result = Dataset::sparse(features, std::move(ends), std::move(indices), std::move(values), {data.labels().begin(), data.labels().end()});
+  return data.has_weights() ? result.with_weights(std::move(weights)) : result;
 }
 
 FileNeeds with_number_of_count(FileNeeds needs) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -37,13 +38,22 @@ FeatureMap sparse_map_of(const TrainingSource& source) {
 
 namespace {
 
+/// The options by which columns become features: that of weights becomes none.
+CsvOptions without_weights(const CsvOptions& options, const TrainingSource& source) {
+  auto result = options;
+  if (source.weight && std::find(options.drop.begin(), options.drop.end(), *source.weight) == options.drop.end()) {
+    result.drop.push_back(*source.weight);
+  }
+  return result;
+}
+
 OpenStream open_rows(const TrainingSource& source, ArrowStream rows) {
   const auto* const csv = std::get_if<CsvOptions>(&source.inputs);
   if (csv == nullptr)
     source.rows->refuse(field_text("must be a file or a sparse matrix for {} libsvm, a file for records", "format"_field));
   ArrowReader reader{std::move(rows), source.policy()};
-  FeatureMap features = arrow_features(reader, *source.label, *csv);
-  ArrowRecords records{std::move(reader), map_before_ranges(features), source.label};
+  FeatureMap features = arrow_features(reader, *source.label, without_weights(*csv, source));
+  ArrowRecords records{std::move(reader), map_before_ranges(features), source.label, source.weight_rule()};
   if (auto& of_units = source.rows->units) {
     of_units->kept = std::make_shared<const KeptRows>(records.keep_units(of_units->which));
   }
@@ -69,8 +79,8 @@ OpenStream open_stream(const TrainingSource& source, const KeptUnits* units) {
   if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {
     CsvReader reader{source.path, policy};
     if (units != nullptr) units->keep_only(reader);
-    FeatureMap features = csv_features(reader, *source.label, *csv);
-    return {RecordStream{CsvRecords{std::move(reader), map_before_ranges(features), source.label}}, features};
+    FeatureMap features = csv_features(reader, *source.label, without_weights(*csv, source));
+    return {RecordStream{CsvRecords{std::move(reader), map_before_ranges(features), source.label, source.weight_rule()}}, features};
   }
   if (file != nullptr) return {RecordStream{StoredRecords{*file, policy.form}}, (*file)->description().features};
   const FeatureMap features = sparse_map_of(source);

@@ -64,6 +64,7 @@ class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOption
     auto its = noisy(noise, units);
     its.unit_ends = units.ends;
     if (its.shrinks && !its.class_weights.empty()) its.curves = hat_features(features());  // of two classes it changed nothing
+    if (settings().constant_feature) its.constant_feature = features().row_scale;
     if (releases_intercept()) its.residual_clip->intercept = features().row_scale;
     return doors.learn([&](Releaser& releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
   }
@@ -102,6 +103,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
 
   [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool takes_weights() const override { return true; }
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
   [[nodiscard]] std::vector<std::string> tuned_over() const override { return {"steps=10,20,30", "clip-share=0.3,1"}; }
 
@@ -162,6 +164,7 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
       if (has_constant_intercept(shared.source))
         settings.residual_clip->intercept = 1;  // times the scale of rows, which follows from the header
     }
+    if (shared.source.weight && has_constant_intercept(shared.source)) settings.constant_feature = 1;  // likewise
     settings.starts_at_class_share = own.start == Start::share;
     if (settings.starts_at_class_share) require_share(own, shared);
     settings.shrinks = own.shrink == Shrink::stein;
@@ -247,6 +250,7 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
 
   [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool takes_weights() const override { return true; }
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 
  protected:

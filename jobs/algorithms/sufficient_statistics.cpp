@@ -90,6 +90,7 @@ void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientInterva
 /// Why a plan has no intervals for a population; empty where it may have.
 std::string why_no_population(const TrainPlan& plan) {
   if (plan.has_unit()) return "rows of one unit are not independent";
+  if (plan.source.weight) return "records have weights";
   return plan.target.adjacency == Adjacency::add_or_remove_one ? "the number of records is private" : "";
 }
 
@@ -157,6 +158,7 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
 
   [[nodiscard]] bool takes_private_ranges() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool takes_weights() const override { return true; }
   [[nodiscard]] FieldText why_no_units(const TrainPlan& /*plan*/) const override { return {}; }
 
  protected:

@@ -500,7 +500,9 @@ Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector
 ChosenPlan chosen_plan(TrainPlan plan, const AutomaticPlan& own) {
   const auto all = all_algorithms();
   std::vector<std::string> known;
-  for (const auto& algorithm : all) known.push_back(algorithm->name());
+  for (const auto& algorithm : all) {
+    if (!plan.source.weight || algorithm->takes_weights()) known.push_back(algorithm->name());
+  }
   const auto choice = choose(plan, own, known);
   const auto& algorithm = **std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->name() == choice.algorithm; });
   plan.algorithm = algorithm.standard();

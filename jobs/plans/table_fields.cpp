@@ -73,7 +73,7 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
     return std::find(unit_columns.begin(), unit_columns.end(), column) != unit_columns.end();
   };
   const auto is_named = [&](const std::string& column) {
-    return column == label || result.bounds.contains(column) || result.private_ranges.contains(column) ||
+    return column == label || column == context.weight || result.bounds.contains(column) || result.private_ranges.contains(column) ||
            result.categories.contains(column) || std::find(result.drop.begin(), result.drop.end(), column) != result.drop.end();
   };
   for (const auto& column : context.reading.schema ? context.reading.schema->columns : std::vector<SchemaColumn>{}) {
@@ -171,6 +171,8 @@ void TableFields::take_schema(const Schema& schema) {
 
 TrainingSource source_of(const TableFields& said, const TableContext& context) {
   TrainingSource source{.path = said.data, .paths_of_ranks = said.data_of_ranks};
+  source.weight = context.weight;
+  source.weight_bound = context.weight_bound;
   if (context.has_unit && said.format != DataFormat::csv)
     refuse_unit(said.format == DataFormat::libsvm ? "LIBSVM" : "record", context.has_unit_of_ledger);
   if (said.format == DataFormat::csv) {

@@ -43,6 +43,8 @@ struct TableContext {
   bool has_unit = false;            ///< of several rows
   bool has_unit_of_ledger = false;  ///< which nothing but the ledger says
   std::string classes = {};         ///< of the problem
+  std::optional<std::string> weight = {};   ///< the column of weights, which is no feature
+  std::optional<double> weight_bound = {};  ///< the largest one
 };
 
 /// Where records come from and how they are read: public, and checked before they are. The form of records is that of `context.reading`.

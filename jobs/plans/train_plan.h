@@ -73,6 +73,8 @@ struct TrainingSource {
   bool rows_have_common_scale = false;  ///< of sparse features
   data::DataPolicy reading = {};
   bool form_is_public = false;  ///< as much as `reading` may say
+  std::optional<std::string> weight = {};   ///< of CSV files: the column of the weights of records, which is no feature
+  std::optional<double> weight_bound = {};  ///< the largest weight
   /// In the place of a CSV file, whose columns and cells an Arrow stream has, or of LIBSVM text. No part of a written plan.
   std::shared_ptr<GivenRows> rows = {};
 
@@ -80,6 +82,10 @@ struct TrainingSource {
   [[nodiscard]] bool has_private_ranges() const {
     const auto* const csv = std::get_if<data::CsvOptions>(&inputs);
     return csv != nullptr && csv->has_private_ranges();
+  }
+  /// Nothing where one of the two is missing, which a run refuses.
+  [[nodiscard]] std::optional<data::WeightRule> weight_rule() const {
+    return weight && weight_bound ? std::optional{data::WeightRule{.column = *weight, .bound = *weight_bound}} : std::nullopt;
   }
   [[nodiscard]] data::DataPolicy policy() const {
     auto policy = reading;

@@ -221,6 +221,7 @@ std::string shown_text(const Model& model) {
   if (model.label) add("label", describe(*model.label));
   if (model.classes() > 1) add("classes by", name(model.classes_by));
   if (model.label_centre != 0) add("centre", fmt::format("{} is added to what the weights predict", model.label_centre));
+  if (const auto& rule = model.record_weights) add("weights", data::describe(*rule));
   add("adjacency", name(target.adjacency));
   add("unit", describe(unit));
   add("promise", fmt::format("epsilon = {} at delta = {}", target.epsilon, target.delta));
@@ -270,6 +271,7 @@ nlohmann::json shown_json(const Model& model) {
     object["classes_by"] = name(model.classes_by);
   }
   if (model.label_centre != 0) object["label_centre"] = model.label_centre;
+  if (const auto& rule = model.record_weights) object["record_weights"] = {{"column", rule->column}, {"bound", rule->bound}};
   if (std::holds_alternative<data::NamedColumns>(model.features.inputs)) object["effects"] = effects_json(model);
   if (has_terms(model)) {
     const auto terms = optimizers::additive_terms(model);

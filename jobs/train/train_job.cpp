@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/base/text/safe_text.h>
 #include <surety/data/reading/called_off.h>
+#include <surety/data/reading/text_reader.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/choice_text.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -45,6 +48,34 @@ void require_ranges(const TrainPlan& plan, const Algorithm& algorithm) {
     refuse(ErrorCode::unsupported, "cannot combine private ranges of columns with {}; give {}", "tune"_field, "bounds"_field);
 }
 
+/// \throws PlanError, Error{unsupported} for weights of records that are not two fields of a CSV file, or where the algorithm has no theorem for them.
+void require_weights(const TrainPlan& plan, const Algorithm& algorithm) {
+  const auto& source = plan.source;
+  if (!algorithm.takes_weights()) {
+    std::vector<std::string> known;
+    for (const auto& one : all_algorithms()) {
+      if (one->takes_weights()) known.push_back(one->name());
+    }
+    refuse(ErrorCode::unsupported, "{} is not for {}; choose one of {}", "weight"_field, algorithm.name(),
+           fmt::format("{}", fmt::join(known, ", ")));
+  }
+  if (!source.weight) refuse_plan("{} is missing: {} bounds the weights of its column", "weight"_field, "weight-bound"_field);
+  if (!source.weight_bound)
+    refuse_plan("{} is missing, must be the largest weight of {}, known without looking at the data", "weight-bound"_field, "weight"_field);
+  if (!(*source.weight_bound > 0 && std::isfinite(*source.weight_bound)))
+    refuse_plan("{} is {}, must be greater than 0 and finite", "weight-bound"_field, *source.weight_bound);
+  if (!is_utf8(*source.weight))
+    refuse_plan("{} is {}, must be UTF-8, since the model names it", "weight"_field, data::in_quotes(*source.weight));
+  if (!std::holds_alternative<data::CsvOptions>(source.inputs)) refuse_plan("{} is for CSV files, whose columns have names", "weight"_field);
+  if (source.label && source.label->column == *source.weight)
+    refuse_plan("{} is {}, must be another column than the label's", "weight"_field, data::in_quotes(*source.weight));
+  if (plan.has_unit())
+    refuse(ErrorCode::unsupported, "cannot combine {} with {}: weights are of records; remove one", "weight"_field, "unit"_field);
+  if (plan.search.tune)
+    refuse(ErrorCode::unsupported, "cannot combine {} with {}: scores of candidates have no weights; remove one", "weight"_field,
+           "tune"_field);
+}
+
 std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& context, const SaidFields& said) {
   const auto algorithm = algorithm_of(plan);
   require_lengths_of_a_grid(plan.problem);
@@ -55,6 +86,7 @@ std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& c
       refuse(ErrorCode::unsupported, "{} is not for {}: {}", "unit"_field, algorithm->name(), why);
     }
   }
+  if (plan.source.weight || plan.source.weight_bound) require_weights(plan, *algorithm);
   if (plan.source.has_private_ranges()) require_ranges(plan, *algorithm);
   if (!plan.search.tune) require_no_search(plan.search, said);
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
@@ -183,6 +215,7 @@ optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private)
   optimizers::Model model{.loss = std::string{name_of(plan_->problem.loss)},
                           .label = plan_->source.label,
                           .label_centre = labels ? labels->centre : 0,
+                          .record_weights = plan_->source.weight_rule(),
                           .features = *features_,
                           .weights = std::move(weights),
                           .classes_by = classes_by_of(plan_->problem),

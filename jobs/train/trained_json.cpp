@@ -23,6 +23,7 @@ nlohmann::json to_json(const TrainedModel& trained) {
                         {"run", run.value},
                         {"unit", to_json(plan.unit)}};
   if (model.label_centre != 0) object["label_centre"] = model.label_centre;
+  if (const auto& rule = model.record_weights) object["record_weights"] = {{"column", rule->column}, {"bound", rule->bound}};
   if (facts->in_place_of.empty()) {
     object["planned"] = released.planned;
     object["noise_multiplier"] = noise.value;

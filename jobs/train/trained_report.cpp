@@ -68,6 +68,7 @@ std::string report_text(const TrainedModel& trained, const TrainedPlaces& places
   for (const auto& [field, value] : facts.lines) add(field, value);
   if (const double centre = trained.model.label_centre; centre != 0)
     add("centre", fmt::format("{} is taken from labels, and predictions add it", centre));
+  if (const auto& rule = trained.model.record_weights) add("weights", data::describe(*rule) + "; scores count each record once");
   if (const auto clamped = clamped_text(trained.plan); !clamped.empty()) add("clamped", clamped);
   if (const auto missing = missing_text(trained.plan.source.reading.csv.missing); !missing.empty()) add("missing", missing);
   add("adjacency", name(promise.adjacency));

@@ -133,6 +133,8 @@ json options_of(const TrainPlan& plan) {
   usual.problem = {};
   usual.search = {};
   usual.source.form_is_public = false;
+  usual.source.weight = std::nullopt;
+  usual.source.weight_bound = std::nullopt;
   usual.algorithm = algorithm->standard();
   const auto rows = own_rows(*algorithm, held);
   auto usual_rows = own_rows(*algorithm, usual);

@@ -231,6 +231,7 @@ void require_last_iterate(std::size_t records, std::size_t features, ConvexObjec
 std::vector<double> NoisyLastIterateReleaser::release(const Dataset& data, ConvexObjectiveRef objective,
                                                       const LastIterateDescent& descent) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "descent needs labels, the data set has none"};
+  require_no_weights(data, "the last iterate");
   const StandardFloatingPoint environment;
   const Event event = plan(descent, objective);
   require_last_iterate(data.size(), data.features(), objective, descent);

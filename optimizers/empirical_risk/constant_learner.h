@@ -8,8 +8,11 @@
 // uniform in [-B, B] (v = B^2 / 3), or for shares that are uniform in the simplex (v = (K - 1) / (K^2 (K + 1))): public, near 1 where the noise is
 // small, and near 0 where it says nothing.
 //
+// A record of weight w in [0, 1] adds w e_(y), and counts are divided by their sum in the place of n. Two classes are then K = 2 classes, and so is a number, which adds
+// w ((1 - t) / 2, (1 + t) / 2), t = clip_B(y) / B (docs/proofs/weights.md#constant).
+//
 // A unit of several rows adds the mean of what its rows add, a row without a label 0. One record or unit moves S by at most s = 1/2 or B where it
-// appears, vanishes or is zeroed, and by twice that where it gives way to another; of K classes by 1 and by sqrt 2.
+// appears, vanishes or is zeroed, and by twice that where it gives way to another; of K classes by 1 and by sqrt 2; of records with weights, too.
 #pragma once
 
 #include <cstddef>

@@ -148,6 +148,7 @@ std::vector<double> perturb_and_minimize(const Dataset& data, ConvexObjectiveRef
 std::vector<double> objective_perturbation(const Dataset& data, ConvexObjectiveRef objective, const ObjectivePerturbationOptions& options,
                                            PerturbingReleaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "objective perturbation needs labels, the data set has none"};
+  require_no_weights(data, "objective perturbation");
   if (data.size() != options.records.value()) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} records, must have {}, for which the noise was made",
                                                          data.size(), options.records.value())};

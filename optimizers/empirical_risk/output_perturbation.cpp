@@ -5,6 +5,7 @@
 #include <surety/base/text/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>
+#include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
 
@@ -34,6 +35,7 @@ L2Sensitivity minimizer_sensitivity(ConvexObjectiveRef objective, const OutputPe
 std::vector<double> output_perturbation(const Dataset& data, ConvexObjectiveRef objective, const OutputPerturbationOptions& options,
                                         Releaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "output perturbation needs labels, the data set has none"};
+  require_no_weights(data, "output perturbation");
   const bool is_count_private = options.adjacency == Adjacency::add_or_remove_one;
   if (!options.public_count && is_count_private) {
     throw Error{ErrorCode::invalid_argument, "under add-or-remove-one the number of records is private: give a public count to divide by"};

@@ -15,7 +15,7 @@
 namespace surety::optimizers {
 namespace {
 
-/// Adds for each unit the mean over its rows of what `entry(residual, intercept, vector)` adds to a vector of zeros. Damaged records, which are
+/// Adds for each unit the mean over its rows of what `entry(residual, intercept, weight, vector)` adds to a vector of zeros. Damaged records, which are
 /// rows of zeros, and rows whose numbers are not finite add nothing.
 template <class Entry>
 void add_means_of_rows(const Dataset& data, const RowFunctions& functions, const ResidualOptions& options, mechanisms::RecordSum& sum,
@@ -32,7 +32,7 @@ void add_means_of_rows(const Dataset& data, const RowFunctions& functions, const
                          const RowView row = reader.row(i);
                          const double residual = data.label(i) - row.dot(functions.score);
                          const double intercept = row.dot(functions.intercept);
-                         if (std::isfinite(residual) && std::isfinite(intercept)) entry(residual, intercept, mean);
+                         if (std::isfinite(residual) && std::isfinite(intercept)) entry(residual, intercept, data.weight(i), mean);
                        }
                        for (double& value : mean) value /= static_cast<double>(rows.end - rows.first);
                        part.add(mean);
@@ -55,8 +55,8 @@ double release_mean_residual(const Dataset& data, const RowFunctions& functions,
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
   mechanisms::RecordSum sum{{.clip = clip, .grid = mechanisms::grid_for(sensitivity, noise), .dimension = 1}};
   const double most = clip.value();
-  add_means_of_rows(data, functions, options, sum, [most](double residual, double intercept, std::vector<double>& mean) {
-    const double clamped = std::clamp(residual, -most, most) * std::clamp(intercept, -1.0, 1.0);
+  add_means_of_rows(data, functions, options, sum, [most](double residual, double intercept, double weight, std::vector<double>& mean) {
+    const double clamped = std::clamp(residual, -most, most) * std::clamp(intercept, -1.0, 1.0) * weight;
     mean[0] += detail::snapped(clamped, most);
   });
   return releaser.release(sum.sum(), sensitivity, gaussian(noise, options.adjacency)).front() / options.count;
@@ -68,7 +68,7 @@ ResidualCounts release_residual_counts(const Dataset& data, std::span<const doub
   mechanisms::RecordSum sum{{.clip = ClippingNorm{1}, .grid = mechanisms::grid_for(sensitivity, noise), .dimension = ResidualCounts::bins}};
   const LabelBound bound = options.label_bound;
   add_means_of_rows(data, {.score = score, .intercept = score}, options, sum,
-                    [bound](double residual, double /*intercept*/, std::vector<double>& mean) { mean[bin_of(residual, bound)] += 1; });
+                    [bound](double residual, double /*intercept*/, double weight, std::vector<double>& mean) { mean[bin_of(residual, bound)] += weight; });
   const auto released = releaser.release(sum.sum(), sensitivity, gaussian(noise, options.adjacency));
   ResidualCounts counts{.shares = {}, .noise = noise.value() * sensitivity.value() / options.count, .label_bound = bound};
   for (std::size_t k = 0; k < counts.shares.size(); ++k) counts.shares[k] = released[k] / options.count;

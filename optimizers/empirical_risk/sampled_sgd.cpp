@@ -77,7 +77,7 @@ void add_mean_gradient(const Dataset& data, ObjectiveRef objective, std::span<co
   const std::size_t end = std::min(first + size, data.size());
   mean.assign(data.features(), 0.0);
   data::RowReader reader{data};
-  for (std::size_t i = first; i < end; ++i) add_gradient(objective, reader.row(i), data.label(i), weights, mean);
+  for (std::size_t i = first; i < end; ++i) add_gradient(objective, reader.row(i), data.label(i), weights, mean, data.weight(i));
   for (double& value : mean) value /= static_cast<double>(end - first);
   sum.add(mean);
 }

@@ -85,8 +85,9 @@ double mu_of(const ShapedDescentOptions& options, std::size_t features) {
 class Shape {
  public:
   /// \param matrix released, symmetric. \param operator_norm of its noise
-  Shape(const std::vector<double>& matrix, std::size_t features, double operator_norm, double count, double exponent)
-      : size_{features}, operator_norm_{operator_norm}, count_{count} {
+  Shape(const std::vector<double>& matrix, std::size_t features, double operator_norm, Count records, double exponent)
+      : size_{features}, operator_norm_{operator_norm}, records_{records}, count_{static_cast<double>(records.value())} {
+    const double count = count_;
     const double entry_noise = operator_norm / std::sqrt(2 * static_cast<double>(features));
     last_moment_ = std::min((std::max(matrix.back(), 0.0) + 2 * entry_noise) / count, 1.0);
     const Eigen::Map<const Eigen::MatrixXd> map{matrix.data(), static_cast<Eigen::Index>(features), static_cast<Eigen::Index>(features)};
@@ -107,6 +108,8 @@ class Shape {
     products_.emplace(rows_, features);
   }
 
+  /// n, or of records with weights about their sum.
+  [[nodiscard]] Count records() const { return records_; }
   /// The mean square of the last feature, at most 1: two standard deviations of its noise more than was released, or than 0.
   [[nodiscard]] double last_moment() const { return last_moment_; }
   /// m_j
@@ -183,6 +186,7 @@ class Shape {
 
   std::size_t size_;
   double operator_norm_;
+  Count records_;
   double count_;
   double last_moment_ = 1;
   std::vector<double> released_;     // eigenvalues of the released matrix, ascending
@@ -292,12 +296,32 @@ void require_usable(const Dataset& data, const ShapedDescentOptions& options) {
   if (options.starts_at_class_share && options.residual_clip) {
     invalid("a start at the class share and a residual clip cannot both be given; remove one");
   }
+  if (options.constant_feature && !(*options.constant_feature > 0 && *options.constant_feature < infinity)) {
+    invalid(fmt::format("the constant feature must be greater than 0 and finite (got {})", *options.constant_feature));
+  }
   if (!options.residual_clip) return;
   if (!options.class_weights.empty()) invalid("a residual clip is for squared loss (got several classes)");
   if (options.derivative_bound) invalid("a residual clip and a derivative bound cannot both be given; remove one");
   if (const auto& intercept = options.residual_clip->intercept; intercept && !(*intercept > 0 && *intercept < infinity)) {
     invalid(fmt::format("the intercept of a residual clip must be greater than 0 and finite (got {})", *intercept));
   }
+}
+
+/// About the sum of the weights, as the released second moment shows: where the last feature is the same number in all rows, by its entry; else by the trace, which is
+/// that sum for rows of unit norm. At least the size of its noise, and at most as many as there are records. \source docs/proofs/weights.md#shaped
+Count released_weight(const std::vector<double>& matrix, std::size_t d, double sigma, const ShapedDescentOptions& options, Count records) {
+  double weight = 0;
+  double noise = sigma;
+  if (options.constant_feature) {
+    const double squared = *options.constant_feature * *options.constant_feature;
+    weight = matrix.back() / squared;
+    noise /= squared;
+  } else {
+    for (std::size_t j = 0; j < d; ++j) weight += matrix[j * d + j];
+    noise *= std::sqrt(static_cast<double>(d));
+  }
+  const auto most = static_cast<double>(records.value());
+  return Count{static_cast<std::uint64_t>(std::round(std::clamp(std::max(weight, noise), 1.0, most)))};
 }
 
 /// Releases the second moment of the rows.
@@ -310,8 +334,9 @@ Shape released_shape(const Dataset& data, const ShapedDescentOptions& options, C
   const L2Sensitivity moved = moments.sensitivity(options.adjacency);
   auto matrix = releaser.release(moments.sum(), moved, gaussian(matrix_noise, options.adjacency));
   symmetrize(d, matrix);
-  return {matrix, d, noise_operator_norm(matrix_noise.value() * moved.value(), d), static_cast<double>(records.value()),
-          options.shape.value()};
+  const double sigma = matrix_noise.value() * moved.value();
+  const Count weight = data.has_weights() ? released_weight(matrix, d, sigma, options, records) : records;
+  return {matrix, d, noise_operator_norm(sigma, d), weight, options.shape.value()};
 }
 
 /// What the descent does along each u_j, and where gradients are clipped.
@@ -543,11 +568,12 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   const std::size_t d = data.features();
   const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
   const bool is_softmax = classes > 1 && options.classes_by == ClassesBy::softmax;
-  const Count records = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
-  const auto count = static_cast<double>(records.value());
   // Before anything is released.
   const double smoothness = is_softmax ? softmax_smoothness : require_smoothness(objective, 1, "shaped descent");
-  const Shape shape = released_shape(data, options, records, releaser);
+  const Count all = options.public_count ? *options.public_count : Count{units_in(data, options.unit_ends)};
+  const Shape shape = released_shape(data, options, all, releaser);
+  const Count records = shape.records();
+  const auto count = static_cast<double>(records.value());
   std::optional<Residuals> residuals;
   if (options.residual_clip) residuals.emplace(data, options, count, releaser);
   const double class_start = options.starts_at_class_share ? released_start(data, options, shape, count, releaser) : 0;

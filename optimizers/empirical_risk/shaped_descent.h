@@ -40,6 +40,9 @@
 // By softmax beta is 1 / K here. With curves (e_j - op / 2) is an estimate for each direction, since a curve is in part a sum of other features, and what
 // a descent without noise would reach in T steps is counted, since it comes less far in such directions.
 //
+// A record of weight w adds w times what is clipped. All sums are then divided by about the sum of the weights, which the released second moment shows, in the place of
+// n (docs/proofs/weights.md).
+//
 // Of two classes the descent can begin at the released share of the class, to which the ridge then pulls: one more gaussian(z_c)
 // (docs/proofs/shaped-descent.md#class-share).
 //
@@ -119,6 +122,8 @@ struct ShapedDescentOptions {
   std::optional<NoiseFactor> ridge = {};  ///< c_2; default .03, with regularization 0
   std::optional<NoiseFactor> damping = {};                 ///< c_0; default .5, with regularization 0
   ClippingNorm row_norm{1};                                ///< R: rows are clipped to it in the second moment
+  /// Of records with weights: what the last feature is in every row but those of damaged records; nothing where rows have unit norm.
+  std::optional<double> constant_feature = {};
   std::vector<double> class_weights = {};                  ///< c: K of them for labels 0, ..., K - 1; none for one model
   ClassesBy classes_by = ClassesBy::one_against_the_rest;  ///< of several; by softmax the objective is not asked for derivatives
   std::optional<Count> public_count = {};            ///< n; default the number of records or units, which add-or-remove-one keeps private

@@ -26,21 +26,22 @@ constexpr std::uint64_t most_records = std::uint64_t{1} << 32;
 /// z of one record at a time.
 class JointRecord {
  public:
-  JointRecord(std::size_t features, double bound, double weight) : features_{features}, bound_{bound}, weight_{weight} {}
+  JointRecord(std::size_t features, double bound, double label_weight) : features_{features}, bound_{bound}, label_weight_{label_weight} {}
 
-  void add_to(mechanisms::SecondMomentSum& sum, const RowView& row, double label) {
+  void add_to(mechanisms::SecondMomentSum& sum, const RowView& row, double label, double weight) {
+    const double factor = std::sqrt(weight);
     values_.assign(row.values.begin(), row.values.end());
-    values_.push_back(weight_ * detail::snapped(std::clamp(label, -bound_, bound_) / bound_, 1));
-    if (!row.is_sparse()) return sum.add_scaled(1.0, values_, mechanisms::l2_norm(values_));
+    values_.push_back(label_weight_ * detail::snapped(std::clamp(label, -bound_, bound_) / bound_, 1));
+    if (!row.is_sparse()) return sum.add_scaled(factor, values_, mechanisms::l2_norm(values_));
     indices_.assign(row.indices.begin(), row.indices.end());
     indices_.push_back(static_cast<std::uint32_t>(features_));
-    sum.add_scaled(1.0, std::span<const std::uint32_t>{indices_}, values_, mechanisms::l2_norm(values_));
+    sum.add_scaled(factor, std::span<const std::uint32_t>{indices_}, values_, mechanisms::l2_norm(values_));
   }
 
  private:
   std::size_t features_;
   double bound_;
-  double weight_;
+  double label_weight_;
   std::vector<double> values_;
   std::vector<std::uint32_t> indices_;
 };
@@ -82,7 +83,7 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
       for (std::size_t i = rows.first; i < rows.end; ++i) {
         const RowView row = reader.row(i);
         // A record of zeros is none at all, with whatever label.
-        if (row.norm > 0) record.add_to(part, row, data.label(i));
+        if (row.norm > 0) record.add_to(part, row, data.label(i), data.weight(i));
       }
     }
   });

@@ -36,6 +36,7 @@ ClippingNorm difference_clip(const SvrgSetting& setting, double distance) {
 
 SvrgSetting svrg_setting(const Dataset& data, ObjectiveRef objective, const SvrgOptions& options) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "SVRG needs labels, the data set has none"};
+  require_no_weights(data, "SVRG");
   const double smoothness = require_smoothness(objective, 1, "SVRG");
   const auto* const fixed = std::get_if<mechanisms::FixedSizeBatches>(&options.sampler);
   if (fixed != nullptr && data.size() != fixed->batches().records().value()) {

@@ -13,6 +13,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
 namespace {
@@ -100,6 +101,7 @@ void require_gossip(std::span<const Dataset> parts, const GossipOptions& options
     const std::size_t learner = local.first + k;
     const std::size_t wanted = records_of_learner(options.records, options.learners, learner);
     if (!parts[k].has_labels()) invalid(fmt::format("gossip needs labels, the records of learner {} have none", learner));
+    require_no_weights(parts[k], "gossip");
     if (parts[k].size() != wanted) invalid(fmt::format("learner {} has {} records, must have {}", learner, parts[k].size(), wanted));
     if (parts[k].features() != parts[0].features()) {
       invalid(fmt::format("the records of learner {} have {} features, must have {}", learner, parts[k].features(), parts[0].features()));

@@ -23,8 +23,8 @@ namespace {
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
 // scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale; version 6 has units that say their rule;
 // version 7 has labels with a centre; version 8 has classes by softmax; version 9 has hat functions of columns, and pairs;
-// version 10 has standard errors of what these add.
-constexpr int newest_version = 10;
+// version 10 has standard errors of what these add; version 11 has weights of records.
+constexpr int newest_version = 11;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -52,8 +52,14 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
       .unit = has_unit ? unit_from_json(json["unit"]) : UnitOfPrivacy{}};
 }
 
+data::WeightRule weight_rule_from_json(const nlohmann::json& json) {
+  accounting::require_fields(json, {"column", "bound"}, "record_weights");
+  return {.column = text_field(json, "column"), .bound = number_field(json, "bound")};
+}
+
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
+  if (model.record_weights) return 11;
   if (!model.standard_errors.empty()) return 10;
   if (model.features.is_additive() || !model.features.pairs.empty()) return 9;
   if (model.classes_by == ClassesBy::softmax) return 8;
@@ -83,6 +89,8 @@ Model model_from_json(const nlohmann::json& json) {
   if (has_classes) known.emplace_back("classes");
   if (has_classes_by) known.emplace_back("classes_by");
   if (has_centre) known.emplace_back("label_centre");
+  const bool has_weights = json.contains("record_weights");
+  if (has_weights) known.emplace_back("record_weights");
   accounting::require_fields(json, known, "model");
   if (has_classes_by && json["classes_by"] != name(ClassesBy::softmax)) invalid_model("classes_by is not softmax");
   if (has_centre && !(json["label_centre"].is_number() && json["label_centre"] != 0))
@@ -98,6 +106,7 @@ Model model_from_json(const nlohmann::json& json) {
   Model model{.loss = text_field(json, "loss"),
               .label = json["label"].is_null() ? std::nullopt : std::optional{data::parse_label_rule(text_field(json, "label"))},
               .label_centre = has_centre ? accounting::number_of(json["label_centre"], "label_centre") : 0,
+              .record_weights = has_weights ? std::optional{weight_rule_from_json(json["record_weights"])} : std::nullopt,
               .features = data::feature_map_from_json(json["features"]),
               .weights = std::move(weights),
               .standard_errors = std::move(errors),
@@ -157,6 +166,9 @@ void Model::validate() const {
   if (label_centre != 0 && !(loss == SquaredLoss::name && std::isfinite(label_centre))) {
     invalid_model(fmt::format("the label's centre is {}, must be finite, and 0 unless the loss is {}", label_centre, SquaredLoss::name));
   }
+  if (record_weights && !(record_weights->bound > 0 && std::isfinite(record_weights->bound))) {
+    invalid_model(fmt::format("the bound of record_weights is {}, must be greater than 0 and finite", record_weights->bound));
+  }
   if (weights.size() != features.features() * classes()) {
     invalid_model(classes() == 1
                       ? fmt::format("{} weights for {} features", weights.size(), features.features())
@@ -189,6 +201,7 @@ std::string write_model(const Model& model) {
   json["label"] = nullptr;
   if (model.label) json["label"] = describe(*model.label);
   if (model.label_centre != 0) json["label_centre"] = model.label_centre;
+  if (const auto& rule = model.record_weights) json["record_weights"] = {{"column", rule->column}, {"bound", rule->bound}};
   if (model.classes() > 1) json["classes"] = model.label->classes;
   if (model.classes_by == ClassesBy::softmax) json["classes_by"] = name(model.classes_by);
   json["features"] = data::to_json(model.features);

@@ -58,7 +58,7 @@ void add_gradients_at(const Dataset& data, ObjectiveRef objective, std::span<con
     for (std::size_t i = 0; i < size; ++i) {
       const std::size_t ahead = first + block_of_records + i;
       if (lie_apart && ahead < end) prefetch(data.row(place(ahead)));
-      add_clipped(scores[i], rows[i], sum);
+      data.has_weights() ? add_clipped(scores[i], rows[i], data.weight(places[i]), sum) : add_clipped(scores[i], rows[i], sum);
     }
   }
 }
@@ -153,9 +153,18 @@ void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<
         RowView row = reader.row(i);
         if (map) data::map_in_room(map, {&row, 1}, room);
         class_derivatives(row, data.label(i), objective, weights, class_weights, by, derivatives, signs);
-        for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));
+        const bool is_in_unit = data.has_weights() && !ends.empty();
+        for (std::size_t k = 0; k < derivatives.size(); ++k) {
+          row.add_scaled_to(is_in_unit ? derivatives[k] * data.weight(i) : derivatives[k], std::span{stacked}.subspan(k * d, d));
+        }
       }
       for (double& value : stacked) value /= static_cast<double>(rows.end - rows.first);
+      if (data.has_weights() && ends.empty()) {
+        const double length = mechanisms::l2_norm(stacked);
+        const double clip = part.options().clip.value();
+        const double factor = (length > clip ? clip / length : 1) * data.weight(unit);
+        for (double& value : stacked) value *= factor;
+      }
       part.add(stacked);
     }
   });
@@ -174,7 +183,7 @@ class UnitGradient {
     for (std::size_t i = rows.first; i < rows.end; ++i) {
       RowView row = reader_.row(i);
       if (map_) data::map_in_room(map_, {&row, 1}, room_);
-      add_gradient(objective_, row, data_.label(i), weights, mean_);
+      add_gradient(objective_, row, data_.label(i), weights, mean_, data_.weight(i));
     }
     for (double& value : mean_) value /= static_cast<double>(rows.end - rows.first);
     sum.add(mean_);

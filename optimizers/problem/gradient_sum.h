@@ -2,9 +2,12 @@
 //
 //     sum  <-  sum + sum_i round(clip_C(loss'(<w, x_i>, y_i) x_i))
 //
+// A record with a weight adds w times that, w from 0 to 1; of units of several rows w times each gradient, before the mean is clipped.
+//
 // The sum depends neither on the order of the records nor on the number of threads, bit for bit.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -25,6 +28,14 @@ inline void add_clipped(double factor, const RowView& row, mechanisms::RecordSum
   }
 }
 
+/// The same for a record with a weight from 0 to 1, which multiplies what is left after the clip. The sum clips once more, so no weight moves it by more than C.
+/// \source docs/proofs/weights.md#clip
+inline void add_clipped(double factor, const RowView& row, double weight, mechanisms::RecordSum& sum) {
+  const double length = std::abs(factor) * row.norm;
+  const double clip = sum.options().clip.value();
+  add_clipped((length > clip ? factor * (clip / length) : factor) * weight, row, sum);
+}
+
 /// One record's vector factor x row on a grid, clipped to l2 norm `clip` exactly (mechanisms/queries/record_sum.h). O(dimension).
 /// \throws Error{invalid_argument} when a dense row has not `dimension` coordinates, or the grid does not suit the clipping norm.
 [[nodiscard]] GridVector clipped_contribution(double factor, const RowView& row, ClippingNorm clip, Grid grid, std::size_t dimension);
@@ -37,7 +48,7 @@ void compute_scores(std::span<const RowView> rows, std::span<const double> weigh
 
 }  // namespace detail
 
-/// Adds the gradients of the records of `range` at `weights`, each as `add_clipped` does. O(stored values), on up to `threads` threads.
+/// Adds the gradients of the records of `range` at `weights`, each as `add_clipped` does, with the weight of its record. O(stored values), on up to `threads` threads.
 /// \pre first <= end <= data.size(); data.has_labels(), encoded for the objective; weights.size() == data.features() == the sum's
 /// dimension.
 void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, RecordRange range,
@@ -55,7 +66,8 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
 /// (f_1 x, ..., f_K x), clipped as the one vector of K d numbers that it is, so that the sensitivity is that of a sum of vectors. One against the rest
 /// f_k = c_y loss'(<w_k, x>, k = y ? 1 : -1); by softmax f_k = c_y (p_k - [k = y]), p_k in proportion to exp(<w_k, x>), and `objective` is not asked.
 /// c = `class_weights`, which are public, is inside the clip. A record of another label adds nothing, nor does one whose gradient is not finite.
-/// Of units of several rows each adds the mean of its rows' vectors, clipped.
+/// A record's weight multiplies the clipped vector; of units of several rows each adds the mean of its rows' vectors, clipped, and a weight multiplies the vector
+/// of its row.
 /// O(K) times that of one model, on up to `threads` threads. \source docs/proofs/shaped-descent.md#softmax
 /// \pre data.has_labels(); weights.size() == class_weights.size() * data.features() == the sum's dimension; class weights are finite; ends ascend
 ///      strictly, and the last one is data.size().

@@ -20,12 +20,17 @@ double require_smoothness(ObjectiveRef objective, double norm, std::string_view 
   return smoothness;
 }
 
+void require_no_weights(const Dataset& data, std::string_view algorithm) {
+  if (data.has_weights()) throw Error{ErrorCode::unsupported, fmt::format("records have weights, must have none for {}", algorithm)};
+}
+
 double loss(ObjectiveRef objective, const RowView& row, double label, std::span<const double> weights) {
   return objective.value(row.dot(weights), label);
 }
 
-void add_gradient(ObjectiveRef objective, const RowView& row, double label, std::span<const double> weights, std::span<double> gradient) {
-  row.add_scaled_to(objective.derivative(row.dot(weights), label), gradient);
+void add_gradient(ObjectiveRef objective, const RowView& row, double label, std::span<const double> weights, std::span<double> gradient,
+                  double weight) {
+  row.add_scaled_to(weight * objective.derivative(row.dot(weights), label), gradient);
 }
 
 double regularized_loss(ObjectiveRef objective, const Dataset& data, std::span<const double> weights, Regularization lambda) {

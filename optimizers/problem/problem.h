@@ -19,11 +19,15 @@ namespace surety::optimizers {
 /// \throws Error{unsupported} when the loss is not smooth.
 [[nodiscard]] double require_smoothness(ObjectiveRef objective, double norm, std::string_view purpose);
 
+/// For what no theorem gives weights of records. \throws Error{unsupported} where the data have some.
+void require_no_weights(const Dataset& data, std::string_view algorithm);
+
 /// The loss of one record. O(nonzeros).
 [[nodiscard]] double loss(ObjectiveRef objective, const RowView& row, double label, std::span<const double> weights);
 
-/// Adds the gradient of one record's loss to `gradient`. O(nonzeros).
-void add_gradient(ObjectiveRef objective, const RowView& row, double label, std::span<const double> weights, std::span<double> gradient);
+/// Adds `weight` times the gradient of one record's loss to `gradient`. O(nonzeros).
+void add_gradient(ObjectiveRef objective, const RowView& row, double label, std::span<const double> weights, std::span<double> gradient,
+                  double weight = 1);
 
 /// F(w) on private data: itself private, for tests and for reports that say so. O(stored values).
 /// \pre data is not empty, has labels as the objective wants them, and weights.size() == data.features().

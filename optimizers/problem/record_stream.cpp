@@ -21,6 +21,7 @@ bool RecordStream::read() {
           label_ = record_.label;
         }
         is_damaged_ = records.is_damaged();
+        if constexpr (requires { records.weight(); }) weight_ = records.weight();
         return true;
       },
       records_);
@@ -39,6 +40,7 @@ bool RecordStream::next(ObjectiveRef objective) {
   indices_.clear();
   values_.clear();
   label_ = 0;
+  weight_ = 0;
   return true;
 }
 
@@ -52,8 +54,8 @@ void RecordStream::require_private_form(ObjectiveRef objective) const {
       records_);
 }
 
-void RecordCollector::add(const RowView& row, double label) {
-  data_.add(row, label);
+void RecordCollector::add(const RowView& row, double label, double weight) {
+  data_.add(row, label, weight);
   if (data_.size() > most_numbers_ / numbers_a_record_) {
     throw Error{ErrorCode::bad_data,
                 fmt::format("the data hold more than {} numbers (records times features), must hold fewer unless --no-limits is given",
@@ -63,8 +65,8 @@ void RecordCollector::add(const RowView& row, double label) {
 
 Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers,
                  std::size_t mapped_features) {
-  RecordCollector collector{features, stream.is_sparse(), most_numbers, mapped_features};
-  while (stream.next(objective)) collector.add(stream.row(), stream.label());
+  RecordCollector collector{features, stream.is_sparse(), most_numbers, mapped_features, stream.has_weights()};
+  while (stream.next(objective)) collector.add(stream.row(), stream.label(), stream.weight());
   return std::move(collector).finish();
 }
 

@@ -29,10 +29,10 @@ namespace surety::optimizers {
 class RecordStream {
  public:
   /// Records with labels, as their feature map makes them.
-  explicit RecordStream(data::CsvRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::CsvRecords records) : has_weights_{records.has_weights()}, records_{std::move(records)} {}
   explicit RecordStream(data::LibsvmRecords records) : records_{std::move(records)} {}
   explicit RecordStream(data::StoredRecords records) : records_{std::move(records)} {}
-  explicit RecordStream(data::ArrowRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::ArrowRecords records) : has_weights_{records.has_weights()}, records_{std::move(records)} {}
   explicit RecordStream(data::SparseRows records) : records_{std::move(records)} {}
 
   /// Reads the next record, with its label as `objective` wants it; false at the end.
@@ -43,6 +43,9 @@ class RecordStream {
   /// The record that was read last; a record of zeros has no values.
   [[nodiscard]] RowView row() const { return {.indices = indices_, .values = values_, .norm = mechanisms::l2_norm(values_)}; }
   [[nodiscard]] double label() const noexcept { return label_; }
+  /// Of the record that was read last, from 0 to 1; where records have weights, of a record of zeros 0.
+  [[nodiscard]] double weight() const noexcept { return weight_; }
+  [[nodiscard]] bool has_weights() const noexcept { return has_weights_; }
   /// Rows are sparse: of LIBSVM text or a matrix.
   [[nodiscard]] bool is_sparse() const noexcept {
     return std::holds_alternative<data::LibsvmRecords>(records_) || std::holds_alternative<data::SparseRows>(records_);
@@ -57,6 +60,8 @@ class RecordStream {
   /// \throws Error{bad_data} with the place of the record in hand, where the form is public.
   void require_private_form(ObjectiveRef objective) const;
 
+  bool has_weights_ = false;
+  double weight_ = 1;
   std::variant<data::CsvRecords, data::LibsvmRecords, data::StoredRecords, data::ArrowRecords, data::SparseRows> records_;
   data::SparseRecord record_;
   std::vector<std::uint32_t> indices_;
@@ -71,11 +76,12 @@ class RecordCollector {
  public:
   /// \param most_numbers of a dense data set, and rows of a sparse one; where the number of records is private, it must limit nothing.
   /// \param mapped_features how many numbers a row has after a later map, where these are more
-  RecordCollector(std::size_t features, bool is_sparse, std::uint64_t most_numbers, std::size_t mapped_features = 0)
-      : numbers_a_record_{is_sparse ? 1 : std::max(features, mapped_features)}, most_numbers_{most_numbers}, data_{features, is_sparse} {}
+  RecordCollector(std::size_t features, bool is_sparse, std::uint64_t most_numbers, std::size_t mapped_features = 0,
+                  bool has_weights = false)
+      : numbers_a_record_{is_sparse ? 1 : std::max(features, mapped_features)}, most_numbers_{most_numbers}, data_{features, is_sparse, has_weights} {}
 
   /// \throws Error{bad_data} when there are too many numbers.
-  void add(const RowView& row, double label);
+  void add(const RowView& row, double label, double weight = 1);
   [[nodiscard]] Dataset finish() && { return std::move(data_).finish(); }
 
  private:

@@ -15,10 +15,11 @@ void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, s
       part.begin_unit(rows.end - rows.first);
       for (std::size_t i = rows.first; i < rows.end; ++i) {
         const RowView row = reader.row(i);
+        const double factor = std::sqrt(data.weight(i));
         if (row.is_sparse()) {
-          part.add_scaled(1.0, row.indices, row.values, row.norm);
+          part.add_scaled(factor, row.indices, row.values, row.norm);
         } else if (!row.values.empty()) {
-          part.add_scaled(1.0, row.values, row.norm);
+          part.add_scaled(factor, row.values, row.norm);
         }
       }
     }

@@ -11,7 +11,7 @@
 
 namespace surety::optimizers {
 
-/// Adds x x^T of all records, each clipped; of units of several rows the mean of each. O(records features^2), less for sparse records, on up to
+/// Adds w x x^T of all records of weight w, each clipped; of units of several rows the mean of each. O(records features^2), less for sparse records, on up to
 /// `threads` threads: the sum does not depend on them.
 /// \pre data.features() is the sum's dimension; ends ascend strictly, and the last one is data.size().
 void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, std::size_t threads = 1, UnitEnds ends = {});

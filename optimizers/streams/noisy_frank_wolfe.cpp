@@ -9,6 +9,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
 
@@ -33,6 +34,7 @@ std::size_t first_of_batch(std::size_t records, std::uint64_t batches, std::uint
 std::vector<double> noisy_frank_wolfe(const Dataset& data, ObjectiveRef objective, const LinearlyMinimizable& domain,
                                       const NoisyFrankWolfeOptions& options, Releaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "Frank-Wolfe needs labels, the data set has none"};
+  require_no_weights(data, "noisy Frank-Wolfe");
   const std::uint64_t iterations = options.iterations.value();
   if (data.empty() || iterations - 1 > data.size() / 2) {
     throw Error{ErrorCode::invalid_argument,

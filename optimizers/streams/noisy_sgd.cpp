@@ -11,6 +11,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
 
@@ -29,6 +30,7 @@ Event plan(const NoisySgdOptions& options) { return repeat(options.passes, pass(
 std::vector<double> noisy_sgd(const Dataset& data, ObjectiveRef objective, const Projectable& domain, const NoisySgdOptions& options,
                               Releaser& releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "stochastic gradient descent needs labels, the data set has none"};
+  require_no_weights(data, "noisy SGD");
   if (data.size() != options.batches.records().value()) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} records, must have {}, for which the batches were made",
                                                          data.size(), options.batches.records().value())};

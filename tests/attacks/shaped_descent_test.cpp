@@ -154,6 +154,40 @@ std::vector<Learner> learners() {
                      },
                      [=](Adjacency adjacency) { return plan(shares(adjacency)); }, Differs::in_row, has_owners});
   }
+  // Of records with weights: those who stay have any, and the canary and who takes its place the largest one.
+  const auto weighted = [](Table table, double lowest) {
+    if (table.labels.size() > 4) {
+      table.labels.pop_back();
+      table.values.resize(table.values.size() - 3);
+    }
+    std::vector<double> weights{0.3, 1, 0, 0.7};
+    weights.resize(table.labels.size(), 1);
+    return table.data(lowest).with_weights(std::move(weights));
+  };
+  for (const Differs differs : {Differs::in_row, Differs::in_label}) {
+    found.push_back({"shaped descent, records with weights" + std::string{differs == Differs::in_row ? ", other row" : ", other label"},
+                     [=](const Table& table, Adjacency adjacency, Releaser& releaser) {
+                       static_cast<void>(shaped_descent(weighted(table, -1), LogisticLoss{}, options(adjacency, differs), releaser));
+                     },
+                     [=](Adjacency adjacency) { return plan(options(adjacency, differs)); }, differs, true});
+  }
+  const auto squares_of_weights = [](Adjacency adjacency) {
+    return SufficientStatisticsOptions{.noise_multiplier = NoiseMultiplier{1}, .label_bound = LabelBound{1}, .adjacency = adjacency};
+  };
+  found.push_back({"sufficient statistics, records with weights",
+                   [=](const Table& table, Adjacency adjacency, Releaser& releaser) {
+                     static_cast<void>(release_moments(weighted(table, -1), squares_of_weights(adjacency), releaser));
+                   },
+                   [=](Adjacency adjacency) { return plan(squares_of_weights(adjacency)); }, Differs::in_row, true});
+  const auto constant_of_weights = [](Adjacency adjacency) {
+    return ConstantLearnerOptions{
+        .noise_multiplier = NoiseMultiplier{1}, .adjacency = adjacency, .label_bound = LabelBound{1}, .public_count = Count{5}};
+  };
+  found.push_back({"mean label, records with weights",
+                   [=](const Table& table, Adjacency adjacency, Releaser& releaser) {
+                     static_cast<void>(constant_learner(weighted(table, -1), constant_of_weights(adjacency), releaser));
+                   },
+                   [=](Adjacency adjacency) { return plan(constant_of_weights(adjacency)); }, Differs::in_label, true});
   // Two columns in which the canary is far above all others, and who takes its place far below.
   const auto ranged = [](const Table& table) {
     std::vector<double> values;

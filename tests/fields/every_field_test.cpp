@@ -329,6 +329,7 @@ class EveryFieldOfTrainings : public EveryField {
     if (algorithm == "gradient-descent") squared["radius"] = 2;
     const json searched{{"steps", nullptr}, {"tune", 3}, {"tune-over", "steps=2,3"}, {"tune-by", "split"}};
     const json sparse{{"data", path("table.svm")}, {"format", "libsvm"}, {"features", 3}, {"label", nullptr}, {"drop", nullptr}};
+    const json weights{{"weight", "age"}, {"weight-bound", 50}, {"categories", "who=p1,p2"}, {"drop", {"day"}}};
     const std::map<std::string, json> of_all{
         {"data", {{field, path("other.csv")}}},
         {"label", {{field, algorithm == "sufficient-statistics" ? "age" : "age>20"}}},
@@ -372,6 +373,8 @@ class EveryFieldOfTrainings : public EveryField {
         {"records", {{field, people}}},
         {"sampling", {{field, "fixed"}, {"adjacency", "replace-one"}}},
         {"norm", {{field, 1.5}}},
+        {"weight", weights},
+        {"weight-bound", weights},
     };
     static const std::map<std::pair<std::string, std::string>, json> of_one{
         {{"dp-sgd", "epochs"}, {{"steps", nullptr}, {"epochs", 2}}},

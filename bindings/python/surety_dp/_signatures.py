@@ -38,7 +38,8 @@ def _written_out(function: Callable[..., Any]) -> inspect.Signature:
         fields = function.__globals__[str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")]
         for name, value in fields.__annotations__.items():
             annotation = _annotation(value)
-            default = _DEFAULTS.get(name, False if annotation == "bool" else None)
+            is_optional = isinstance(annotation, str) and annotation.endswith("| None")
+            default = None if is_optional else _DEFAULTS.get(name, False if annotation == "bool" else None)
             parameters.append(inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=annotation))
     return signature.replace(parameters=parameters)
 

@@ -112,6 +112,8 @@ class TrainingFields(TypedDict, total=False):
     tune_by: TuneBy | None
     tune_most: SupportsIndex | None
     tune_over: Mapping[str, Values] | None
+    weight: str | None
+    weight_bound: SupportsFloat | None
 
 
 def _text_of(name: str, value: object) -> str:

@@ -281,7 +281,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
             return self._columns(rows)
         return rows if issparse(rows) else csr_array(rows.numbers())
 
-    def _fit(self, X: Any, y: Any, groups: Any, to_learn: _Labels) -> None:
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, to_learn: _Labels) -> None:
         """Trains."""
         epsilon = self._required("epsilon", "it is a promise")
         adjacency = self._required("adjacency", "it says which tables are neighbours")
@@ -295,6 +295,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         labels = _column_of("y", y)
         if rows_in(labels) != count:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{count}, {rows_in(labels)}]")
+        weights = None if sample_weight is None else self._weights_of(sample_weight, count)
         if groups is None and self.most is not None:
             raise _arguments.invalid(f"most is {self.most}, must be None where groups do not name the owners of rows")
         data: Any
@@ -303,6 +304,8 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         if self.bounds is None and issparse(X):
             if groups is not None:
                 raise _arguments.invalid("groups are given, must be None for a sparse matrix without bounds")
+            if weights is not None:
+                raise _arguments.invalid("sample_weight is given, must be None for a sparse matrix without bounds; give bounds")
             data = rows, to_learn.numbers(labels)
         else:
             data = self._columns(rows)
@@ -312,6 +315,9 @@ class _Private(BaseEstimator):  # type: ignore[misc]
                 said["ranges"] = "private"
             own.update(label=_fresh("y", data), bounds=limits or None, categories=texts or None)
             data[own["label"]] = to_learn.cells(labels)
+            if weights is not None:
+                own.update(weight=_fresh("weight", data), weight_bound=self.weight_bound)
+                data[own["weight"]] = weights
             if groups is not None:
                 self._required("most", "of each owner in groups at most so many rows are used")
                 owners = []
@@ -332,6 +338,18 @@ class _Private(BaseEstimator):  # type: ignore[misc]
                 RepeatedFitWarning,
                 stacklevel=3,
             )
+
+    def _weights_of(self, sample_weight: Any, rows: int) -> Any:
+        """The column of weights, whose cells are not looked at; one number is the weight of all rows."""
+        self._required("weight_bound", "weights are from 0 to it, known without looking at them")
+        if np.ndim(sample_weight) == 0 and not hasattr(sample_weight, "__arrow_c_stream__"):
+            return np.full(rows, _arguments.number("sample_weight", sample_weight))
+        if len(getattr(sample_weight, "shape", ())) > 1:
+            raise ValueError("Sample weights must be 1D array or scalar")
+        weights = numbers_of(_column_of("sample_weight", sample_weight))
+        if rows_in(weights) != rows:
+            raise ValueError(f"sample_weight has {rows_in(weights)} weights, must have one for each of {rows} rows")
+        return weights
 
     def _model(self) -> Model:
         check_is_fitted(self, "model_")
@@ -375,7 +393,8 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
     ``bounds="private"`` releases a range for every column without categories. ``categories`` maps names of columns to the texts that they list; each becomes a feature. A sparse matrix with ``bounds`` is what the same rows are as an array, and takes as much memory.
     Without them it stays sparse, with two classes: values are used as they are, and each row is divided by its norm. ``classes`` lists the labels, the second
     of two being the positive one; a row with another label counts as a damaged record. ``classes="of-y"`` says that which labels occur is public. ``fit(X, y,
-    groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without ``groups`` each row is a unit of its own. ``algorithm`` and
+    groups=owners)`` promises to owners, of whom at most ``most`` rows are used; without ``groups`` each row is a unit of its own. With ``sample_weight``
+    what a row adds is multiplied by its weight over ``weight_bound``, which is public. ``algorithm`` and
     ``options``, a mapping of more keywords, are those of ``surety.train``; nothing is held out unless ``options`` says ``held_out``.
 
     Cells that are no numbers stop nothing: their rows count as zeros. The usable rows are counted in private, as by ``surety.train``: ``fit`` warns by
@@ -400,6 +419,7 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         categories: Mapping[str, Iterable[Any]] | None = None,
         classes: Any = None,
         most: int | None = None,
+        weight_bound: float | None = None,
         algorithm: str = "auto",
         options: Mapping[str, Any] | None = None,
         missing_prediction: Any = None,
@@ -412,15 +432,17 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         self.categories = categories
         self.classes = classes
         self.most = most
+        self.weight_bound = weight_bound
         self.algorithm = algorithm
         self.options = options
         self.missing_prediction = missing_prediction
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateClassifier:
-        """Trains, and is charged for it. ``groups`` names the owner of each row: a column, or a tuple of two or three columns whose combination does."""
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> PrivateClassifier:
+        """Trains, and is charged for it. ``groups`` names the owner of each row: a column, or a tuple of two or three columns whose combination does.
+        ``sample_weight`` is the weight of each row, from 0 to ``weight_bound``; a row with another weight counts as damaged."""
         with _fit_of(self):
             classes, to_learn = self._labels_of(y)
-            self._fit(X, y, groups, to_learn)
+            self._fit(X, y, groups, sample_weight, to_learn)
             self.classes_ = classes
         return self
 
@@ -517,6 +539,7 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
         categories: Mapping[str, Iterable[Any]] | None = None,
         label_bounds: tuple[float, float] | None = None,
         most: int | None = None,
+        weight_bound: float | None = None,
         algorithm: str = "auto",
         options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -528,14 +551,16 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
         self.categories = categories
         self.label_bounds = label_bounds
         self.most = most
+        self.weight_bound = weight_bound
         self.algorithm = algorithm
         self.options = options
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateRegressor:
-        """Trains, and is charged for it. ``groups`` names the owner of each row: a column, or a tuple of two or three columns whose combination does."""
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> PrivateRegressor:
+        """Trains, and is charged for it. ``groups`` names the owner of each row: a column, or a tuple of two or three columns whose combination does.
+        ``sample_weight`` is the weight of each row, from 0 to ``weight_bound``; a row with another weight counts as damaged."""
         with _fit_of(self):
             bounds = self._required("label_bounds", "targets are clamped to this pair, known without looking at them")
-            self._fit(X, y, groups, _Labels(lambda labels: labels, numbers_of, {}, {"loss": "squared", "label_bounds": bounds}))
+            self._fit(X, y, groups, sample_weight, _Labels(lambda labels: labels, numbers_of, {}, {"loss": "squared", "label_bounds": bounds}))
         return self
 
     def predict(self, X: Any) -> Array:

@@ -51,6 +51,9 @@ OptionTable as_chosen(TrainState& state, const Command& said) {
   if (const auto* const classes = said.hidden.find("--classes"); classes != nullptr && classes->is_given()) {
     options.plan.problem.classes = classes->given().back();  // a part of what is read
   }
+  if (const auto* const weight = said.hidden.find("--weight"); weight != nullptr && weight->is_given()) {
+    options.plan.source.weight = weight->given().back();  // no feature
+  }
   const auto known = knowing(state.tables, said.hidden);
   const auto choice = choice_for(options, state.automatic, said, known);
 

@@ -99,7 +99,9 @@ jobs::TrainingSource source_of(const TrainOptions& options) {
                                                 .said_unit = options.run.said_unit,
                                                 .has_unit = options.run.has_unit(),
                                                 .has_unit_of_ledger = options.run.has_unit_of_ledger,
-                                                .classes = options.plan.problem.classes});
+                                                .classes = options.plan.problem.classes,
+                                                .weight = options.plan.source.weight,
+                                                .weight_bound = options.plan.source.weight_bound});
   source.form_is_public = options.plan.source.form_is_public;
   return source;
 }
