@@ -87,8 +87,8 @@ std::vector<std::string> taking() {
 }
 
 TEST_F(WeightsOfTrainings, AreForSumsOfClippedVectors) {
-  EXPECT_EQ(taking(), (std::vector<std::string>{"shaped-descent", "constant", "sufficient-statistics", "gradient-descent",
-                                                "accelerated-gradient-descent", "mirror-descent", "dp-sgd"}));
+  EXPECT_EQ(taking(), (std::vector<std::string>{"shaped-descent", "gradient-descent", "accelerated-gradient-descent", "mirror-descent", "dp-sgd",
+                                                "sufficient-statistics", "constant"}));
   for (const auto& algorithm : jobs::all_algorithms()) {
     const auto plan = ready(*algorithm);
     if (!algorithm->takes_weights()) {
@@ -167,7 +167,7 @@ TEST_F(WeightsOfTrainings, AreRefusedInOneLine) {
 
 TEST_F(WeightsOfTrainings, AreTakenByWhateverAutoChooses) {
   for (const auto& [epsilon, loss] : {std::pair{1.0, jobs::Loss::logistic}, std::pair{1e-3, jobs::Loss::logistic},
-                                      std::pair{50.0, jobs::Loss::squared}, std::pair{1e-3, jobs::Loss::squared}, std::pair{1.0, jobs::Loss::hinge}}) {
+                                      std::pair{50.0, jobs::Loss::squared}, std::pair{1e-3, jobs::Loss::squared}, std::pair{1.0, jobs::Loss::smoothed_hinge}}) {
     auto plan = plan_of({});
     plan.target.epsilon = Epsilon{epsilon};
     plan.problem.loss = loss;
@@ -204,7 +204,7 @@ TEST_F(WeightsOfTrainings, AreInThePlanAndInTheModel) {
   }
 }
 
-// The rows of units with weights would have intervals for no population.
+// Their errors have not one variance.
 TEST_F(WeightsOfTrainings, HaveNoIntervalsForAPopulation) {
   for (const auto& algorithm : jobs::all_algorithms()) {
     if (algorithm->name() != "sufficient-statistics") continue;

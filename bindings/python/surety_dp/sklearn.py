@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 import weakref
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,6 +244,25 @@ def _fit_of(estimator: Any) -> Iterator[None]:
         raise
 
 
+class _FitOfWeights:
+    """A method ``fit`` whose signature has ``sample_weight`` where ``weight_bound`` is given: scikit-learn gives weights to whatever has it, such as counts of a
+    bootstrap, and without a public bound nothing can take them."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        signature = inspect.signature(function)
+        self.unweighted = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+        self.unweighted.__doc__, self.unweighted.__qualname__ = function.__doc__, function.__qualname__
+        self.unweighted.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[one for name, one in signature.parameters.items() if name != "sample_weight"]
+        )
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self.function
+        return MethodType(self.unweighted if estimator.weight_bound is None else self.function, estimator)
+
+
 class _Labels(NamedTuple):
     """How labels are learned from."""
 
@@ -437,6 +458,7 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
         self.options = options
         self.missing_prediction = missing_prediction
 
+    @_FitOfWeights
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> PrivateClassifier:
         """Trains, and is charged for it. ``groups`` names the owner of each row: a column, or a tuple of two or three columns whose combination does.
         ``sample_weight`` is the weight of each row, from 0 to ``weight_bound``; a row with another weight counts as damaged."""
@@ -555,6 +577,7 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
         self.algorithm = algorithm
         self.options = options
 
+    @_FitOfWeights
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> PrivateRegressor:
         """Trains, and is charged for it. ``groups`` names the owner of each row: a column, or a tuple of two or three columns whose combination does.
         ``sample_weight`` is the weight of each row, from 0 to ``weight_bound``; a row with another weight counts as damaged."""

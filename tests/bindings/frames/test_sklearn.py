@@ -41,8 +41,9 @@ from sklearn.preprocessing import (
     StandardScaler,
     scale,
 )
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 import surety_dp as surety
 from surety_dp.sklearn import PrivateClassifier, PrivateRegressor, PrivateSearch, RepeatedFitWarning, StandardizeWithin
@@ -642,3 +643,57 @@ def test_features_are_those_that_were_named_whatever_their_names() -> None:
     # Columns are found by name, wherever they stand.
     assert np.array_equal(model.decision_function(table), model.decision_function(table[names[::-1]]))
     assert np.array_equal(made.decision_function(table), model.decision_function(table))
+
+
+WEIGHTED: dict[str, Any] = {**REPLAYED, "ledger": str(LEDGER), "weight_bound": 10}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_sample_weights_pandas_series,
+        estimator_checks.check_sample_weights_not_an_array,
+        estimator_checks.check_sample_weights_list,
+        estimator_checks.check_sample_weights_shape,
+        estimator_checks.check_sample_weights_not_overwritten,
+    ],
+)
+@pytest.mark.parametrize("estimator", [PrivateClassifier(**WEIGHTED, classes="of-y"), PrivateRegressor(**WEIGHTED, label_bounds=(-3, 3))])
+def test_weights_are_those_of_an_estimator(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RepeatedFitWarning)
+        check(type(estimator).__name__, estimator)
+
+
+def test_weights_change_a_fit_and_not_its_charge() -> None:
+    rare = (Y == "yes") & (np.arange(ROWS) % 2 == 0)
+    weights = np.where(Y == "yes", 4.0, 0.5)
+    plain = classifier(bounds=None, algorithm="constant").fit(np.zeros((ROWS, 1)), Y)
+    weighted = classifier(bounds=None, algorithm="constant", weight_bound=4).fit(np.zeros((ROWS, 1)), Y, sample_weight=weights)
+    share = weights[Y == "yes"].sum() / weights.sum()
+    assert abs(weighted.predict_proba([[0.0]])[0, 1] - share) < 0.02 < abs(plain.predict_proba([[0.0]])[0, 1] - share)
+    assert sorted(re.findall(r"[\d.]+", str(weighted.model_.event))) == sorted(re.findall(r"[\d.]+", str(plain.model_.event)))
+    assert json.loads(weighted.model_.text())["record_weights"] == {"column": "weight", "bound": 4.0}
+    # Weights that cannot be used make damaged records: no cell stops a fit.
+    weights[rare] = np.where(np.arange(rare.sum()) % 3 == 0, np.nan, np.where(np.arange(rare.sum()) % 3 == 1, 5, -1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", surety.FewUsableRecordsWarning)
+        assert classifier(weight_bound=4).fit(X, Y, sample_weight=weights).predict(X[:2]).shape == (2,)
+    regressor = PrivateRegressor(**PROMISE, ledger=surety.Ledger.in_memory(), label_bounds=(0, 1), weight_bound=4, algorithm="constant")
+    numbers = (Y == "yes") * 1.0
+    usable = np.where(Y == "yes", 4.0, 0.5)
+    assert abs(regressor.fit(X, numbers, sample_weight=usable).predict(X[:1])[0] - share) < 0.02
+
+
+def test_weights_need_a_bound_and_bounds_of_a_sparse_matrix() -> None:
+    assert not has_fit_parameter(classifier(), "sample_weight") and has_fit_parameter(classifier(weight_bound=2), "sample_weight")
+    with pytest.raises(surety.InvalidArgument, match="weight_bound is missing"):
+        classifier().fit(X, Y, sample_weight=np.ones(ROWS))
+    with pytest.raises(surety.InvalidArgument, match="sample_weight is given, must be None for a sparse matrix"):
+        classifier(weight_bound=2, bounds=None).fit(scipy.sparse.csr_matrix(X), Y, sample_weight=np.ones(ROWS))
+    with pytest.raises(ValueError, match="sample_weight has 2 weights, must have one for each of 3000 rows"):
+        classifier(weight_bound=2).fit(X, Y, sample_weight=[1, 2])
+    with pytest.raises(surety.SuretyError, match="cannot combine weight with unit"):
+        classifier(weight_bound=2, most=1).fit(X, Y, groups=np.arange(ROWS), sample_weight=np.ones(ROWS))
+    with pytest.raises(surety.SuretyError, match="weight is for .*, not for svrg"):
+        classifier(weight_bound=2, algorithm="svrg").fit(X, Y, sample_weight=np.ones(ROWS))

@@ -90,7 +90,7 @@ std::vector<Learner> learners() {
   for (const bool has_bound : {false, true}) {
     found.push_back({"constant", false, [=](const Dataset& data, Adjacency adjacency, Releaser& releaser) {
                        ConstantLearnerOptions options{.noise_multiplier = noise, .adjacency = adjacency, .public_count = Count{4}};
-                       if (has_bound) options.label_bound = LabelBound{2};
+                       if (has_bound) options.label_bound = LabelBound{1};
                        return std::vector<double>{constant_learner(data, options, releaser)};
                      }});
   }
@@ -312,7 +312,7 @@ TEST(Weights, MultiplyWhatIsLeftAfterTheClip) {
       };
       const auto whole = query_of(1);
       const auto part = query_of(0.375);
-      for (std::size_t j = 0; j < whole.size(); ++j) EXPECT_NEAR(part[j], 0.375 * whole[j], 1e-5 * std::abs(whole[0]));
+      for (std::size_t j = 0; j < whole.size(); ++j) EXPECT_NEAR(part[j], 0.375 * whole[j], 1e-3 * std::abs(whole[0]));  // rounding to the grid of rows
       EXPECT_NE(whole.front(), 0);
     }
   }
