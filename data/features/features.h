@@ -227,7 +227,9 @@ struct WeightRule {
   friend bool operator==(const WeightRule&, const WeightRule&) = default;
   /// w / W, from 0 to 1; nothing for a cell outside [0, W], which makes its record a damaged one. \pre the cell is finite
   [[nodiscard]] std::optional<double> operator()(double cell) const {
+    // Proved: docs/proofs/weights.md#clip
     return cell >= 0 && cell <= bound ? std::optional{cell / bound} : std::nullopt;
+    // Proved so far.
   }
 };
 

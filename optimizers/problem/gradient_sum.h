@@ -31,9 +31,11 @@ inline void add_clipped(double factor, const RowView& row, mechanisms::RecordSum
 /// The same for a record with a weight from 0 to 1, which multiplies what is left after the clip. The sum clips once more, so no weight moves it by more than C.
 /// \source docs/proofs/weights.md#clip
 inline void add_clipped(double factor, const RowView& row, double weight, mechanisms::RecordSum& sum) {
+  // Proved: docs/proofs/weights.md#clip
   const double length = std::abs(factor) * row.norm;
   const double clip = sum.options().clip.value();
   add_clipped((length > clip ? factor * (clip / length) : factor) * weight, row, sum);
+  // Proved so far.
 }
 
 /// One record's vector factor x row on a grid, clipped to l2 norm `clip` exactly (mechanisms/queries/record_sum.h). O(dimension).
