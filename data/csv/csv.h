@@ -151,7 +151,7 @@ class CsvRecords {
   /// The rows that `reader` has not read yet. \throws Error{invalid_argument} when the map is not valid or not one of named columns;
   /// Error{bad_data} for a missing column.
   CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label,
-               const std::optional<WeightRule>& weight = std::nullopt);
+             const std::optional<WeightRule>& weight = std::nullopt);
   CsvRecords(CsvRecords&&) noexcept;
   CsvRecords& operator=(CsvRecords&&) noexcept;
   ~CsvRecords();

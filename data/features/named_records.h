@@ -139,7 +139,8 @@ class NamedRecord {
     if (!cell) return std::nullopt;
     const auto share = (*weight_)(*cell);
     if (!share && row.form() == RecordForm::is_public) {
-      row.refuse_record(fmt::format(", column {}: the weight is {}, must be from 0 to {}", in_quotes(weight_->column), *cell, weight_->bound));
+      row.refuse_record(
+          fmt::format(", column {}: the weight is {}, must be from 0 to {}", in_quotes(weight_->column), *cell, weight_->bound));
     }
     return share;
   }

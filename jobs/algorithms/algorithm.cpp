@@ -201,11 +201,13 @@ void add_form(FieldTable& table, bool& form_is_public) { table.add("form-is-publ
 
 void add_weight(FieldTable& table, TrainPlan& shared) {
   table.group("Data");
-  table.add("weight", shared.source.weight,
-            field_text("CSV: the column of the weights of records, from 0 to {}, which is no feature. What a record adds is multiplied by its weight over {}; a record with another weight counts as damaged",
-                       "weight-bound"_field, "weight-bound"_field));
-  table.add("weight-bound", shared.source.weight_bound, field_text("With {}: the largest weight, known without looking at the data", "weight"_field),
-            AnyNumber{});
+  table.add(
+      "weight", shared.source.weight,
+      field_text(
+          "CSV: the column of the weights of records, from 0 to {}, which is no feature. What a record adds is multiplied by its weight over {}; a record with another weight counts as damaged",
+          "weight-bound"_field, "weight-bound"_field));
+  table.add("weight-bound", shared.source.weight_bound,
+            field_text("With {}: the largest weight, known without looking at the data", "weight"_field), AnyNumber{});
   table.group("Problem and algorithm");
 }
 

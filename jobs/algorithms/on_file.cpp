@@ -83,7 +83,8 @@ Dataset intercepts_of(const Dataset& data, std::size_t features) {
   }
   std::vector<double> weights;
   for (std::size_t i = 0; data.has_weights() && i < data.size(); ++i) weights.push_back(data.weight(i));
-  auto result = Dataset::sparse(features, std::move(ends), std::move(indices), std::move(values), {data.labels().begin(), data.labels().end()});
+  auto result =
+      Dataset::sparse(features, std::move(ends), std::move(indices), std::move(values), {data.labels().begin(), data.labels().end()});
   return data.has_weights() ? result.with_weights(std::move(weights)) : result;
 }
 

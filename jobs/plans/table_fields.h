@@ -40,9 +40,9 @@ struct TableFields {
 struct TableContext {
   const ReadingFields& reading;
   const UnitFields& said_unit = {};
-  bool has_unit = false;            ///< of several rows
-  bool has_unit_of_ledger = false;  ///< which nothing but the ledger says
-  std::string classes = {};         ///< of the problem
+  bool has_unit = false;                    ///< of several rows
+  bool has_unit_of_ledger = false;          ///< which nothing but the ledger says
+  std::string classes = {};                 ///< of the problem
   std::optional<std::string> weight = {};   ///< the column of weights, which is no feature
   std::optional<double> weight_bound = {};  ///< the largest one
 };

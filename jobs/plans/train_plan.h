@@ -72,7 +72,7 @@ struct TrainingSource {
   std::variant<data::CsvOptions, data::SparseFeatures, std::shared_ptr<const data::RecordFile>> inputs = {};
   bool rows_have_common_scale = false;  ///< of sparse features
   data::DataPolicy reading = {};
-  bool form_is_public = false;  ///< as much as `reading` may say
+  bool form_is_public = false;              ///< as much as `reading` may say
   std::optional<std::string> weight = {};   ///< of CSV files: the column of the weights of records, which is no feature
   std::optional<double> weight_bound = {};  ///< the largest weight
   /// In the place of a CSV file, whose columns and cells an Arrow stream has, or of LIBSVM text. No part of a written plan.

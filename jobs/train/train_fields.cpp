@@ -35,13 +35,12 @@ WrittenTraining TrainFields::written(const Target& target, NamedRecords named) {
   result.plan.unit = unit_of_records(unit_, reading_);
   result.plan.period = period_of(unit_, result.plan.unit);
   const bool form_is_public = plan_.source.form_is_public;
-  result.plan.source =
-      source_of(records_, {.reading = reading_,
-                           .said_unit = unit_,
-                           .has_unit = result.plan.has_unit(),
-                           .classes = plan_.problem.classes,
-                           .weight = plan_.source.weight,
-                           .weight_bound = plan_.source.weight_bound});
+  result.plan.source = source_of(records_, {.reading = reading_,
+                                            .said_unit = unit_,
+                                            .has_unit = result.plan.has_unit(),
+                                            .classes = plan_.problem.classes,
+                                            .weight = plan_.source.weight,
+                                            .weight_bound = plan_.source.weight_bound});
   result.plan.source.form_is_public = form_is_public;
   result.model = model_;
   run_.write_to(result);

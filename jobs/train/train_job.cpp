@@ -66,7 +66,8 @@ void require_weights(const TrainPlan& plan, const Algorithm& algorithm) {
     refuse_plan("{} is {}, must be greater than 0 and finite", "weight-bound"_field, *source.weight_bound);
   if (!is_utf8(*source.weight))
     refuse_plan("{} is {}, must be UTF-8, since the model names it", "weight"_field, data::in_quotes(*source.weight));
-  if (!std::holds_alternative<data::CsvOptions>(source.inputs)) refuse_plan("{} is for CSV files, whose columns have names", "weight"_field);
+  if (!std::holds_alternative<data::CsvOptions>(source.inputs))
+    refuse_plan("{} is for CSV files, whose columns have names", "weight"_field);
   if (source.label && source.label->column == *source.weight)
     refuse_plan("{} is {}, must be another column than the label's", "weight"_field, data::in_quotes(*source.weight));
   if (plan.has_unit())

@@ -68,7 +68,9 @@ ResidualCounts release_residual_counts(const Dataset& data, std::span<const doub
   mechanisms::RecordSum sum{{.clip = ClippingNorm{1}, .grid = mechanisms::grid_for(sensitivity, noise), .dimension = ResidualCounts::bins}};
   const LabelBound bound = options.label_bound;
   add_means_of_rows(data, {.score = score, .intercept = score}, options, sum,
-                    [bound](double residual, double /*intercept*/, double weight, std::vector<double>& mean) { mean[bin_of(residual, bound)] += weight; });
+                    [bound](double residual, double /*intercept*/, double weight, std::vector<double>& mean) {
+                      mean[bin_of(residual, bound)] += weight;
+                    });
   const auto released = releaser.release(sum.sum(), sensitivity, gaussian(noise, options.adjacency));
   ResidualCounts counts{.shares = {}, .noise = noise.value() * sensitivity.value() / options.count, .label_bound = bound};
   for (std::size_t k = 0; k < counts.shares.size(); ++k) counts.shares[k] = released[k] / options.count;

@@ -120,8 +120,8 @@ struct ShapedDescentOptions {
   std::vector<std::size_t> curves = {};   ///< with it: features whose weights have a penalty of their own, as hat functions beside a number
   double label_unit = 1;                  ///< B: what derivatives are measured in; of squared loss the bound of its labels
   std::optional<NoiseFactor> ridge = {};  ///< c_2; default .03, with regularization 0
-  std::optional<NoiseFactor> damping = {};                 ///< c_0; default .5, with regularization 0
-  ClippingNorm row_norm{1};                                ///< R: rows are clipped to it in the second moment
+  std::optional<NoiseFactor> damping = {};  ///< c_0; default .5, with regularization 0
+  ClippingNorm row_norm{1};                 ///< R: rows are clipped to it in the second moment
   /// Of records with weights: what the last feature is in every row but those of damaged records; nothing where rows have unit norm.
   std::optional<double> constant_feature = {};
   std::vector<double> class_weights = {};                  ///< c: K of them for labels 0, ..., K - 1; none for one model

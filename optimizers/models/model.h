@@ -39,7 +39,8 @@ struct Model {
   std::string loss;                      ///< O::name of the objective
   std::optional<data::LabelRule> label;  ///< nothing where the file format has its own labels (LIBSVM)
   double label_centre = 0;  ///< of squared loss: what predictions add to the score; in the file where it is not 0, from version 7 on
-  std::optional<data::WeightRule> record_weights = {};  ///< of the records that it was trained on; in the file where there are some, from version 11 on
+  std::optional<data::WeightRule> record_weights =
+      {};  ///< of the records that it was trained on; in the file where there are some, from version 11 on
   data::FeatureMap features;
   std::vector<double> weights;  ///< features.features() of them, for each class of the label where it has several
   /// Of squared loss: the standard errors of what its additive terms and pairs add, in the order of `value_functions`; none where the training knows none, in

@@ -78,7 +78,9 @@ class RecordCollector {
   /// \param mapped_features how many numbers a row has after a later map, where these are more
   RecordCollector(std::size_t features, bool is_sparse, std::uint64_t most_numbers, std::size_t mapped_features = 0,
                   bool has_weights = false)
-      : numbers_a_record_{is_sparse ? 1 : std::max(features, mapped_features)}, most_numbers_{most_numbers}, data_{features, is_sparse, has_weights} {}
+      : numbers_a_record_{is_sparse ? 1 : std::max(features, mapped_features)},
+        most_numbers_{most_numbers},
+        data_{features, is_sparse, has_weights} {}
 
   /// \throws Error{bad_data} when there are too many numbers.
   void add(const RowView& row, double label, double weight = 1);

@@ -109,8 +109,11 @@ TEST(WeightsOfRecords, CountAsSaidWhereTheyAreMissing) {
 
 TEST(WeightsOfRecords, AreShownWhereTheFormIsPublicAlone) {
   const DataPolicy policy{.form = RecordForm::is_public};
-  EXPECT_TRUE(refuses([&] { static_cast<void>(from_csv({"1", "5"}, rule, policy)); }, ErrorCode::bad_data,
-                      {"row 2", "column 'w': the weight is 5, must be from 0 to 4"}));
+  EXPECT_TRUE(refuses(
+      [&] {
+        static_cast<void>(from_csv({"1", "5"}, rule, policy));
+      },
+      ErrorCode::bad_data, {"row 2", "column 'w': the weight is 5, must be from 0 to 4"}));
   EXPECT_TRUE(refuses([&] { static_cast<void>(from_csv({""}, rule, policy)); }, ErrorCode::bad_data, {"column 'w': the cell is empty"}));
 }
 

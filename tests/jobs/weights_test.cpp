@@ -87,8 +87,8 @@ std::vector<std::string> taking() {
 }
 
 TEST_F(WeightsOfTrainings, AreForSumsOfClippedVectors) {
-  EXPECT_EQ(taking(), (std::vector<std::string>{"shaped-descent", "gradient-descent", "accelerated-gradient-descent", "mirror-descent", "dp-sgd",
-                                                "sufficient-statistics", "constant"}));
+  EXPECT_EQ(taking(), (std::vector<std::string>{"shaped-descent", "gradient-descent", "accelerated-gradient-descent", "mirror-descent",
+                                                "dp-sgd", "sufficient-statistics", "constant"}));
   for (const auto& algorithm : jobs::all_algorithms()) {
     const auto plan = ready(*algorithm);
     if (!algorithm->takes_weights()) {
@@ -149,12 +149,16 @@ TEST_F(WeightsOfTrainings, AreRefusedInOneLine) {
   expect_refused(source([](auto& its) { its.weight_bound.reset(); }), ErrorCode::invalid_argument, {"weight-bound is missing"});
   expect_refused(source([](auto& its) { its.weight.reset(); }), ErrorCode::invalid_argument, {"weight is missing"});
   for (const double bound : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
-    expect_refused(source([&](auto& its) { its.weight_bound = bound; }), ErrorCode::invalid_argument, {"weight-bound is", "greater than 0"});
+    expect_refused(source([&](auto& its) { its.weight_bound = bound; }), ErrorCode::invalid_argument,
+                   {"weight-bound is", "greater than 0"});
   }
   expect_refused(source([](auto& its) { its.weight = "y"; }), ErrorCode::invalid_argument, {"weight is 'y'", "label"});
   expect_refused(source([](auto& its) { its.weight = "\xff"; }), ErrorCode::invalid_argument, {"UTF-8"});
   expect_refused(source([](auto& its) { its.inputs = data::SparseFeatures{3}; }), ErrorCode::invalid_argument, {"weight is for CSV files"});
-  expect_refused(with([](auto& its) { its.unit = UnitOfPrivacy{"a", Count{2}}; }), ErrorCode::unsupported, {"cannot combine weight with unit"});
+  expect_refused(with([](auto& its) {
+                   its.unit = UnitOfPrivacy{"a", Count{2}};
+                 }),
+                 ErrorCode::unsupported, {"cannot combine weight with unit"});
   expect_refused(with([](auto& its) { its.search.tune = 3; }), ErrorCode::unsupported, {"cannot combine weight with tune"});
   auto last = plan_of(jobs::GradientDescentPlan{});
   std::get<jobs::GradientDescentPlan>(last.algorithm).publish = jobs::Publish::last;
@@ -166,8 +170,9 @@ TEST_F(WeightsOfTrainings, AreRefusedInOneLine) {
 }
 
 TEST_F(WeightsOfTrainings, AreTakenByWhateverAutoChooses) {
-  for (const auto& [epsilon, loss] : {std::pair{1.0, jobs::Loss::logistic}, std::pair{1e-3, jobs::Loss::logistic},
-                                      std::pair{50.0, jobs::Loss::squared}, std::pair{1e-3, jobs::Loss::squared}, std::pair{1.0, jobs::Loss::smoothed_hinge}}) {
+  for (const auto& [epsilon, loss] :
+       {std::pair{1.0, jobs::Loss::logistic}, std::pair{1e-3, jobs::Loss::logistic}, std::pair{50.0, jobs::Loss::squared},
+        std::pair{1e-3, jobs::Loss::squared}, std::pair{1.0, jobs::Loss::smoothed_hinge}}) {
     auto plan = plan_of({});
     plan.target.epsilon = Epsilon{epsilon};
     plan.problem.loss = loss;
@@ -200,7 +205,8 @@ TEST_F(WeightsOfTrainings, AreInThePlanAndInTheModel) {
   for (const char* const wrong : {R"({"column":"w","bound":0})", R"({"column":"w","bound":-1})", R"({"column":"w"})", "3"}) {
     auto changed = nlohmann::json::parse(written);
     changed["record_weights"] = nlohmann::json::parse(wrong);
-    EXPECT_TRUE(refuses([&] { static_cast<void>(optimizers::parse_model(changed.dump(), "model")); }, ErrorCode::bad_data, {"record_weights"}));
+    EXPECT_TRUE(
+        refuses([&] { static_cast<void>(optimizers::parse_model(changed.dump(), "model")); }, ErrorCode::bad_data, {"record_weights"}));
   }
 }
 

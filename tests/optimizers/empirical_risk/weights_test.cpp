@@ -82,11 +82,10 @@ std::vector<Learner> learners() {
     options.residual_clip = ResidualClip{.label_bound = LabelBound{2}, .intercept = 0.5};
     options.constant_feature = 0.5;
   });
-  found.push_back({"sufficient statistics", false, [=](const Dataset& data, Adjacency adjacency, Releaser& releaser) {
-                     return release_moments(data, {.noise_multiplier = noise, .label_bound = LabelBound{2}, .adjacency = adjacency},
-                                            releaser)
-                         .matrix;
-                   }});
+  found.push_back(
+      {"sufficient statistics", false, [=](const Dataset& data, Adjacency adjacency, Releaser& releaser) {
+         return release_moments(data, {.noise_multiplier = noise, .label_bound = LabelBound{2}, .adjacency = adjacency}, releaser).matrix;
+       }});
   for (const bool has_bound : {false, true}) {
     found.push_back({"constant", false, [=](const Dataset& data, Adjacency adjacency, Releaser& releaser) {
                        ConstantLearnerOptions options{.noise_multiplier = noise, .adjacency = adjacency, .public_count = Count{4}};
@@ -95,8 +94,8 @@ std::vector<Learner> learners() {
                      }});
   }
   found.push_back({"shares of classes", true, [=](const Dataset& data, Adjacency adjacency, Releaser& releaser) {
-                     return constant_class_shares(
-                         data, 3, {.noise_multiplier = noise, .adjacency = adjacency, .public_count = Count{4}}, releaser);
+                     return constant_class_shares(data, 3, {.noise_multiplier = noise, .adjacency = adjacency, .public_count = Count{4}},
+                                                  releaser);
                    }});
   found.push_back({"gradient descent", false, [=](const Dataset& data, Adjacency adjacency, Releaser& releaser) {
                      GradientDescentOptions options{.noise_multiplier = noise, .adjacency = adjacency, .steps = Count{3}};
@@ -126,7 +125,8 @@ Neighbours weighted_neighbours(Adjacency adjacency, std::size_t features, bool h
   // Of no record and one, too.
   const std::size_t size = random() % 5 + (adjacency == Adjacency::add_or_remove_one ? 0 : 1);
   auto pair = drawn_neighbours_under_any(std::max<std::size_t>(size, 1), features, adjacency, random);
-  if (size == 0) pair.data = pair.data.subset({}), pair.neighbour = pair.neighbour.subset(std::vector<std::size_t>{pair.place}), pair.place = 0;
+  if (size == 0)
+    pair.data = pair.data.subset({}), pair.neighbour = pair.neighbour.subset(std::vector<std::size_t>{pair.place}), pair.place = 0;
   const bool is_same_row = adjacency == Adjacency::replace_one && random() % 3 == 0;
   if (is_same_row) pair.neighbour = pair.data;
   std::vector<double> weights;
@@ -306,13 +306,13 @@ TEST(Weights, MultiplyWhatIsLeftAfterTheClip) {
       if (learner.name == "sufficient statistics" && row > 1) continue;  // rows beyond norm 1 are clipped once weighted
       const auto query_of = [&](double weight) {
         DrawnReleaser releaser{1};
-        static_cast<void>(
-            learner.learn(Dataset::dense(1, {row}, {1}).with_weights({weight}), Adjacency::add_or_remove_one, releaser));
+        static_cast<void>(learner.learn(Dataset::dense(1, {row}, {1}).with_weights({weight}), Adjacency::add_or_remove_one, releaser));
         return reals(releaser.log().front().query);
       };
       const auto whole = query_of(1);
       const auto part = query_of(0.375);
-      for (std::size_t j = 0; j < whole.size(); ++j) EXPECT_NEAR(part[j], 0.375 * whole[j], 1e-3 * std::abs(whole[0]));  // rounding to the grid of rows
+      for (std::size_t j = 0; j < whole.size(); ++j)
+        EXPECT_NEAR(part[j], 0.375 * whole[j], 1e-3 * std::abs(whole[0]));  // rounding to the grid of rows
       EXPECT_NE(whole.front(), 0);
     }
   }
@@ -377,7 +377,11 @@ TEST(Weights, AreRefusedByWhatHasNoTheorem) {
   EXPECT_TRUE(refuses([&] { require_no_weights(data, "SVRG"); }, ErrorCode::unsupported, {"weights", "SVRG"}));
   EXPECT_NO_THROW(require_no_weights(Dataset::dense(1, {0.5}, {1}), "SVRG"));
   EXPECT_TRUE(refuses([&] { static_cast<void>(Dataset::dense(1, {0.5}, {1}).with_weights({1.5})); }, ErrorCode::invalid_argument, {"1.5"}));
-  EXPECT_TRUE(refuses([&] { static_cast<void>(Dataset::dense(1, {0.5}, {1}).with_weights({1, 1})); }, ErrorCode::invalid_argument, {"2 weights"}));
+  EXPECT_TRUE(refuses(
+      [&] {
+        static_cast<void>(Dataset::dense(1, {0.5}, {1}).with_weights({1, 1}));
+      },
+      ErrorCode::invalid_argument, {"2 weights"}));
 }
 
 }  // namespace
