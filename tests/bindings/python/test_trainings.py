@@ -564,3 +564,28 @@ def test_threads_train_at_once() -> None:
     for thread in threads:
         thread.join()
     assert not errors and len(ledger.audit(1e-5)["runs"]) == 30 and len(texts) == 1
+
+
+def test_weights_multiply_what_records_add() -> None:
+    rows = 4000
+    label = np.arange(rows) % 5 == 0
+    table = {"a": np.arange(rows) % 7 * 1.0, "y": label * 1.0, "w": np.where(label, 4.0, 1.0)}
+    how: dict[str, Any] = {"label": "y", "above": 0, "algorithm": "constant", **PROMISE}
+    trained = surety.train(table, **how, weight="w", weight_bound=4, ledger=surety.Ledger.in_memory(), replay_seed=3)
+    # One in five with four times the weight: half of all.
+    assert abs(trained.predict_proba({"a": [1.0]})[0, 1] - 0.5) < 0.05 and trained.columns == ("a",)
+    assert json.loads(trained.text())["record_weights"] == {"column": "w", "bound": 4.0}
+    plain = surety.train(table, **how, drop=["w"], ledger=surety.Ledger.in_memory(), replay_seed=3)
+    assert abs(plain.predict_proba({"a": [1.0]})[0, 1] - 0.2) < 0.05 and plain.event == trained.event
+    for said, message in (
+        ({"weight": "w"}, "weight_bound is missing"),
+        ({"weight_bound": 4}, "weight is missing"),
+        ({"weight": "w", "weight_bound": 0}, "weight_bound is 0"),
+        ({"weight": "y", "weight_bound": 4}, "weight is 'y', must be another column than the label's"),
+        ({"weight": "w", "weight_bound": 4, "tune": 2, "algorithm": "shaped-descent"}, "cannot combine weight with tune"),
+        ({"weight": "w", "weight_bound": 4, "algorithm": "output-perturbation"}, "weight is for .*not for output-perturbation"),
+    ):
+        ledger = surety.Ledger.in_memory()
+        with pytest.raises(surety.SuretyError, match=message):
+            surety.train(table, **{**how, **said}, ledger=ledger)
+        assert ledger.audit(1e-6)["runs"] == []
