@@ -12,6 +12,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from os import PathLike
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -362,8 +363,8 @@ class _Private(BaseEstimator):  # type: ignore[misc]
 
     def _weights_of(self, sample_weight: Any, rows: int) -> Any:
         """The column of weights, whose cells are not looked at; one number is the weight of all rows."""
-        self._required("weight_bound", "weights are from 0 to it, known without looking at them")
-        if np.ndim(sample_weight) == 0 and not hasattr(sample_weight, "__arrow_c_stream__"):
+        self._required("weight_bound", "sample_weight is from 0 to it, and it is known without looking at weights")
+        if isinstance(sample_weight, Real):
             return np.full(rows, _arguments.number("sample_weight", sample_weight))
         if len(getattr(sample_weight, "shape", ())) > 1:
             raise ValueError("Sample weights must be 1D array or scalar")

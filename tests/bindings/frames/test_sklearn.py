@@ -694,6 +694,6 @@ def test_weights_need_a_bound_and_bounds_of_a_sparse_matrix() -> None:
     with pytest.raises(ValueError, match="sample_weight has 2 weights, must have one for each of 3000 rows"):
         classifier(weight_bound=2).fit(X, Y, sample_weight=[1, 2])
     with pytest.raises(surety.SuretyError, match="cannot combine weight with unit"):
-        classifier(weight_bound=2, most=1).fit(X, Y, groups=np.arange(ROWS), sample_weight=np.ones(ROWS))
+        classifier(weight_bound=2, most=1, algorithm="shaped-descent").fit(X, Y, groups=np.arange(ROWS), sample_weight=np.ones(ROWS))
     with pytest.raises(surety.SuretyError, match="weight is for .*, not for svrg"):
         classifier(weight_bound=2, algorithm="svrg").fit(X, Y, sample_weight=np.ones(ROWS))

@@ -588,4 +588,5 @@ def test_weights_multiply_what_records_add() -> None:
         ledger = surety.Ledger.in_memory()
         with pytest.raises(surety.SuretyError, match=message):
             surety.train(table, **{**how, **said}, ledger=ledger)
-        assert ledger.audit(1e-6)["runs"] == []
+        with pytest.raises(surety.InvalidArgument, match="has had no run yet"):
+            ledger.audit(1e-6)
