@@ -1,6 +1,7 @@
 #include <surety/statistics/quantile.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -10,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/base/numbers/interval.h>
-#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/samplers/integer_noise.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
 
 namespace surety::statistics {
@@ -316,7 +317,9 @@ std::vector<std::vector<std::size_t>> QuantileMechanism::release_places(std::spa
     const auto scale = division_scale(level, share);
     if (!scale) return 0;
     const auto sampler = samplers.try_emplace(*scale, mechanisms::Rational{.num = *scale, .den = 1}).first;
-    return divided_records(counts[at].all(), saturating_add(division_target(counts, at, share), sampler->second(bits)));
+    std::array noisy_target{division_target(counts, at, share)};
+    mechanisms::add_noise(sampler->second, noisy_target, bits);
+    return divided_records(counts[at].all(), noisy_target.front());
   };
   for (std::size_t level = 0; level < levels(); ++level) {
     spend();

@@ -47,6 +47,7 @@
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>
+#include <surety/mechanisms/samplers/integer_noise.h>
 #include <surety/statistics/estimates.h>
 #include <surety/statistics/noise.h>
 #include <surety/statistics/parts.h>
@@ -468,6 +469,20 @@ SURETY_WATCHED(std::size_t, choose, "_ZNK6surety10mechanisms14ReportNoisyMax7rel
   surety_test::Release release{.charged = describe(event), .content = {scores.begin(), scores.end()}, .sensitivity = self->options().sensitivity.value() * said / self->options().epsilon.value(), .norm = self->options().change == ScoreChange::range ? surety_test::Release::Norm::range : surety_test::Release::Norm::largest, .shares_charge = shares_charge};
   const std::size_t any = (present->source.seed * 2654435761U + present->run.releases.size() * 40503U) >> 3U;
   return static_cast<std::size_t>(surety_test::answer(std::move(release), {static_cast<double>(any % scores.size())}).front());
+}
+
+// What halving divides records at. The noise of scale b is enough for e / 16, where the choice has the rest: losses of pure(e) add, and ranges of exponential(e) count it twice.
+SURETY_WATCHED(void, add_noise, "_ZN6surety10mechanisms9add_noiseERKNS0_12LatticeNoiseESt4spanIlLm18446744073709551615EENS0_7BitsRefE", const mechanisms::LatticeNoise& noise, std::span<std::int64_t> values, mechanisms::BitsRef bits) {
+  if (present == nullptr) return real_add_noise(noise, values, bits);
+  const Event& event = present->level.value();
+  const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
+  const double epsilon = exponential != nullptr ? exponential->epsilon.value() / 2 : std::get<Event::Pure>(event.node()).epsilon.value();
+  const auto scale = static_cast<const mechanisms::DiscreteLaplaceNoise&>(noise).scale();
+  for (auto& value : values) {
+    surety_test::Release release{.charged = describe(event), .content = {static_cast<double>(value)}, .sensitivity = static_cast<double>(scale.num) / static_cast<double>(scale.den) * epsilon, .norm = surety_test::Release::Norm::largest, .shares_charge = true};
+    const auto any = static_cast<std::int64_t>((present->source.seed * 2654435761U + present->run.releases.size() * 40503U) % 9U);
+    value = static_cast<std::int64_t>(surety_test::answer(std::move(release), {static_cast<double>(value + (any - 4) * 512)}).front());
+  }
 }
 
 SURETY_WATCHED(accounting::Ledger, open_or_create, "_ZN6surety10accounting6Ledger14open_or_createERKNSt10filesystem7__cxx114pathENS_9AdjacencyERKNS_13UnitOfPrivacyE", const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit) {
