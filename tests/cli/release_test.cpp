@@ -131,8 +131,10 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
   ASSERT_EQ(histogram["cells"].size(), 3U);
   const auto mode = report_of(release(randhie, "mode(hlthg)", {"--categories", "0,1,7", "--top", "2"}));
   const bool is_mostly_good = 2 * truth.in_good_health > truth.records;
-  EXPECT_EQ(mode["cells"],
-            nlohmann::json::parse(is_mostly_good ? R"([{"cell": "1"}, {"cell": "0"}])" : R"([{"cell": "0"}, {"cell": "1"}])"));
+  ASSERT_EQ(mode["cells"].size(), 2U);
+  EXPECT_EQ(mode["cells"][0]["cell"], is_mostly_good ? "1" : "0");
+  EXPECT_EQ(mode["cells"][1]["cell"], is_mostly_good ? "0" : "1");
+  EXPECT_GT(mode["cells"][0]["rank_error"].get<double>(), 0);
   EXPECT_EQ(mode["noise"], "permute-and-flip");
   expect_near_truth(histogram["cells"][0], truth.records - truth.in_good_health, 88);
   expect_near_truth(histogram["cells"][1], truth.in_good_health, 88);
