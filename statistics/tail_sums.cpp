@@ -10,7 +10,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// What is left of a probability after the rounding of its computation.
-constexpr double slack = 1 - 0x1p-30;
+constexpr double share_of_exceeded = 1 - 0x1p-30;
 
 /// Probabilities of a variable on a grid: of (i - `below`) steps for each i, and of more than the last.
 class GridLaw {
@@ -61,11 +61,11 @@ class GridLaw {
   /// The fewest steps that are exceeded with at most this probability, from 0 on; infinite where there are none.
   [[nodiscard]] double quantile(double exceeded) const {
     double above = beyond_;
-    if (above > exceeded * slack) return infinity;
+    if (above > exceeded * share_of_exceeded) return infinity;
     std::size_t k = mass_.size() - 1;
     for (; k > below_; --k) {
       above += mass_[k];
-      if (above > exceeded * slack) break;
+      if (above > exceeded * share_of_exceeded) break;
     }
     return static_cast<double>(k - below_);
   }
@@ -93,7 +93,7 @@ double quantile_of(const ShiftedExponential& part, double exceeded) { return par
 double quantile_of_larger(std::span<const LargerOfTwo> terms, double exceeded) {
   // Each term may exceed its own bound.
   double by_union = 0;
-  const double each = exceeded * slack / static_cast<double>(2 * terms.size());
+  const double each = exceeded * share_of_exceeded / static_cast<double>(2 * terms.size());
   for (const auto& term : terms) {
     if (term.weight > 0) by_union += term.weight * std::max(quantile_of(term.one, each), quantile_of(term.other, each));
   }

@@ -36,7 +36,7 @@ template <class Table>
     if (!there.contains(column)) static_cast<void>(table.position(column, CellUse::presence));
     if (!named.insert(column).second) {
       throw Error{ErrorCode::invalid_argument,
-                  fmt::format("column {} has two roles, must have one of label, dropped, bounds, categories", in_quotes(column))};
+                  fmt::format("column {} has two roles, must have one of label, weight, dropped, bounds, categories", in_quotes(column))};
     }
   };
   claim(label.column);

@@ -114,8 +114,8 @@ class SharedBounds {
     }
   }
 
-  /// With the bounds of its column, with those that follow from the bounds of the columns of its expression, or with those of all; a clip of the sum of a unit takes
-  /// their place. \return whether they are those of all
+  /// Gives a query the bounds of its column, those that follow from the columns of its expression, or the bounds for all columns. A clip of the sum of a unit
+  /// takes their place. \return whether they are those for all
   bool give(Query& said, const Schema* schema) {
     const auto column = bounded_column(said);
     if (column && said.asked.expression) {

@@ -111,7 +111,7 @@ TEST_F(PrivateRanges, AreRefusedWhereTheyCannotBeReleased) {
   EXPECT_EQ(refusal(words(data, {"--bounds", "year=private", "--bounds", "year=0,1"})),
             "surety: error: --bounds names column 'year' twice\n");
   EXPECT_EQ(refusal(words(data, {"--bounds", "year=private", "--categories", "year=1,2", "--algorithm", "shaped-descent"})),
-            "surety: error: column 'year' has two roles, must have one of label, dropped, bounds, categories\n");
+            "surety: error: column 'year' has two roles, must have one of label, weight, dropped, bounds, categories\n");
   EXPECT_EQ(refusal({"convert", data, path("data.records"), "--label", "y>0", "--ranges", "private"}),
             "surety: error: private ranges of columns are for a training, which charges them; give --bounds\n");
 }
