@@ -75,7 +75,7 @@ class Rows {
   std::vector<Parsed> parsed_;
 };
 
-/// The numbers of a column: of a column of dates that are written as texts, the days since 1970-01-01. Other dates have these numbers already.
+/// The numbers of a column. Dates written as texts are read as days since 1970-01-01; typed dates have these numbers already.
 class NumberColumn {
  public:
   /// \throws Error{bad_data} for a column that is missing; Error{invalid_argument} where its missing cells count as another kind of value.

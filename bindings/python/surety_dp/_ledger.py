@@ -540,7 +540,7 @@ class Reservation:
     """A run: what it reserved is charged, and what it releases it says before. Made by ``Ledger.reserve``.
 
     A context manager. Where the block ends by itself, what was not spent is given back; where an exception ends it, all of the reservation
-    stays charged, for nobody knows then how far a release went. After the block it can be used no more.
+    stays charged, since a part of it may have been released. It cannot be used after the block.
     """
 
     __slots__ = ("_handle",)

@@ -126,7 +126,7 @@ class Statistic:
 
     ``by``: the statistic of each group of this column, or of a list of up to three. Which groups there are is public: ``keys`` lists their texts or numbers, of
     several columns a list each, or ``key_bounds`` and ``key_bins`` make that many of equal width of a column of numbers, or ``key_edges`` lists the edges of groups by a number. Different texts and keys are of no groups.
-    ``most_per_group``: of a unit at most so many rows count in each group that is listed, the first of those that are used.
+    ``most_per_group``: how many rows of a unit count at most in each listed group, the first of its used rows.
     """
 
     __slots__ = ("_object",)

@@ -276,7 +276,7 @@ TEST(Solve, FollowsFormulasToARootThatTheyKnow) {
   }
 }
 
-// Of many exact choices a formula answers a value that misses, and bounds those that meet the target.
+// For many exponential mechanisms a closed form decides values that miss the target, and bounds decide values that meet it.
 TEST(Solve, IsTightWhereAFormulaKnowsOneSideOfTheRoot) {
   constexpr auto replaced = Adjacency::replace_one;
   const Target wanted{.epsilon = Epsilon{5}, .delta = Delta{1e-6}, .adjacency = replaced};

@@ -198,7 +198,7 @@ TEST(AesStream, InstructionsGiveTheStreamOfOpenSsl) {
     by_openssl.restart(key);
     fastest.restart(key);
     for (int part = 0; part < 10; ++part) {
-      // Lengths around those that are made at once, and far more.
+      // Lengths near the number of bytes computed at once, and much larger ones.
       const std::size_t size = part % 3 == 0 ? random() % 20 : part % 3 == 1 ? 500 + random() % 30 : random() % 6000;
       std::vector<std::byte> expected(size);
       std::vector<std::byte> bytes(size);
